@@ -35,6 +35,7 @@ __all__ = [
     "OneHot",
     "Pad",
     "PadBatch",
+    "RecordEncoder",
     "Slice",
     "RawReader",
     "NpyReader",
@@ -50,6 +51,7 @@ __all__ = [
     "TarReader",
     "MegatronReader",
     "GPTReader",
+    "CacheReader",
     "GeneratorReader",
     "COCOReader",
     "ImageFolderReader",
@@ -98,11 +100,13 @@ __all__ = [
     "Solarize",
     "TrivialAugment",
     "BatchDataset",
+    "BucketDataset",
     "ClassSampleDataset",
     "ConcatDataset",
     "MixDataset",
     "PackDataset",
     "RepeatDataset",
+    "RepeatFactorDataset",
     "SelectDataset",
     "ShuffleDataset",
     "SkipDataset",
@@ -1118,6 +1122,37 @@ def PadBatch(
 ) -> Any: ...
 
 @overload
+def RecordEncoder(
+    *in_: Blob,
+    name: str | None = None,
+) -> Blob:
+    """Makes one record of bytes of the fields of each row, as CacheReader reads it.
+
+    Dataset.cache() uses it.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields: any blobs of one reader or
+            data set.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of the record, a multiple of 8.
+    """
+    ...
+@overload
+def RecordEncoder(
+    *in_: _Row, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RecordEncoder(
+    *in_: _Rows, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def Slice(
     in_: Blob,
     *,
@@ -2122,6 +2157,44 @@ def GPTReader(
     split_index: int = 0, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
+
+def CacheReader(
+    cache: object,
+    data_dir: str | PathLike[str] = "",
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> Blobs:
+    """Reads the records of a data set that Dataset.cache() has kept in a file.
+
+    Any record is read in place, with all types of fields.
+
+    Args:
+        cache (object, required): What makes the file where it is absent; Dataset.cache() gives it.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
+        fields (list of str, required): The fields of a record in their order, each NAME:TYPE.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of fields: The values of a field, ragged where a dimension varies or the type
+            is bytes.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
 
 def GeneratorReader(
     source: object,
@@ -4427,13 +4500,72 @@ def BatchDataset(
     with_id: bool = False,
     **attrs: Unpack[ReaderAttrs],
 ) -> Blobs:
-    """Batches of the records of a data set, with the order, the ranks and the rules for damaged
-    records that readers have.
+    """Batches of the records of a data set.
+
+    It has the attrs of every reader: the order, the ranks, and the rules for damaged records.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
             of 1, of one reader or view.
         fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
+            shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
+            shuffle_lanes, seed, order_key, group_buffer_size, rank, world_size, on_error,
+            max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of fields: The same fields in batches.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+
+def BucketDataset(
+    *in_: Blob,
+    lengths: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    max_tokens: int = 0,
+    multiple_of: int = 1,
+    boundaries: Sequence[int] = (),
+    batch_sizes: Sequence[int] = (),
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[ReaderAttrs],
+) -> Blobs:
+    """Batches of records of similar lengths, so that little is padded.
+
+    Each epoch has every record once, in batches that are drawn again, in a random order if
+    random_shuffle is set, else with the longest first. How many batches an epoch has is known and
+    does not change. Rows are ordered so that the sums of squared lengths of all ranks are nearly
+    equal. last_batch is short or drop, for each bucket; with drop other records are left out in
+    each epoch. A shuffle before it keeps its first epoch's order. PadBatch makes rows of one
+    length.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        lengths (object, required): An array with the length of each record of the data set, in the
+            order of its first epoch.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        max_tokens (int, default 0, at least 0): The most elements of a padded batch, of all ranks
+            together: rows times the longest of the bucket; batch_size limits the rows too. 0: no
+            limit.
+        multiple_of (int, default 1, in [1, 1048576]): With max_tokens: batches have a multiple of
+            this many rows, such as world_size, except where a bucket has fewer.
+        boundaries (list of int, default (), at least 1): Lengths at which buckets end, each below
+            the next; a bucket has the lengths from one boundary up to the next, without it. Left
+            out, they are chosen so that lengths in a bucket differ by at most 1/16, or more where
+            records are few.
+        batch_sizes (list of int, default (), at least 1): Rows of a batch for each bucket, one more
+            than boundaries; batch_size is the largest of them. Left out, all batches have
+            batch_size rows.
         with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
             that only fill a batch.
         with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
@@ -4464,12 +4596,12 @@ def ClassSampleDataset(
     seed: int = -1,
     name: str | None = None,
 ) -> Blobs:
-    """Equally many records of each class, in runs of per_class records of one class: batches of
-    classes * per_class rows have so many classes with so many records each.
+    """Equally many records of each class, in runs of per_class records of one.
 
-    Classes come in rounds, each once in a round; the records of a class do too, and the next use
-    goes on where the last one ended, also in the next epoch. A label belongs to a position of epoch
-    0 of the data set, and each epoch draws from these records.
+    Batches of classes * per_class rows have so many classes with so many records each. Classes come
+    in rounds, each once in a round; the records of a class do too, and the next use goes on where
+    the last one ended, also in the next epoch. A label belongs to a position of epoch 0 of the data
+    set, and each epoch draws from these records.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4528,6 +4660,7 @@ def MixDataset(
     interleave: Literal["regular", "random"] = "regular",
     block_size: int = 1024,
     seed: int = -1,
+    names: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     name: str | None = None,
 ) -> Blobs:
     """Several data sets with the same fields, drawn by weights.
@@ -4557,6 +4690,7 @@ def MixDataset(
         block_size (int, default 1024, at least 2): Rows of a block, with random interleave; weights
             change where a block begins.
         seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        names (list of str, default ()): Of the sources, for messages.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -4629,15 +4763,44 @@ def RepeatDataset(
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     name: str | None = None,
 ) -> Blobs:
-    """A data set several times in an epoch: epoch e of it has the epochs e * times to e * times +
-    times - 1 of the data set, one after another, so what is shuffled before is shuffled differently
-    each time.
+    """A data set several times in an epoch.
+
+    Epoch e of it has the epochs e * times to e * times + times - 1 of the data set, one after
+    another, so what is shuffled before is shuffled differently each time.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
             of 1, of one reader or view.
         times (int, required, at least 1): How often an epoch has each record.
         fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def RepeatFactorDataset(
+    *in_: Blob,
+    factors: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    seed: int = -1,
+    name: str | None = None,
+) -> Blobs:
+    """The records of a data set in a random order, each so often as its factor says: of a factor that
+    is no whole number, each epoch has the whole number below or above, and on average the factor.
+
+    An epoch has as many records as the factors add up to, rounded. A factor belongs to a position
+    of epoch 0 of the data set, and each epoch has these records.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        factors (object, required): A float64 for each record: how often an epoch has it on average,
+            such as 2.5.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -4676,8 +4839,9 @@ def ShuffleDataset(
     reshuffle: bool = True,
     name: str | None = None,
 ) -> Blobs:
-    """The records of a data set in a random order, each once: a permutation by a key of seed, epoch
-    and order_key.
+    """The records of a data set in a random order, each once.
+
+    It is a permutation by a key of seed, epoch and order_key.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4829,12 +4993,11 @@ def WeightedShuffleDataset(
     seed: int = -1,
     name: str | None = None,
 ) -> Blobs:
-    """Records of a data set drawn without replacement: the next record is each of those left with a
-    probability in proportion to its weight.
+    """Records of a data set drawn by weights without replacement.
 
-    A weight belongs to a position of epoch 0 of the data set, and each epoch draws from these
-    records. The order of an epoch is sorted when its first record is asked for, and kept for two
-    epochs.
+    The next one is each of those left with a probability in proportion to its weight. A weight
+    belongs to a position of epoch 0 of the data set, and each epoch draws from these records. The
+    order of an epoch is sorted when its first record is asked for, and kept for two epochs.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches

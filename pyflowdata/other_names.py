@@ -14,7 +14,6 @@ _ELSEWHERE = {
     "Batch": "batch_size= of the reader",
     "Compose": "calls of ops, each with the blob that the one before returned",
     "ConvertImageDtype": "Normalize(x, mean=0, std=1)",
-    "Dataset": 'GeneratorReader(dataset, fields=["x:float32"]), or a reader of its files',
     "Decode": "ImageDecoder(file)",
     "ImageFolder": "ImageFolderReader(folder, batch_size=n)",
     "ImageFolderDataset": "ImageFolderReader(folder, batch_size=n)",

@@ -36,8 +36,10 @@ static int64_t batch_num_batches(const pfd_dataset *ds)
     return size / self->batch_size + (size % self->batch_size != 0);
 }
 
-static void batch_range(const pfd_dataset *ds, int64_t step, int64_t *begin, int64_t *end)
+static void batch_range(const pfd_dataset *ds, int64_t epoch, int64_t step, int64_t *begin,
+                        int64_t *end)
 {
+    (void)epoch;
     const batch *self = (const batch *)ds;
     int64_t size = batch_size_of_epoch(ds);
     *begin = step * self->batch_size;

@@ -34,7 +34,7 @@ static pfd_status next_batch(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
 {
     if (ds->position >= ds->methods->num_batches(ds)) return PFD_END;
     int64_t begin, end;
-    ds->methods->batch(ds, ds->position, &begin, &end);
+    ds->methods->batch(ds, ds->epoch, ds->position, &begin, &end);
     PFD_TRY(pfd_dataset_check_room(ds, max, end - begin, err));
     ds->position++; /* a batch that fails is passed over */
     PFD_TRY(at_range(ds, begin, end - begin, scratch, out, err));

@@ -11,7 +11,7 @@
  * The chain, innermost first, built by loader/data_reader.c:
  *
  *   source -> [cancellation] -> random_shuffle | window_shuffle | window_lanes | shuffle_buffer
- *          -> batch | group_batch -> distributed_training
+ *          -> batch | view_batch | group_batch -> distributed_training
  *
  * The source may be one of places, for the views of loader/view_tree.h.
  *
@@ -30,6 +30,7 @@
 #include <stdatomic.h>
 
 typedef struct pfd_dataset pfd_dataset;
+struct pfd_view;
 
 /* A dataset is random-access (size and at) or a stream (next and seek). */
 typedef struct pfd_dataset_methods {
@@ -55,9 +56,11 @@ typedef struct pfd_dataset_methods {
     void (*describe)(const pfd_dataset *self, const pfd_record *record, pfd_error *err);
 
     /* Random-access datasets that form batches: how many an epoch has, and the positions
-     * [*begin, *end) of at() that batch `step` consists of. */
+     * [*begin, *end) of at() that batch `step` of an epoch consists of. */
     int64_t (*num_batches)(const pfd_dataset *self);
-    void (*batch)(const pfd_dataset *self, int64_t step, int64_t *begin, int64_t *end);
+    void (*batch)(const pfd_dataset *self, int64_t epoch, int64_t step, int64_t *begin,
+                  int64_t *end);
+    int64_t (*most_rows)(const pfd_dataset *self); /* of a batch, where sizes differ; else NULL */
 } pfd_dataset_methods;
 
 /* First member of every dataset's own struct. */
@@ -153,6 +156,10 @@ pfd_status pfd_window_lanes_wrap(pfd_dataset **ds, int64_t seed, const char *ord
  *   wrap   filled with the first records of the next epoch's order (which has them again)
  * Rows that fill a batch have record.filler set.  An epoch without records has no batches. */
 pfd_status pfd_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch, pfd_error *err);
+
+/* view_batch.c.  Random access only: the batches that a view of kind PFD_VIEW_BUCKETS forms.  The
+ * view is borrowed. */
+pfd_status pfd_view_batch_wrap(pfd_dataset **ds, const struct pfd_view *view, pfd_error *err);
 
 /* group_batch.c.  A stream of batches of one group each.  A group's batch goes out when it is full;
  * at the end of the epoch the rest goes out, oldest group first, by the last_batch rule (wrap acts

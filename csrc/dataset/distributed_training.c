@@ -45,12 +45,12 @@ static int64_t distributed_training_num_batches(const pfd_dataset *ds)
     return ds->inner->methods->num_batches(ds->inner);
 }
 
-static void distributed_training_range(const pfd_dataset *ds, int64_t step, int64_t *begin,
-                                       int64_t *end)
+static void distributed_training_range(const pfd_dataset *ds, int64_t epoch, int64_t step,
+                                       int64_t *begin, int64_t *end)
 {
     const distributed_training *self = (const distributed_training *)ds;
     int64_t first, last;
-    ds->inner->methods->batch(ds->inner, step, &first, &last);
+    ds->inner->methods->batch(ds->inner, epoch, step, &first, &last);
     pfd_rank_rows(last - first, self->rank, self->world_size, begin, end);
     *begin += first;
     *end += first;

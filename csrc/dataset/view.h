@@ -58,6 +58,12 @@ typedef struct pfd_view_methods {
     /* Optional: a hash of what decided the rows before `position` of `epoch`, where attrs that are
      * not part of the spec do.  A state has it. */
     uint64_t (*past)(const pfd_view *self, int64_t epoch, int64_t position);
+
+    /* Views that form batches: how many an epoch has, the positions [*begin, *end) of one, and the
+     * most rows of any.  map() maps the places of one epoch to places of one epoch. */
+    int64_t (*num_batches)(const pfd_view *self);
+    void (*batch)(const pfd_view *self, int64_t epoch, int64_t step, int64_t *begin, int64_t *end);
+    int64_t (*most_rows)(const pfd_view *self);
 } pfd_view_methods;
 
 /* First member of every view's own struct. */
@@ -68,12 +74,23 @@ struct pfd_view {
 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
+
+/* What the attrs of every reader say to a view that forms batches. */
+typedef struct pfd_batching {
+    int64_t num_records;   /* of the data set */
+    int64_t batch_size;    /* most rows of a batch */
+    int32_t last_batch;    /* PFD_LAST_BATCH_* */
+    int32_t is_random;     /* the order is random */
+    int32_t reshuffle;     /* each epoch has an order of its own */
+} pfd_batching;
+
 typedef struct pfd_view_args {
     const void *attrs; /* of the op; valid until the view is closed */
     pfd_view *const *inner;
     int32_t num_inner;
     const int64_t *seed; /* of the loader; changes only while no thread is in the view */
     const char *name;    /* of the node, or its op and number; for random keys; valid until close */
+    const pfd_batching *batching; /* for PFD_VIEW_BUCKETS, which has no inner views; else NULL */
 } pfd_view_args;
 
 /* One inner view: its rows in another order. */
@@ -88,6 +105,9 @@ typedef struct pfd_view_args {
 
 /* No view: batches of its inner view, as a reader makes them of its records. open() is NULL. */
 #define PFD_VIEW_BATCHES 5
+
+/* The same, but open() makes a view that says what batches are: it maps their rows to records. */
+#define PFD_VIEW_BUCKETS 6
 
 /* In pfd_attr.flags, of views: the attr is not part of a state's spec, so it may differ in a program
  * that loads the state.  Where it decides rows, past() has what it decided. */

@@ -33,6 +33,37 @@ static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *g
     return status;
 }
 
+/* The op whose view forms batches in place of Batch; NULL: there is none. */
+static const pfd_view_op *former_of(const pfd_data_reader *reader)
+{
+    const pfd_view_op *view = pfd_view_op_of(reader->batches->op);
+    return view && view->kind == PFD_VIEW_BUCKETS ? view : NULL;
+}
+
+/* Opens the view that forms batches, once: what it keeps does not depend on the seed. */
+static pfd_status open_former(pfd_data_reader *reader, const pfd_view_op *op,
+                              const pfd_dataset *ds, pfd_error *err)
+{
+    const pfd_reader_attrs *attrs = reader->attrs;
+    if (!pfd_dataset_is_random_access(ds))
+        return pfd_fail(err, PFD_UNSUPPORTED,
+                        "this source can only be read in sequence, and these batches need any "
+                        "record at any time; decompress or convert the files");
+    if (reader->shuffle != PFD_SHUFFLE_NONE && reader->shuffle != PFD_SHUFFLE_GLOBAL)
+        return pfd_fail_attr(err, "shuffle", NULL, PFD_UNSUPPORTED,
+                             "; batches of different sizes are shuffled as a whole: use 'global'");
+    pfd_batching batching = {.num_records = ds->methods->size(ds),
+                             .batch_size = attrs->batch_size,
+                             .last_batch = attrs->last_batch,
+                             .is_random = reader->shuffle != PFD_SHUFFLE_NONE,
+                             .reshuffle = attrs->shuffle_after_epoch};
+    pfd_view_args args = {.attrs = pfd_attrs_struct(reader->batches->attrs),
+                          .seed = &reader->seed,
+                          .name = reader->order_key,
+                          .batching = &batching};
+    return op->open(&args, &reader->former, err);
+}
+
 static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err)
 {
     const pfd_reader_attrs *attrs = reader->attrs;
@@ -59,9 +90,13 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
     int32_t is_stream = !pfd_dataset_is_random_access(*ds);
     if (is_stream || reader->has_groups || reader->shuffle == PFD_SHUFFLE_BUFFER)
         PFD_TRY(pfd_cancellation_wrap(ds, &reader->bounds->cancelled, err));
-    PFD_TRY(wrap_shuffle(reader, ds, err));
+    const pfd_view_op *former = former_of(reader);
+    if (!former) PFD_TRY(wrap_shuffle(reader, ds, err));
     reader->shuffled = *ds;
-    if (reader->has_groups)
+    if (former && !reader->former) PFD_TRY(open_former(reader, former, *ds, err));
+    if (former)
+        PFD_TRY(pfd_view_batch_wrap(ds, reader->former, err));
+    else if (reader->has_groups)
         PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, attrs->last_batch,
                                      attrs->group_buffer_size, group_of, reader, err));
     else
@@ -89,10 +124,15 @@ static int64_t count_batches(const pfd_data_reader *reader)
 static void note_shape(pfd_data_reader *reader)
 {
     const pfd_dataset *chain = reader->chain;
-    reader->in_sequence = reader->shuffle == PFD_SHUFFLE_NONE && !reader->has_groups;
+    reader->in_sequence =
+        reader->shuffle == PFD_SHUFFLE_NONE && !reader->has_groups && !former_of(reader);
     reader->random_access = pfd_dataset_is_random_access(chain) && chain->methods->num_batches;
     reader->num_batches = count_batches(reader);
-    reader->local_batch_size = reader->attrs->batch_size / reader->attrs->world_size;
+    const pfd_dataset *logical = reader->logical;
+    int64_t most = logical->methods->most_rows ? logical->methods->most_rows(logical)
+                                               : reader->attrs->batch_size;
+    int64_t world_size = reader->attrs->world_size;
+    reader->local_batch_size = most / world_size + (most % world_size != 0);
 }
 
 /* Closes the decorators, but not the source, and returns the source. */
@@ -154,6 +194,7 @@ static pfd_status make_spec(pfd_data_reader *reader, pfd_error *err)
     pfd_spec spec = {0};
     pfd_spec_add(&spec, "op=", reader->node->op->op->name);
     pfd_spec_add_own_attrs(&spec, "", reader->node);
+    if (former_of(reader)) pfd_spec_add_own_attrs(&spec, "batches.", reader->batches);
     pfd_spec_add_reader_attrs(&spec, reader->batches, order_flags(reader));
     reader->spec = pfd_spec_take(&spec);
     return reader->spec ? PFD_OK : pfd_fail_memory(err, 1024, "a reader's attrs in words");
@@ -426,6 +467,7 @@ static pfd_status open_over_leaves(pfd_data_reader *reader, int32_t index, pfd_s
         return pfd_fail_attr(err, "shuffle", NULL, PFD_UNSUPPORTED,
                              " = 'buffer' is for sources that are read in sequence; the records of "
                              "a view have numbers: use 'global' or 'window'");
+    if (former_of(reader)) pfd_spec_add_own_attrs(views, "batches.", reader->batches);
     pfd_spec_add_reader_attrs(views, reader->batches, order_flags(reader));
     reader->spec = pfd_spec_take(views);
     if (!reader->spec) return pfd_fail_memory(err, 1024, "a reader's attrs in words");
@@ -460,24 +502,13 @@ void pfd_data_reader_close(pfd_data_reader *reader)
 {
     pfd_data_reader_close_files(reader);
     pfd_scratch_free(reader->group_scratch);
+    pfd_view_close(reader->former);
     free(reader->name);
     free(reader->order_key);
     free(reader->spec);
     free(reader->index_path);
     free(reader->windows_ahead);
     *reader = (pfd_data_reader){0};
-}
-
-const char *pfd_data_reader_file(const pfd_data_reader *reader, int64_t i)
-{
-    for (int32_t leaf = 0; leaf < reader->num_leaves; leaf++) {
-        const int64_t n = reader->leaves[leaf].num_files;
-        if (i < n) return pfd_data_reader_file(&reader->leaves[leaf], i);
-        i -= n;
-    }
-    int64_t n = 0;
-    const pfd_file *const *files = reader->files ? pfd_input_files_list(reader->files, &n) : NULL;
-    return i < n ? files[i]->path : NULL;
 }
 
 void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record, pfd_error *err)

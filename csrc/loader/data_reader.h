@@ -25,6 +25,7 @@ typedef struct pfd_data_reader {
     pfd_dataset *source;    /* that the op opened; owned by the chain */
     pfd_dataset *shuffled;  /* the shuffle of `shuffle`; in the chain, NULL for none */
     pfd_dataset *logical;   /* forms logical batches; in the chain */
+    struct pfd_view *former; /* forms batches whose sizes differ; owned, or NULL */
     pfd_dataset *chain;     /* outermost; forms this rank's batches */
     char *name, *order_key, *spec;
     pfd_scratch *group_scratch; /* of the op's group(); NULL: the op has none */
@@ -77,9 +78,6 @@ void pfd_data_reader_close(pfd_data_reader *reader) PFD_PRIVATE; /* accepts a ze
 /* If next_seed differs from seed, makes the decorators again with it.  No thread may use the
  * chain. */
 pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err);
-
-/* Path of file i, of a view among those of all its readers; NULL: there is none. */
-const char *pfd_data_reader_file(const pfd_data_reader *reader, int64_t i);
 
 /* Adds op, file, line and byte of `record` (may be NULL) to an error that names a place in it. */
 void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record,

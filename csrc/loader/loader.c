@@ -2,7 +2,9 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "loader/pipeline.h"
+#include "loader/record_places.h"
 #include "loader/slot_pool.h"
+#include "loader/view_tree.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -291,10 +293,44 @@ pfd_status pfd_loader_get_reader(const pfd_loader *l, int32_t i, pfd_reader_info
     return PFD_OK;
 }
 
+static const pfd_data_reader *reader_at(const pfd_loader *l, int32_t i, pfd_error *err)
+{
+    if (i >= 0 && i < l->plan.num_readers) return &l->plan.readers[i];
+    (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "there is no reader %" PRId32, i);
+    return NULL;
+}
+
 const char *pfd_loader_file(const pfd_loader *l, int32_t reader, int64_t i)
 {
-    if (reader < 0 || reader >= l->plan.num_readers || i < 0) return NULL;
-    return pfd_data_reader_file(&l->plan.readers[reader], i);
+    pfd_error ignored = {.struct_size = sizeof ignored};
+    const pfd_data_reader *of = reader_at(l, reader, &ignored);
+    return of ? pfd_record_file(of, i) : NULL;
+}
+
+pfd_status pfd_loader_first_record(const pfd_loader *l, int32_t reader, int64_t file,
+                                   int64_t *ordinal, pfd_error *err)
+{
+    const pfd_data_reader *of = reader_at(l, reader, err);
+    return of ? pfd_record_first(of, file, ordinal, err) : err->status;
+}
+
+pfd_status pfd_loader_locate(const pfd_loader *l, int32_t reader, int64_t file, int64_t ordinal,
+                             pfd_error *place)
+{
+    const pfd_data_reader *of = reader_at(l, reader, place);
+    return of ? pfd_record_locate(of, file, ordinal, place) : place->status;
+}
+
+uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int64_t step)
+{
+    if (i < 0 || i >= l->plan.num_readers || epoch < 0 || step < 0) return 0;
+    const pfd_data_reader *reader = &l->plan.readers[i];
+    const pfd_view_tree *tree = pfd_plan_tree_of(&l->plan, i);
+    if (!tree) return 0;
+    int64_t size = reader->attrs->batch_size;
+    int64_t rows = step < reader->num_records / size ? step * size : reader->num_records;
+    int32_t is_shuffled = reader->shuffle != PFD_SHUFFLE_NONE; /* any row of the epoch may be past */
+    return pfd_view_tree_past(tree, epoch, is_shuffled && rows > 0 ? reader->num_records : rows);
 }
 
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)

@@ -37,7 +37,7 @@ static int32_t start_batch(pfd_loader *l)
     for (int32_t r = 0; r < l->plan.num_readers; r++) {
         const pfd_dataset *logical = l->plan.readers[r].logical;
         int64_t end;
-        logical->methods->batch(logical, slot->step, &slot->first_positions[r], &end);
+        logical->methods->batch(logical, slot->epoch, slot->step, &slot->first_positions[r], &end);
         if (end - slot->first_positions[r] < rows) rows = end - slot->first_positions[r];
     }
     const pfd_reader_attrs *attrs = l->plan.readers[0].attrs; /* ranks are the same in all */

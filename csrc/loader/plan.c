@@ -1,50 +1,11 @@
 /* From wanted blobs to ops in order and opened readers. */
-#include "loader/plan_graph.h"
+#include "loader/plan.h"
 #include "core/error.h"
 #include "registry/attr_value.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-pfd_plan_tensor pfd_plan_tensor_of(const pfd_row_type *type, const char *name)
-{
-    int64_t bytes = pfd_dtype_size(type->dtype), fixed = 1;
-    int32_t num_varying = 0;
-    for (int32_t d = 0; d < type->ndim; d++) {
-        if (type->shape[d] < 0)
-            num_varying++;
-        else
-            fixed *= type->shape[d];
-    }
-    if (!num_varying)
-        return (pfd_plan_tensor){.type = *type, .name = name, .row_bytes = fixed * bytes};
-    int32_t only_first = num_varying == 1 && type->shape[0] < 0;
-    int64_t unit = only_first ? fixed : 1;
-    return (pfd_plan_tensor){.type = *type,
-                             .name = name,
-                             .row_bytes = sizeof(pfd_ragged_row),
-                             .is_ragged = 1,
-                             .has_shapes = !only_first,
-                             .unit = unit,
-                             .unit_bytes = unit * bytes};
-}
-
-static pfd_view_tree *tree_of(const pfd_plan *plan, int32_t reader)
-{
-    return reader < plan->num_trees ? plan->trees[reader] : NULL;
-}
-
-const pfd_view_tree *pfd_plan_tree_of(const pfd_plan *plan, int32_t reader)
-{
-    const pfd_view_tree *tree = tree_of(plan, reader);
-    return tree && !tree->is_direct ? tree : NULL;
-}
-
-int32_t pfd_plan_op_is_aligned(const pfd_plan *plan, const pfd_plan_op *op)
-{
-    return op->branch < 0 || plan->trees[op->data_set]->branches[op->branch].is_aligned;
-}
 
 /* The batches of a data set with views. */
 static pfd_status open_view(pfd_plan *plan, pfd_view_tree *tree, const pfd_plan_op *op,
@@ -68,7 +29,7 @@ static pfd_status open_readers(pfd_plan *plan, pfd_error *err)
     for (int32_t i = 0; i < plan->num_ops; i++) {
         const pfd_plan_op *op = &plan->ops[i];
         if (!pfd_op_is_reader(op->node->op->op) || op->data_set >= 0) continue;
-        pfd_view_tree *tree = tree_of(plan, op->reader);
+        pfd_view_tree *tree = op->reader < plan->num_trees ? plan->trees[op->reader] : NULL;
         if (tree && !tree->is_direct) {
             PFD_TRY(open_view(plan, tree, op, drawn_seed, err));
             continue;
@@ -138,6 +99,12 @@ static pfd_status check_batch_sizes(const pfd_plan *plan, pfd_error *err)
     return PFD_OK;
 }
 
+/* Whose batches differ in size, in a way of its own. */
+static int32_t sizes_differ(const pfd_data_reader *reader)
+{
+    return reader->logical->methods->most_rows != NULL;
+}
+
 /* Readers are zipped by position: batch k of the loader is batch k of each. */
 static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
 {
@@ -148,6 +115,11 @@ static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
     for (int32_t i = 1; i < plan->num_readers; i++) {
         const pfd_data_reader *other = &plan->readers[i];
         if (!other->random_access) plan->stream = 1;
+        if (sizes_differ(first) || sizes_differ(other))
+            return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                            "the batches of '%s' differ in size, and cannot be paired with those "
+                            "of another reader: zip the data sets before",
+                            sizes_differ(first) ? first->name : other->name);
         if (other->attrs->batch_size != first->attrs->batch_size ||
             other->attrs->rank != first->attrs->rank ||
             other->attrs->world_size != first->attrs->world_size)

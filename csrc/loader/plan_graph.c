@@ -1,5 +1,5 @@
 /* From wanted blobs to ops in order: nodes inside a data set are followed through its views. */
-#include "loader/plan_graph.h"
+#include "loader/plan.h"
 
 #include "core/error.h"
 #include "registry/node_order.h"
@@ -50,6 +50,29 @@ static int32_t count_alike(const pfd_plan *plan, const pfd_node *node)
         alike += !other->name[0] && !strcmp(other->op->op->name, node->op->op->name);
     }
     return alike;
+}
+
+pfd_plan_tensor pfd_plan_tensor_of(const pfd_row_type *type, const char *name)
+{
+    int64_t bytes = pfd_dtype_size(type->dtype), fixed = 1;
+    int32_t num_varying = 0;
+    for (int32_t d = 0; d < type->ndim; d++) {
+        if (type->shape[d] < 0)
+            num_varying++;
+        else
+            fixed *= type->shape[d];
+    }
+    if (!num_varying)
+        return (pfd_plan_tensor){.type = *type, .name = name, .row_bytes = fixed * bytes};
+    int32_t only_first = num_varying == 1 && type->shape[0] < 0;
+    int64_t unit = only_first ? fixed : 1;
+    return (pfd_plan_tensor){.type = *type,
+                             .name = name,
+                             .row_bytes = sizeof(pfd_ragged_row),
+                             .is_ragged = 1,
+                             .has_shapes = !only_first,
+                             .unit = unit,
+                             .unit_bytes = unit * bytes};
 }
 
 /* ---- Adding ops ------------------------------------------------------------------------------ */
@@ -252,7 +275,7 @@ static pfd_status find_tensor(pfd_plan *plan, const pfd_blob *blob, place at, in
 {
     const pfd_view_op *view = pfd_view_op_of(blob->node->op);
     if (view && at.reader >= 0) return find_in_view(plan, blob, view->kind, at, tensor, err);
-    if (view && view->kind == PFD_VIEW_BATCHES) return find_batched(plan, blob, tensor, err);
+    if (view && (view->kind == PFD_VIEW_BATCHES || view->kind == PFD_VIEW_BUCKETS)) return find_batched(plan, blob, tensor, err);
     if (view)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "a blob of %s is a field of a data set, which has no batches yet: make "

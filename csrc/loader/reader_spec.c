@@ -2,6 +2,7 @@
 #include "loader/reader_spec.h"
 
 #include "core/tables.h"
+#include "dataset/view.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,6 +74,7 @@ void pfd_spec_add_own_attrs(pfd_spec *spec, const char *prefix, const pfd_node *
         int32_t names_fields =
             is_view && op->outputs_attr && !strcmp(op->attrs[i].name, op->outputs_attr);
         if (names_fields) continue; /* records are the same whatever their fields are called */
+        if (op->attrs[i].flags & PFD_NOT_IN_SPEC) continue;
         if (op->attrs[i].type == PFD_ATTR_OBJECT)
             add_object(spec, prefix, node->attrs, &op->attrs[i]);
         else

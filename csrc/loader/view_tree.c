@@ -284,6 +284,20 @@ void pfd_view_tree_describe(const pfd_view_tree *tree, pfd_spec *spec)
     }
 }
 
+static uint64_t hash_past(uint64_t hash, const pfd_view *view, int64_t epoch, int64_t position)
+{
+    uint64_t own = view->methods->past ? view->methods->past(view, epoch, position) : 0;
+    if (own) hash = pfd_hash_word(hash, own);
+    for (int32_t i = 0; i < view->num_inner; i++)
+        hash = hash_past(hash, view->inner[i], 0, INT64_MAX);
+    return hash;
+}
+
+uint64_t pfd_view_tree_past(const pfd_view_tree *tree, int64_t epoch, int64_t position)
+{
+    return epoch == 0 && position == 0 ? 0 : hash_past(0, tree->top, epoch, position);
+}
+
 void pfd_view_tree_locate(const pfd_view_tree *tree, const pfd_record *record, pfd_error *err)
 {
     int32_t leaf = 0;

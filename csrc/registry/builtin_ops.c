@@ -21,6 +21,7 @@
     X(one_hot)                                                                                     \
     X(pad)                                                                                         \
     X(pad_batch)                                                                                   \
+    X(record_encoder)                                                                              \
     X(slice)                                                                                       \
     X(raw_reader)                                                                                  \
     X(npy_reader)                                                                                  \
@@ -36,6 +37,7 @@
     X(tar_reader)                                                                                  \
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
+    X(cache_reader)                                                                                \
     X(generator_reader)                                                                            \
     X(coco_reader)                                                                                 \
     X(image_folder_reader)                                                                         \

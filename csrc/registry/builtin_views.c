@@ -4,6 +4,7 @@
 
 #define BUILTIN_VIEWS(X)                                                                           \
     X(batch_dataset)                                                                               \
+    X(bucket_dataset)                                                                              \
     X(class_sample_dataset)                                                                        \
     X(concat_dataset)                                                                              \
     X(mix_dataset)                                                                                 \

@@ -171,10 +171,10 @@ static pfd_status settle_world(pfd_reader_attrs *attrs, pfd_error *err)
     return PFD_OK;
 }
 
-pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err)
+pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, int32_t sizes_differ, pfd_error *err)
 {
     pfd_status status = settle_world(attrs, err);
-    if (status == PFD_OK) status = check_world_size(attrs, err);
+    if (status == PFD_OK && !sizes_differ) status = check_world_size(attrs, err);
     if (status != PFD_OK) return pfd_error_set_reason(err, PFD_REASON_WORLD_SIZE);
     PFD_TRY(check_shuffle(attrs, err));
     PFD_TRY(check_lanes(attrs, err));

@@ -52,8 +52,9 @@ extern const uint32_t pfd_reader_attr_count;
  * out is the caller's part, which gives what it found.  A shuffle asked for by name is a
  * random_shuffle.  Refused are: only one of rank and world_size, a rank
  * outside the world, a batch_size that world_size or the lanes do not divide (with the nearest
- * sizes), and attrs of a shuffle that contradict each other. */
-pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err);
+ * sizes; not where sizes differ from batch to batch), and attrs of a shuffle that contradict each
+ * other. */
+pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, int32_t sizes_differ, pfd_error *err);
 
 /* Which shuffle, never auto, the attrs `shuffle` and random_shuffle ask for, of a source with an
  * index or of one that can only be read in sequence: PFD_UNSUPPORTED where an index is needed. */

@@ -24,8 +24,8 @@ static const pfd_op batch_dataset = {
     PFD_OP_SIZES,
     .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
     .name = "BatchDataset",
-    .doc = "Batches of the records of a data set, with the order, the ranks and the rules for "
-           "damaged records that readers have.",
+    .doc = "Batches of the records of a data set. It has the attrs of every reader: the order, "
+           "the ranks, and the rules for damaged records.",
     PFD_OP_ATTRS(batch_dataset_attrs, attr_table),
     PFD_OP_INPUTS(pfd_view_inputs),
     PFD_OP_OUTPUTS(outputs),

@@ -201,7 +201,7 @@ static const pfd_op class_sample_dataset = {
     PFD_OP_SIZES,
     .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
     .name = "ClassSampleDataset",
-    .doc = "Equally many records of each class, in runs of per_class records of one class: batches "
+    .doc = "Equally many records of each class, in runs of per_class records of one. Batches "
            "of classes * per_class rows have so many classes with so many records each. Classes "
            "come in rounds, each once in a round; the records of a class do too, and the next use "
            "goes on where the last one ended, also in the next epoch. A label belongs to a position "

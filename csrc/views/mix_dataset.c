@@ -29,6 +29,7 @@ typedef struct mix_dataset_attrs {
     int64_t length;
     int32_t interleave;
     int64_t block_size, seed;
+    pfd_list_string names;
 } mix_dataset_attrs;
 
 /* The records of a source, and what divides by their number. */
@@ -160,12 +161,21 @@ static pfd_status make_weights(const mix_dataset_attrs *attrs, double **out, pfd
     return PFD_OK;
 }
 
+static pfd_status check_names(const mix_dataset_attrs *attrs, pfd_error *err)
+{
+    if (attrs->names.size == 0 || attrs->names.size == attrs->num_sources) return PFD_OK;
+    return pfd_fail_attr(err, "names", NULL, PFD_INVALID_ARGUMENT,
+                         ": there are %" PRId64 " for %" PRId64 " sources", attrs->names.size,
+                         attrs->num_sources);
+}
+
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const mix_dataset_attrs *attrs = args->attrs;
     PFD_TRY(pfd_choice_infer(args, attrs->num_sources, err));
     PFD_TRY(check_segments(attrs, err));
     PFD_TRY(check_mean_lengths(attrs, err));
+    PFD_TRY(check_names(attrs, err));
     double *weights = NULL;
     PFD_TRY(make_weights(attrs, &weights, err));
     pfd_status status = PFD_OK;
@@ -190,6 +200,15 @@ static void close_view(pfd_view *view)
 static const pfd_view_methods methods = {
     .name = "MixDataset", .close = close_view, .size = size, .map = map, .past = past};
 
+static pfd_status fail_empty(const mix *self, int64_t source, pfd_error *err)
+{
+    const mix_dataset_attrs *attrs = self->args.attrs;
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "source %" PRId64 "%s%s has no records, and a weight above 0", source,
+                    attrs->names.size > 0 ? ", " : "",
+                    attrs->names.size > 0 ? attrs->names.data[source] : "");
+}
+
 static pfd_status find_sources(mix *self, int64_t *records, pfd_error *err)
 {
     const pfd_mix_schedule *schedule = &self->schedule;
@@ -202,9 +221,7 @@ static pfd_status find_sources(mix *self, int64_t *records, pfd_error *err)
             continue;
         }
         for (int64_t i = 0; i < schedule->num_segments; i++)
-            if (schedule->segments[i].tree.leaves[s] >= 0)
-                return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                                "source %" PRId64 " has no records, and a weight above 0", s);
+            if (schedule->segments[i].tree.leaves[s] >= 0) return fail_empty(self, s, err);
     }
     return PFD_OK;
 }
@@ -303,6 +320,8 @@ static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(mix_dataset_attrs, block_size, "1024", 2, 2147483648.0,
                  "Rows of a block, with random interleave; weights change where a block begins."),
     PFD_SEED_ATTR(mix_dataset_attrs),
+    PFD_ATTR_ROW_WITH(mix_dataset_attrs, names, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
+                      "Of the sources, for messages.", PFD_NOT_IN_SPEC),
 };
 
 static const pfd_op mix_dataset = {

@@ -14,7 +14,7 @@
  */
 #ifndef PFD_VIEWS_PACK_TABLE_H
 #define PFD_VIEWS_PACK_TABLE_H
-#include "dataset/lengths.h"
+#include "views/lengths.h"
 #include "dataset/view.h"
 
 /* In the order of the choices. */

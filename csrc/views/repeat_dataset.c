@@ -67,7 +67,7 @@ static const pfd_op repeat_dataset = {
     PFD_OP_SIZES,
     .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
     .name = "RepeatDataset",
-    .doc = "A data set several times in an epoch: epoch e of it has the epochs e * times to "
+    .doc = "A data set several times in an epoch. Epoch e of it has the epochs e * times to "
            "e * times + times - 1 of the data set, one after another, so what is shuffled before "
            "is shuffled differently each time.",
     PFD_OP_ATTRS(repeat_dataset_attrs, attr_table),

@@ -222,7 +222,7 @@ static const pfd_op weighted_shuffle_dataset = {
     PFD_OP_SIZES,
     .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
     .name = "WeightedShuffleDataset",
-    .doc = "Records of a data set drawn without replacement: the next record is each of those left "
+    .doc = "Records of a data set drawn by weights without replacement. The next one is each of those left "
            "with a probability in proportion to its weight. A weight belongs to a position of epoch "
            "0 of the data set, and each epoch draws from these records. The order of an epoch is "
            "sorted when its first record is asked for, and kept for two epochs.",

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import InvalidArgumentError, shown
-from ..formats import Field
-from ..formats.base.fields import field_of
+from ..formats import Field, field_of
 from ..graph import Blob, Node, find_op
 
 SetT = TypeVar("SetT", bound="DatasetBase")

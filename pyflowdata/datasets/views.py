@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import InvalidArgumentError, shown
 from .base import DatasetBase, SetT, Shuffle, named_view, several_view
+from .mixing import mix
 
 _FAR = 2**63 - 1  # beyond all records
 _KEY = "shuffle"  # the order key of a shuffle that is given none
@@ -43,6 +46,10 @@ class Views(DatasetBase):
             InvalidArgumentError: The fields differ; the text shows both.
         """
         return type(self)(several_view("ConcatDataset", [self, *others], {}))
+
+    def mix(self: SetT, *others: SetT, weights: Any = None, **options: Any) -> SetT:
+        """This data set and others with the same fields, drawn by weights: `flow.mix` of a list."""
+        return mix([self, *others], weights, **options)
 
     def zip(self: SetT, *others: DatasetBase) -> SetT:
         """The fields of data sets of the same length side by side: record i of each.

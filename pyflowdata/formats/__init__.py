@@ -11,7 +11,7 @@ Each format has a module of its name here; shared code is in `base`.
 
 from .base.damage import Damage, Scan, damage_of, read_all
 from .base.detection import Detected, detect, is_data_set
-from .base.fields import Field
+from .base.fields import Field, field_of
 from .base.format import Format
 from .base.images import (
     ImageChange,
@@ -48,6 +48,7 @@ __all__ = [
     "damage_of",
     "decoded_image",
     "detect",
+    "field_of",
     "image_fields",
     "image_formats",
     "image_size",

@@ -209,7 +209,13 @@ class DataLoader(Generic[BatchT]):
         """
         self._turns.check_not_inside()
         with self._turns.lock:
-            return make_state(*self._next_place(), self._readers)
+            place = self._next_place()
+            return make_state(*place, self._readers, self._pasts(*place))
+
+    def _pasts(self, epoch: int, position: int) -> list[int]:
+        """Of each reader: a hash of what may change from this batch on; 0 for most."""
+        handle, count = self._handle, len(self._readers)
+        return [lib.pfd_loader_get_past(handle, i, epoch, position) for i in range(count)]
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Makes the next iter() or repeat() continue exactly where the state was taken.
@@ -228,7 +234,7 @@ class DataLoader(Generic[BatchT]):
         with self._turns.lock:
             self._check_life()
             self._turns.check_idle()
-            place = read_state(state, self._readers, self._num_batches)
+            place = read_state(state, self._readers, self._pasts, self._num_batches)
             for index, seed in enumerate(place.seeds):
                 if self._readers[index].seed != seed:
                     status = lib.pfd_loader_set_seed(self._handle, index, seed, self._err)

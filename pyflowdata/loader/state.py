@@ -140,28 +140,32 @@ def _in_hashes(reader: Reader) -> dict[str, Any]:
 
 
 def _by_name(
-    readers: Sequence[Reader], describe: Callable[[Reader], dict[str, Any]]
+    readers: Sequence[Reader], pasts: Sequence[int], describe: Callable[[Reader], dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     described: dict[str, dict[str, Any]] = {}
-    for index, reader in enumerate(readers):
+    for index, (reader, past) in enumerate(zip(readers, pasts, strict=True)):
         name = own_name = _short(reader.name)
         while name in described:  # a given name equals one made here, or made from op and index
             name, index = f"{own_name}#{index}", index + 1
         described[name] = describe(reader)
+        if past:
+            described[name]["past"] = f"{past:016x}"[:10]
     return described
 
 
-def _describe(readers: Sequence[Reader]) -> dict[str, dict[str, Any]]:
+def _describe(readers: Sequence[Reader], pasts: Sequence[int]) -> dict[str, dict[str, Any]]:
     """The readers in a state, by name."""
-    described = _by_name(readers, _in_words)
+    described = _by_name(readers, pasts, _in_words)
     if len(json.dumps(described)) <= _WORDS_BYTES:
         return described
-    return _by_name(readers, _in_hashes)
+    return _by_name(readers, pasts, _in_hashes)
 
 
-def make_state(epoch: int, position: int, readers: Sequence[Reader]) -> dict[str, Any]:
-    """A state, made of dicts, strings and ints."""
-    described = _describe(readers)
+def make_state(
+    epoch: int, position: int, readers: Sequence[Reader], pasts: Sequence[int]
+) -> dict[str, Any]:
+    """A state, made of dicts, strings and ints; `pasts` are those of the readers."""
+    described = _describe(readers, pasts)
     return {
         "version": VERSION,
         "epoch": epoch,
@@ -205,9 +209,18 @@ def _spec_differences(saved: Mapping[str, Any], own: Mapping[str, str]) -> list[
     return found
 
 
+def _past_differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
+    if saved.get("past") == own.get("past"):
+        return []
+    return [
+        "the weights of a mix, their rows or the length of an epoch are others for batches that were "
+        "delivered before; weights may change from the state's position on, if mix() has a length"
+    ]
+
+
 def _reader_differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
     if isinstance(own["spec"], str):
-        return [
+        return _past_differences(saved, own) + [
             f"{what} are others than in the state"
             for key, what in (("spec", "the attrs that decide the order"), ("data", "the files"))
             if saved[key] != own[key]
@@ -221,7 +234,7 @@ def _reader_differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> lis
     found += sizes
     if not sizes and own["data"] != saved["data"]:
         found.append("the files have other names or other content, though no other sizes")
-    return found
+    return found + _past_differences(saved, own)
 
 
 def _differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
@@ -289,15 +302,23 @@ def _check_reader(readers: Mapping[str, Any], name: object) -> bool:
             _whole(saved, key, where)
         _whole(saved, "records", where, -1)
     _check_text(saved, "data", where)
+    if "past" in saved:
+        _check_text(saved, "past", where)
     return in_words
 
 
-def read_state(state: object, readers: Sequence[Reader], num_batches: int) -> Place:
+def read_state(
+    state: object,
+    readers: Sequence[Reader],
+    pasts_at: Callable[[int, int], Sequence[int]],
+    num_batches: int,
+) -> Place:
     """Checks that a state belongs to a loader with these readers.
 
     Args:
         state: The saved state.
         readers: Of the loader.
+        pasts_at: Gives the readers' pasts at an epoch and position.
         num_batches: Steps of its epoch; -1 if unknown.
 
     Raises:
@@ -317,7 +338,8 @@ def read_state(state: object, readers: Sequence[Reader], num_batches: int) -> Pl
     in_words = [_check_reader(saved, name) for name in saved]
     if any(in_words) and not all(in_words):
         raise _malformed("some of its readers have their attrs, others hashes")
-    own = _by_name(readers, _in_words if all(in_words) else _in_hashes)
+    pasts = pasts_at(epoch, position)
+    own = _by_name(readers, pasts, _in_words if all(in_words) else _in_hashes)
     differences = _differences(saved, own)
     if differences:
         raise InvalidArgumentError(

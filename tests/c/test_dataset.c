@@ -303,7 +303,7 @@ static void *read_at(void *shared)
         for (int64_t step = 0; step < ds->methods->num_batches(ds); step++) {
             int64_t begin, end, positions[64];
             pfd_record records[64];
-            ds->methods->batch(ds, step, &begin, &end);
+            ds->methods->batch(ds, 0, step, &begin, &end);
             for (int64_t i = begin; i < end; i++) positions[i - begin] = i;
             pfd_scratch_reset(own);
             pfd_status status =

@@ -22,6 +22,7 @@ typedef struct mix_attrs {
     int64_t length;
     int32_t interleave;
     int64_t block_size, seed;
+    pfd_list_string names;
 } mix_attrs;
 
 typedef struct fake {
@@ -46,7 +47,8 @@ static void test_the_struct_is_that_of_the_op(void)
         offsetof(mix_attrs, weights),      offsetof(mix_attrs, segments),
         offsetof(mix_attrs, mean_lengths), offsetof(mix_attrs, stop),
         offsetof(mix_attrs, length),       offsetof(mix_attrs, interleave),
-        offsetof(mix_attrs, block_size),   offsetof(mix_attrs, seed)};
+        offsetof(mix_attrs, block_size),   offsetof(mix_attrs, seed),
+        offsetof(mix_attrs, names)};
     const pfd_op *op = pfd_view_mix_dataset.op;
     REQUIRE(op->num_attrs == PFD_COUNT(offsets) && op->attrs_struct_size == sizeof(mix_attrs));
     for (uint32_t i = 0; i < op->num_attrs; i++) CHECK(op->attrs[i].offset == offsets[i]);

@@ -159,7 +159,8 @@ def fails_by_itself(text: str) -> list[str]:
 
 def test_ops_and_formats_fail_as_plugins_do():
     """By the host's functions: what is here can be copied out of the tree."""
-    layers = [path for path in C_FILES if path.relative_to(ROOT / "csrc").parts[0] in C_OPS]
+    copied = set(C_OPS) - {"views"}  # which plugins cannot have
+    layers = [path for path in C_FILES if path.relative_to(ROOT / "csrc").parts[0] in copied]
     assert len(layers) > 60
     found = {path.name: fails_by_itself(path.read_text()) for path in layers}
     assert not [name for name, calls in found.items() if calls]

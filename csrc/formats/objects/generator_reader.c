@@ -2,6 +2,7 @@
 #include "formats/objects/object_source.h"
 #include "pyflowdata/op.h"
 #include "parse/field_spec.h"
+#include "sources/packed_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,40 +143,6 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
 
 static const char BROKEN[] = "the record of a sample has another size than its fields";
 
-/* Takes n bytes, and skips those up to the next multiple of 8. */
-static int32_t take(const uint8_t **data, int64_t *left, int64_t n, const uint8_t **out)
-{
-    if (n < 0 || n > *left || *left % 8) return 0;
-    int64_t padded = (n + 7) / 8 * 8;
-    *out = *data;
-    *data += padded;
-    *left -= padded;
-    return 1;
-}
-
-/* Sets row i of an output from the remaining bytes of its record. */
-static int32_t read_field(const pfd_compute_args *args, int64_t output, int64_t i,
-                          const uint8_t **data, int64_t *left)
-{
-    pfd_tensor *out = args->outputs[output];
-    const uint8_t *found;
-    if (!out->is_ragged) {
-        if (!take(data, left, out->row_bytes, &found)) return 0;
-        if (out->row_bytes) memcpy(out->data + i * out->row_bytes, found, (size_t)out->row_bytes);
-        return 1;
-    }
-    const int64_t *shape;
-    int64_t elements = 1, bytes;
-    if (!take(data, left, out->type.ndim * (int64_t)sizeof *shape, &found)) return 0;
-    shape = (const void *)found;
-    for (int32_t d = 0; d < out->type.ndim; d++)
-        if (__builtin_mul_overflow(elements, shape[d], &elements)) return 0;
-    if (__builtin_mul_overflow(elements, pfd_dtype_size(out->type.dtype), &bytes)) return 0;
-    if (!take(data, left, bytes, &found)) return 0;
-    out->rows[i] = (pfd_ragged_row){found, elements, out->type.ndim > 1 ? shape : NULL};
-    return 1;
-}
-
 /* The record of a damaged sample has the cause and the message instead of values. */
 static pfd_status fail_damaged(const pfd_compute_args *args, int64_t row, const uint8_t *data,
                                int64_t left, pfd_error *err)
@@ -203,7 +170,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         left -= (int64_t)sizeof kind;
         if (kind) return fail_damaged(args, i, data, left, err);
         for (int64_t k = 0; k < args->num_outputs; k++)
-            if (!read_field(args, k, i, &data, &left))
+            if (!pfd_packed_field_read(args->outputs[k], i, &data, &left))
                 return args->host->fail_row(err, i, -1, PFD_INTERNAL, "%s", BROKEN);
     }
     return PFD_OK;

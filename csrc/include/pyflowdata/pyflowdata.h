@@ -312,6 +312,13 @@ pfd_status pfd_loader_get_reader(const pfd_loader *loader, int32_t i, pfd_reader
 /* Path of file i of a reader, as its blob "id" numbers them; it lives as long as the loader is open.
  * NULL: there is no such file. */
 const char *pfd_loader_file(const pfd_loader *loader, int32_t reader, int64_t i);
+/* The number, as in "id", of the first record in file i or those after it, of a reader whose
+ * records are in the order of its files; the number of records where there is none. */
+pfd_status pfd_loader_first_record(const pfd_loader *loader, int32_t reader, int64_t i,
+                                   int64_t *ordinal, pfd_error *err);
+/* Sets file, line, byte and ordinal of *place to those of the record with an "id". */
+pfd_status pfd_loader_locate(const pfd_loader *loader, int32_t reader, int64_t file,
+                             int64_t ordinal, pfd_error *place);
 /* The counters of this moment.  PFD_UNSUPPORTED, *out unchanged: the loader was opened before a
  * fork of this process. */
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
@@ -331,6 +338,10 @@ pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *ou
 
 /* Gives a batch back.  Any thread. */
 void pfd_batch_release(void *memory);
+
+/* A hash of what decided the rows of reader i before batch `step` of `epoch`, where attrs that are
+ * not in its spec did: the weights of a mix, which may be others from there on.  0: none did. */
+uint64_t pfd_loader_get_past(const pfd_loader *loader, int32_t i, int64_t epoch, int64_t step);
 
 /* The i-th record left out by on_error="skip" or "pad" since open, in order of delivery;
  * PFD_END, *out unchanged, past the last one.  The latest 1000 are kept, of one batch at most 100

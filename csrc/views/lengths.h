@@ -1,10 +1,10 @@
-/* dataset/lengths.h -- the lengths of a data set's records: an array that the program gives.
+/* views/lengths.h -- the lengths of a data set's records: an array that the program gives.
  *
  * OWNERSHIP  The array is borrowed, as core/tables.h says.
  * THREADS    Everything here may be called from any thread.
  */
-#ifndef PFD_DATASET_LENGTHS_H
-#define PFD_DATASET_LENGTHS_H
+#ifndef PFD_VIEWS_LENGTHS_H
+#define PFD_VIEWS_LENGTHS_H
 #include "pyflowdata/op.h"
 
 typedef struct pfd_lengths {

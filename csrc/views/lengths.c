@@ -1,5 +1,5 @@
 /* The lengths of a data set's records. */
-#include "dataset/lengths.h"
+#include "views/lengths.h"
 
 #include "core/error.h"
 #include "core/tables.h"

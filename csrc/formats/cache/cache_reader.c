@@ -1,0 +1,188 @@
+/* CacheReader: the records of a data set that were computed once and kept in a file. */
+#include "files/file_read.h"
+#include "formats/cache/cache_file.h"
+#include "parse/field_spec.h"
+#include "pyflowdata/pyflowdata.h"
+#include "sources/packed_fields.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct cache_reader_attrs {
+    int64_t cache;
+    pfd_list_string fields;
+} cache_reader_attrs;
+
+typedef struct reader {
+    const pfd_host *host;
+    const pfd_file *file;
+    pfd_cache_header header;
+} reader;
+
+/* ---- Fields ---------------------------------------------------------------------------------- */
+
+static pfd_status read_types(const pfd_host *host, const cache_reader_attrs *attrs,
+                             pfd_row_type *types, pfd_error *err)
+{
+    for (int64_t i = 0; i < attrs->fields.size; i++) {
+        pfd_field_spec field;
+        PFD_TRY(pfd_field_spec_parse(host, "fields", attrs->fields.data[i], &field, err));
+        if (!field.has_type || field.default_text)
+            return host->fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                                   ": '%.200s' must be NAME:TYPE, such as x:float32[3] or "
+                                   "name:bytes", attrs->fields.data[i]);
+        types[i] = field.type;
+    }
+    return PFD_OK;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    return read_types(args->host, args->attrs, args->outputs, err);
+}
+
+/* ---- The source ------------------------------------------------------------------------------ */
+
+static void close_reader(void *self)
+{
+    free(self);
+}
+
+static int64_t size_of(void *self)
+{
+    return ((reader *)self)->header.num_records;
+}
+
+/* Where a record begins and ends.  The table is read in place if the file is mapped. */
+static pfd_status find(const reader *r, int64_t ordinal, pfd_scratch *scratch, int64_t *begin,
+                       int64_t *end, pfd_error *err)
+{
+    const pfd_cache_header *header = &r->header;
+    if (header->record_bytes > 0) {
+        *begin = header->first_record + ordinal * header->record_bytes;
+        *end = *begin + header->record_bytes;
+        return PFD_OK;
+    }
+    const uint8_t *entry;
+    PFD_TRY(r->host->read(r->file, header->table + 8 * ordinal, 16, scratch, &entry, err));
+    memcpy(begin, entry, 8);
+    memcpy(end, entry + 8, 8);
+    if (header->first_record <= *begin && *begin <= *end && *end <= header->table &&
+        (*begin | *end) % 8 == 0)
+        return PFD_OK;
+    return r->host->fail_file(err, r->file, header->table + 8 * ordinal, PFD_CORRUPT_DATA,
+                              "the table of the cache is damaged here; delete the file");
+}
+
+static pfd_status read_record(const reader *r, int64_t ordinal, pfd_scratch *scratch,
+                              pfd_record *out, pfd_error *err)
+{
+    int64_t begin, end;
+    const uint8_t *data;
+    PFD_TRY(find(r, ordinal, scratch, &begin, &end, err));
+    PFD_TRY(r->host->read(r->file, begin, end - begin, scratch, &data, err));
+    __builtin_prefetch(data);
+    *out = (pfd_record){.data = data, .size = end - begin, .offset = begin, .ordinal = ordinal,
+                        .file = r->file->index};
+    return PFD_OK;
+}
+
+static pfd_status at(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
+                     pfd_record *out, pfd_error *err)
+{
+    const reader *r = self;
+    const uint8_t *mapped = pfd_file_data(r->file);
+    for (int64_t i = 0; i < n && mapped && r->header.record_bytes == 0; i++)
+        __builtin_prefetch(mapped + r->header.table + 8 * ordinals[i]);
+    for (int64_t i = 0; i < n; i++) {
+        pfd_status status = read_record(r, ordinals[i], scratch, &out[i], err);
+        if (status == PFD_OK) continue;
+        err->row = i;
+        return status;
+    }
+    return PFD_OK;
+}
+
+/* Of a file that is not mapped, about where a record is: its table is not read for this. */
+static void places(void *self, const int64_t *ordinals, int64_t n, pfd_place *out)
+{
+    const reader *r = self;
+    const pfd_cache_header *header = &r->header;
+    const uint8_t *mapped = pfd_file_data(r->file);
+    double mean = (double)(header->table - header->first_record) / (double)header->num_records;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t offset = header->first_record + (int64_t)(mean * (double)ordinals[i]);
+        if (header->record_bytes > 0)
+            offset = header->first_record + ordinals[i] * header->record_bytes;
+        else if (mapped)
+            memcpy(&offset, mapped + header->table + 8 * ordinals[i], sizeof offset);
+        out[i] = (pfd_place){.offset = offset, .file = r->file->index};
+    }
+}
+
+static const pfd_source_methods methods = {PFD_SIZE(pfd_source_methods), .close = close_reader,
+                                           .size = size_of, .at = at, .places = places};
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    const cache_reader_attrs *attrs = args->attrs;
+    int64_t n = attrs->fields.size;
+    pfd_cache_header header;
+    if (args->num_files != 1)
+        return args->host->fail(err, PFD_INVALID_ARGUMENT,
+                                "a cache is one file, and %" PRId64 " were given",
+                                args->num_files);
+    pfd_row_type *types = args->host->alloc(args->scratch, n * (int64_t)sizeof *types);
+    if (!types) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
+    PFD_TRY(read_types(args->host, attrs, types, err));
+    PFD_TRY(pfd_cache_header_read(args->host, args->files[0], types, n, args->scratch, &header,
+                                  err));
+    reader *r = calloc(1, sizeof *r);
+    if (!r) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a reader");
+    *r = (reader){args->host, args->files[0], header};
+    out->methods = &methods;
+    out->self = r;
+    return PFD_OK;
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        const uint8_t *data = args->records[i].data;
+        int64_t left = args->records[i].size;
+        for (int64_t k = 0; k < args->num_outputs; k++)
+            if (!pfd_packed_field_read(args->outputs[k], i, &data, &left))
+                return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA,
+                                            "the record does not have these fields: the cache is "
+                                            "damaged; delete the file");
+    }
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_ATTR_ROW(cache_reader_attrs, cache, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
+                 "What makes the file where it is absent; Dataset.cache() gives it."),
+    PFD_STRINGS_ATTR(cache_reader_attrs, fields, NULL,
+                     "The fields of a record in their order, each NAME:TYPE."),
+};
+
+static const pfd_port outputs[] = {
+    {"out", "The values of a field, ragged where a dimension varies or the type is bytes."},
+};
+
+const pfd_op pfd_op_cache_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "CacheReader",
+    .doc = "Reads the records of a data set that Dataset.cache() has kept in a file. "
+           "Any record is read in place, with all types of fields.",
+    PFD_OP_ATTRS(cache_reader_attrs, attr_table),
+    PFD_OP_OUTPUTS(outputs),
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+    .outputs_attr = "fields",
+};

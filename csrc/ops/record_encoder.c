@@ -1,0 +1,45 @@
+/* RecordEncoder: the fields of a row as one record, as caches store it. */
+#include "pyflowdata/op.h"
+#include "sources/packed_fields.h"
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    (void)err;
+    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        int64_t bytes = 0;
+        for (int64_t i = 0; i < args->num_inputs; i++)
+            bytes += pfd_packed_field_bytes(args->inputs[i], row);
+        uint8_t *record = args->host->alloc(args->scratch, bytes), *to = record;
+        if (!record) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a record");
+        for (int64_t i = 0; i < args->num_inputs; i++)
+            to = pfd_packed_field_write(args->inputs[i], row, to);
+        args->outputs[0]->rows[row] = (pfd_ragged_row){.data = record, .num_elements = bytes};
+    }
+    return PFD_OK;
+}
+
+static const pfd_port inputs[] = {
+    {"in", "The fields: any blobs of one reader or data set."},
+};
+
+static const pfd_port outputs[] = {
+    {"out", "The bytes of the record, a multiple of 8."},
+};
+
+const pfd_op pfd_op_record_encoder = {
+    PFD_OP_SIZES,
+    .flags = PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    .name = "RecordEncoder",
+    .doc = "Makes one record of bytes of the fields of each row, as CacheReader reads it. "
+           "Dataset.cache() uses it.",
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
+    .infer = infer,
+    .compute = compute,
+};

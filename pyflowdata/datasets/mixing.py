@@ -1,0 +1,225 @@
+"""Mixes: several data sets drawn by weights, which may change on the way."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..errors import InvalidArgumentError, shown
+from ..graph import Blob, Node
+from .base import DatasetBase, SetT, several_view
+
+Weights = Sequence[float] | Mapping[str, float]
+Changes = Mapping[int, Weights]
+
+
+def mix(
+    sources: Sequence[SetT] | Mapping[str, SetT],
+    weights: Weights | Changes | None = None,
+    *,
+    stop: str | None = None,
+    length: int | None = None,
+    unit: str = "records",
+    mean_lengths: Weights | None = None,
+    interleave: str = "regular",
+    block_size: int | None = None,
+    seed: int | None = None,
+    names: Sequence[str] | None = None,
+) -> SetT:
+    """Data sets with the same fields, drawn by weights.
+
+    After any number of records, each source has its exact share, give or take less than log2 of the
+    number of sources, rounded up.  A source that ends begins again, in its next epoch's order, and an
+    epoch of the mix goes on with the records after those of the last one: over time, all records
+    of a source are used equally often.
+
+        flow.mix([web, books], weights=[3, 1])
+        flow.mix({"web": web, "books": books}, weights={0: [3, 1], 40_000: [1, 1]}, length=100_000)
+
+    Args:
+        sources: A list, or a dict that gives each source a name.  Their files may be of different
+            formats.
+        weights: How often each source is drawn, relative to the others: a list, or a dict by name;
+            0 for a source that is not drawn.  Or a dict of these by the record of the mix from which
+            they hold, counted on over the epochs; the first one is 0.  A training that goes on from
+            a state may have other weights from there on.  None: all alike.
+        stop: Where an epoch ends: "first_exhausted" (the default), before a source would repeat
+            records of its first epoch, or "all_exhausted", when each has been drawn once as a whole.
+        length: Records of an epoch, in place of `stop`.
+        unit: "tokens": the weights are of what a record's length counts, such as tokens, not of
+            records.  A source with longer records is then drawn more rarely.
+        mean_lengths: Of each source's records, for unit="tokens": a list, or a dict by name.
+        interleave: "regular": the sources take turns as evenly as can be.  "random": in random order
+            within blocks, whose counts stay exact; within one they are off by up to its size.
+        block_size: Records of such a block; None: 1024.  New weights begin with a block.
+        seed: Of interleave="random"; None: that of the batches.
+        names: Of the sources of a list, for messages.
+
+    Raises:
+        InvalidArgumentError: Fields or numbers of the sources and weights do not agree.
+    """
+    listed, called = _listed(sources, names)
+    if stop is not None and length is not None:
+        raise InvalidArgumentError(
+            f"mix: stop = {shown(stop)} and length = {shown(length)}; an epoch ends in one way only"
+        )
+    attrs: dict[str, Any] = {"names": called, "interleave": interleave}
+    attrs |= _weights_attrs(weights, called, len(listed))
+    attrs["mean_lengths"] = _unit_attr(unit, mean_lengths, called, len(listed))
+    given = {"stop": stop, "length": length, "block_size": block_size, "seed": seed}
+    attrs |= {name: value for name, value in given.items() if value is not None}
+    return type(listed[0])(several_view("MixDataset", listed, attrs))
+
+
+def _listed(
+    sources: Sequence[SetT] | Mapping[str, SetT], names: Sequence[str] | None
+) -> tuple[list[SetT], list[str]]:
+    """The sources, and their names; no names where there are none."""
+    if isinstance(sources, Mapping):
+        if names is not None:
+            raise InvalidArgumentError("mix: the sources are a dict, which has their names already")
+        names = list(sources)
+        sources = list(sources.values())
+    listed, called = list(sources), list(names or [])
+    if not listed:
+        raise InvalidArgumentError("mix: there are no sources; give one or more")
+    for index, source in enumerate(listed):
+        if not isinstance(source, DatasetBase):
+            raise InvalidArgumentError(
+                f"mix: source {index} is {shown(source)}; it must be a Dataset, as flow.open() makes"
+            )
+    if called and len(called) != len(listed):
+        raise InvalidArgumentError(f"mix: {len(called)} names for {len(listed)} sources")
+    for name in called:
+        if not isinstance(name, str):
+            raise InvalidArgumentError(f"mix: the name {shown(name)} of a source; it must be a str")
+    return listed, called
+
+
+# ---- Weights ------------------------------------------------------------------------------------
+
+
+def _weights_attrs(
+    weights: Weights | Changes | None, names: Sequence[str], count: int
+) -> dict[str, list[Any]]:
+    if weights is None:
+        return {}
+    if not isinstance(weights, Mapping) or all(isinstance(key, str) for key in weights):
+        return {"weights": _numbers("weights", weights, names, count)}
+    rows = []
+    for row in weights:
+        if not isinstance(row, int) or isinstance(row, bool) or row < 0:
+            raise InvalidArgumentError(
+                f"mix: weights has the key {shown(row)}; keys are the names of all sources, or "
+                "records of the mix, from 0"
+            )
+        rows.append(row)
+    rows.sort()
+    if rows[0] != 0:
+        raise InvalidArgumentError(
+            f"mix: the first weights hold from record {rows[0]}; those from record 0 must be there"
+        )
+    flat: list[float] = []
+    for row in rows:
+        flat += _numbers(f"weights[{row}]", weights[row], names, count)  # type: ignore[index]
+    return {"weights": flat, "segments": rows[1:]}
+
+
+def _numbers(what: str, given: Any, names: Sequence[str], count: int) -> list[float]:
+    """A number for each source, of a list or a dict by name."""
+    if isinstance(given, Mapping):
+        if not names:
+            raise InvalidArgumentError(
+                f"mix: {what} is a dict, but the sources have no names: give them as a dict, too"
+            )
+        for wrong, kind in (
+            ([name for name in given if name not in names], "there is no source"),
+            ([name for name in names if name not in given], f"{what} has none for source"),
+        ):
+            if wrong:
+                raise InvalidArgumentError(
+                    f"mix: {kind} {shown(wrong[0])}; the sources are {', '.join(names)}"
+                )
+        given = [given[name] for name in names]
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__len__"):
+        raise InvalidArgumentError(
+            f"mix: {what} = {shown(given)}; it must be a list of {count} numbers, or a dict by name"
+        )
+    if len(given) != count:
+        raise InvalidArgumentError(f"mix: {what} has {len(given)} numbers for {count} sources")
+    for index, one in enumerate(given):
+        if not isinstance(one, numbers.Real) or isinstance(one, bool) or not math.isfinite(one):
+            which = shown(names[index]) if names else str(index)
+            raise InvalidArgumentError(
+                f"mix: {what} of source {which} is {shown(one)}; it must be a finite number"
+            )
+    return [float(one) for one in given]
+
+
+def _unit_attr(
+    unit: str, mean_lengths: Weights | None, names: Sequence[str], count: int
+) -> list[float]:
+    if unit not in ("records", "tokens"):
+        raise InvalidArgumentError(
+            f"mix: unit = {shown(unit)}; it must be 'records' or 'tokens'"
+        )
+    if (unit == "tokens") != (mean_lengths is not None):
+        raise InvalidArgumentError(
+            f"mix: unit = {shown(unit)} and mean_lengths = {shown(mean_lengths)}; weights of tokens "
+            "need the mean length of each source's records, and weights of records take none"
+        )
+    return [] if mean_lengths is None else _numbers("mean_lengths", mean_lengths, names, count)
+
+
+# ---- In words -----------------------------------------------------------------------------------
+
+_MOST_SIZES = 16  # sources that are opened to be described
+
+
+def mix_lines(data: DatasetBase, size_of: Callable[[dict[str, Blob]], int]) -> list[str]:
+    """What `repr` says of a mix: each source's share, and its size; nothing of other data sets.
+
+    Args:
+        size_of: Counts the records of a source with these fields.
+    """
+    node = next(iter(data._fields.values())).node
+    if node.op.name != "MixDataset":
+        return []
+    values: Mapping[str, Any] = node.values
+    count = operator.index(values["num_sources"])
+    names = values.get("names") or [str(i) for i in range(count)]
+    sizes = [""] * count
+    if count <= _MOST_SIZES:
+        sizes = [f", {size_of(fields):,} records" for fields in _sources_of(node, count)]
+    lines = [f"mix of {count} sources"]
+    for number, row in enumerate([0, *(values.get("segments") or [])]):
+        shares = _shares(values, number, count)
+        if number > 0:
+            parts = (f"{name} {share}" for name, share in zip(names, shares, strict=True))
+            lines.append(f"from record {row:,}: {', '.join(parts)}")
+            continue
+        for name, share, size in zip(names, shares, sizes, strict=True):
+            lines.append(f"  {name}: {share}{size}")
+    return lines
+
+
+def _shares(values: Mapping[str, Any], number: int, count: int) -> list[str]:
+    """Each source's share of the records, in a set of weights."""
+    flat = values.get("weights") or [1.0] * count
+    means = values.get("mean_lengths") or [1.0] * count
+    own = flat[number * count : (number + 1) * count]
+    weights = [weight / mean for weight, mean in zip(own, means, strict=True)]
+    return [f"{100 * weight / sum(weights):.4g} %" for weight in weights]
+
+
+def _sources_of(node: Node, count: int) -> list[dict[str, Blob]]:
+    """The fields of each source."""
+    fields = len(node.inputs) // count
+    names = [blob.name.rpartition("/")[2] for blob in node.outputs]
+    return [
+        dict(zip(names, node.inputs[at : at + fields], strict=True))
+        for at in range(0, len(node.inputs), fields)
+    ]
