@@ -1,9 +1,9 @@
 /* ClassSampleDataset: equally many records of each class, in runs of one class.
  *
  * The runs of all epochs are one sequence: epoch e begins at run e * runs.  The classes of runs are
- * dealt in rounds, and the k-th run of a class has the draws k * per_class ... of its members, which
- * are dealt in rounds as well: see views/dealing.h.  A class is used once in each round, so k is the
- * number of the round.
+ * dealt in rounds, and the k-th run of a class has the draws from k * per_class on of its members,
+ * which are dealt in rounds as well: see views/dealing.h.  A class is used once in each round, so k
+ * is the number of the round.
  */
 #include "core/error.h"
 #include "core/random.h"
@@ -204,8 +204,8 @@ static const pfd_op class_sample_dataset = {
     .doc = "Equally many records of each class, in runs of per_class records of one. Batches "
            "of classes * per_class rows have so many classes with so many records each. Classes "
            "come in rounds, each once in a round; the records of a class do too, and the next use "
-           "goes on where the last one ended, also in the next epoch. A label belongs to a position "
-           "of epoch 0 of the data set, and each epoch draws from these records.",
+           "goes on where the last one ended, also in the next epoch. A label belongs to a "
+           "position of epoch 0 of the data set, and each epoch draws from these records.",
     PFD_OP_ATTRS(class_sample_dataset_attrs, attr_table),
     PFD_OP_INPUTS(pfd_view_inputs),
     PFD_OP_OUTPUTS(pfd_view_outputs),

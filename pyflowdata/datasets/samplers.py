@@ -40,17 +40,17 @@ class Samplers(DatasetBase):
         """Records drawn with probabilities in proportion to their weights.
 
             data.sample(1 / np.bincount(labels)[labels])   # each class equally likely
-            data.sample("where_from == 3 and 2.0 or 1.0")
+            data.sample("score + 0.1", 10_000)
 
         Args:
             weights: Of the records, 0 or more.
             num_samples: Records of an epoch; None: as many as there are, and without replacement
                 as many as have a weight above 0.
-            replacement: Whether a record can be drawn more than once in an epoch.  Without, the next
-                record is each of those left with a probability in proportion to its weight: heavy
-                records come early.  That needs the order of a whole epoch: it is made when its
-                first record is needed (about 0.05 s for a million records), takes 12 bytes a record
-                and 8 for each one drawn, and is kept for two epochs.
+            replacement: Whether an epoch can have a record more than once.  If not, the next one is
+                each of those left with a probability in proportion to its weight, so that heavy
+                ones come early.  Then the whole order of an epoch is made when its first record is
+                needed, in about 0.05 s for a million records, and kept for two epochs: 16 bytes a
+                record, and 8 for each one drawn.
             seed: None: that of the batches.
 
         Raises:

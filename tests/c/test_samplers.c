@@ -385,7 +385,7 @@ typedef struct factor_attrs {
     int64_t factors, seed;
 } factor_attrs;
 
-/* How often epochs [0, epochs) have each record; `low` and `high` of one epoch.  Checks the draws. */
+/* How often epochs [0, epochs) have each record; low and high of one epoch.  Checks the draws. */
 static pfd_view *count_rows(const double *factors, int64_t n, int64_t epochs, int64_t *found,
                             int64_t *low, int64_t *high)
 {
