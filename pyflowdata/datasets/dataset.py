@@ -8,15 +8,16 @@ from typing import Any, TypeVar, overload
 from ..graph import Blob
 from .base import Shuffle, described
 from .batches import Batches, batch_node, batches_of
+from .caching import Caching
 from .mixing import mix_lines
 from .packing import Packing
-from .reading import Reading
+from .selecting import Selecting
 from .views import Views
 
 OwnT = TypeVar("OwnT", bound="Dataset")
 
 
-class Dataset(Views, Packing, Reading):
+class Dataset(Views, Selecting, Packing, Caching):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 

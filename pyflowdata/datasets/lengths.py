@@ -46,10 +46,11 @@ def _counted(data: DatasetBase, field: str) -> Array:
     blobs = {field: data._fields[field]}
     node = batch_node(blobs, type(data)(blobs), attrs)
     found = [np.zeros(0, np.int64)]
+    loader: Any
     with DataLoader(node.outputs[0]) as loader:
         for rows in loader:
-            ragged = isinstance(rows, Ragged)
-            found.append(rows.lengths if ragged else np.full(len(rows), rows.shape[1]))
+            is_ragged = isinstance(rows, Ragged)
+            found.append(rows.lengths if is_ragged else np.full(len(rows), rows.shape[1]))
     return np.concatenate(found)
 
 
