@@ -11,8 +11,9 @@
 
 /* ---- The order of rows ----------------------------------------------------------------------- */
 
-/* Parts rows, the heaviest first, into two halves of equal weight: each goes to the lighter one that
- * has room.  Returns the size of the first half; in both the heaviest stay first. */
+/* Parts rows, the heaviest first, into two halves of about the same weight: each goes to the
+ * lighter one that has room.  Returns the size of the first half; in both the heaviest stay
+ * first. */
 static int64_t halve(const double *weights, int32_t *rows, int64_t n, int32_t *work)
 {
     int64_t most = (n + 1) / 2, first = 0, second = 0;

@@ -46,7 +46,7 @@ class Packing(DatasetBase):
                 records of a window.  "chunk": the records one after another, cut at every `length`.
             longer: With "best_fit", what becomes of records longer than a pack: "split" into full
                 packs and a rest, "truncate", "drop" or "raise".
-            last: With "chunk", whether the last pack, if it is not full, is filled: "pad" or "drop".
+            last: With "chunk", what becomes of a last pack that is not full: "pad" or "drop".
             padding: The value after the last record of a pack, of all fields or by field.
             add: Fields that tell the records of a pack apart: segment_ids (1, 2 ..., and 0 for
                 padding), position_ids (from 0 in each segment), loss_mask (False for padding),

@@ -40,7 +40,7 @@ class BucketModel:
         self.sorted = sorted(range(len(lengths)), key=lambda record: (-lengths[record], record))
         self.buckets = [
             bucket
-            for begin, end, most in (self.by_boundaries(boundaries) if boundaries else self.chosen())
+            for begin, end, most in self.by_boundaries(boundaries) or self.chosen()
             if (bucket := self.bucket(begin, end, most)).num_batches
         ]
         self.num_batches = sum(bucket.num_batches for bucket in self.buckets)
@@ -52,12 +52,17 @@ class BucketModel:
         return self.batch_sizes[number] if self.batch_sizes else self.batch_size
 
     def by_boundaries(self, boundaries):
+        if not boundaries:
+            return []
+        found = []
         edges = [0, *boundaries, float("inf")]
         lengths = [self.lengths[record] for record in self.sorted]
         for number in reversed(range(len(edges) - 1)):
             places = [i for i, n in enumerate(lengths) if edges[number] <= n < edges[number + 1]]
             if places:
-                yield places[0], places[-1] + 1, self.most_rows(lengths[places[0]], number)
+                most = self.most_rows(lengths[places[0]], number)
+                found.append((places[0], places[-1] + 1, most))
+        return found
 
     def chosen(self):
         """Lengths of a bucket differ by 1/16 at most, or it has four batches."""
