@@ -147,7 +147,7 @@ class Cache(Prepared):
         wanted = writer.bytes * max(total, writer.records) // writer.records
         if wanted <= free:
             return
-        where = "memory" if self.place.is_memory else "on this disk"
+        where = "of memory" if self.place.is_memory else "on this disk"
         other = "; give cache() a folder on a disk" if self.place.is_memory else ""
         raise FileError(
             f"the cache of {total:,} records will take about {wanted / 1e6:,.1f} MB, and "
