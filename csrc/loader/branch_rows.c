@@ -78,29 +78,47 @@ static void copy_place(const pfd_places *from, int64_t i, pfd_places *to, int64_
     to->draws[k] = from->draws[i];
 }
 
-/* The rows of a branch, of those of its parent. */
-static int32_t take_rows(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t b)
+/* Deals the rows of a choice out to the branches below, in one pass however many there are. */
+static int32_t deal_rows(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t parent)
 {
-    const pfd_branch *branch = &tree->branches[b], *parent = &tree->branches[branch->parent];
-    const pfd_branch_rows *from = &rows[branch->parent];
-    pfd_branch_rows *own = &rows[b];
-    if (parent->kind == PFD_VIEW_JOIN) {
-        const pfd_view *joint = parent->joint;
-        int64_t n = joint->methods->num_parts(joint, &from->places);
-        if (!reserve(own, n, 1)) return 0;
-        own->n = own->places.n = n;
-        joint->methods->expand(joint, &from->places, &own->places, own->parts);
-        for (int64_t k = 0; k < n; k++) own->parents[k] = own->parts[k].row;
-        return 1;
+    const pfd_branch *branch = &tree->branches[parent];
+    const pfd_branch_rows *from = &rows[parent];
+    for (int32_t s = 0; s < branch->num_children; s++) rows[branch->children[s]].n = 0;
+    for (int64_t i = 0; i < from->n; i++) rows[branch->children[from->places.sources[i]]].n++;
+    for (int32_t s = 0; s < branch->num_children; s++) {
+        pfd_branch_rows *own = &rows[branch->children[s]];
+        int64_t n = own->n;
+        if (!reserve(own, n, 0)) return 0;
+        own->places.n = n;
+        own->n = 0;
     }
-    if (!reserve(own, from->n, 0)) return 0;
-    int64_t k = 0;
     for (int64_t i = 0; i < from->n; i++) {
-        if (parent->kind == PFD_VIEW_CHOICE && from->places.sources[i] != branch->source) continue;
-        copy_place(&from->places, i, &own->places, k);
-        own->parents[k++] = i;
+        pfd_branch_rows *own = &rows[branch->children[from->places.sources[i]]];
+        copy_place(&from->places, i, &own->places, own->n);
+        own->parents[own->n++] = i;
     }
-    own->n = own->places.n = k;
+    return 1;
+}
+
+/* Gives the branches below a branch their rows. */
+static int32_t hand_down(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t parent)
+{
+    const pfd_branch *branch = &tree->branches[parent];
+    const pfd_branch_rows *from = &rows[parent];
+    if (branch->kind == PFD_VIEW_CHOICE) return deal_rows(tree, rows, parent);
+    for (int32_t s = 0; s < branch->num_children; s++) {
+        pfd_branch_rows *own = &rows[branch->children[s]];
+        int32_t is_join = branch->kind == PFD_VIEW_JOIN;
+        const pfd_view *joint = branch->joint;
+        int64_t n = is_join ? joint->methods->num_parts(joint, &from->places) : from->n;
+        if (!reserve(own, n, is_join)) return 0;
+        own->n = own->places.n = n;
+        if (is_join) joint->methods->expand(joint, &from->places, &own->places, own->parts);
+        for (int64_t i = 0; i < n; i++) {
+            if (!is_join) copy_place(&from->places, i, &own->places, i);
+            own->parents[i] = is_join ? own->parts[i].row : i;
+        }
+    }
     return 1;
 }
 
@@ -193,8 +211,8 @@ pfd_status pfd_branch_rows_find(const pfd_view_tree *tree, pfd_branch_rows *rows
 {
     int32_t has_room = take_places(&rows[0], n, records);
     for (int32_t b = 0; b < tree->num_branches && has_room; b++) {
-        if (b > 0) has_room = take_rows(tree, rows, b);
-        if (has_room) run_views(&tree->branches[b], &rows[b].places);
+        run_views(&tree->branches[b], &rows[b].places);
+        has_room = hand_down(tree, rows, b);
     }
     if (!has_room) return pfd_fail_memory(err, n, "the rows of a view");
     for (int32_t b = 0; b < tree->num_branches; b++)
