@@ -36,6 +36,9 @@ class Reading(DatasetBase):
             self._opened = self._loader(1, num_threads=1, prefetch=1)
         return self._opened
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_opened"}
+
     def _loader(self, batch_size: int, **options: Any) -> DataLoader[Any]:
         own = {"batch_size": batch_size, "rank": 0, "world_size": 1}
         if self._shuffle is None or self._shuffle.seed is None:
