@@ -87,24 +87,21 @@ static pfd_record *range_records(const range *at, int32_t r)
                              : at->worker->records[r] + (at->begin - at->base);
 }
 
-/* The rows of a branch of a data set; NULL: the op's rows are those of the range. */
+/* The rows of a branch of the data set that an op is in. */
 static pfd_branch_rows *rows_of_branch(const range *at, const pfd_plan_op *op, int32_t branch)
 {
-    if (branch < 0 || !pfd_plan_tree_of(at->plan, op->data_set)) return NULL;
     return &at->worker->branches[op->data_set][branch];
 }
 
-/* Where row 0 of the range is in a tensor. */
+/* Where the first row is in a tensor. */
 static uint8_t *tensor_data(const range *at, const pfd_plan_tensor *tensor)
 {
-    const pfd_plan_op *op = &at->plan->ops[tensor->op];
-    if (!pfd_plan_op_is_aligned(at->plan, op)) {
-        const pfd_branch_rows *rows = rows_of_branch(at, op, op->branch);
-        return rows->memory + rows->capacity * tensor->offset;
-    }
     if (tensor->in_slot)
         return at->slot->memory + at->begin * tensor->row_bytes + tensor->offset;
-    return at->worker->memory + tensor->offset;
+    if (!tensor->in_branch) return at->worker->memory + tensor->offset;
+    const pfd_plan_op *op = &at->plan->ops[tensor->op];
+    const pfd_branch_rows *rows = rows_of_branch(at, op, op->branch);
+    return rows->memory + rows->capacity * tensor->offset;
 }
 
 static void set_tensors(const range *at)
@@ -199,16 +196,14 @@ typedef struct op_rows {
 
 static op_rows rows_of(const range *at, const pfd_plan_op *op)
 {
-    int32_t is_reader = pfd_op_is_reader(op->node->op->op), r = op->reader;
+    if (!op->has_rows)
+        return (op_rows){.records = range_records(at, op->reader),
+                         .drawn = range_records(at, op->drawn_records),
+                         .n = at->end - at->begin};
     const pfd_branch_rows *branch = rows_of_branch(at, op, op->branch);
-    if (branch)
-        return (op_rows){.branch = branch, .records = branch->records,
-                         .drawn = is_reader ? branch->records : branch->drawn, .n = branch->n};
-    const pfd_record *records = range_records(at, r);
-    int32_t has_views = !is_reader && pfd_plan_tree_of(at->plan, r);
-    return (op_rows){.records = records,
-                     .drawn = has_views ? range_records(at, at->plan->num_readers + r) : records,
-                     .n = at->end - at->begin};
+    int32_t is_reader = pfd_op_is_reader(op->node->op->op);
+    return (op_rows){.branch = branch, .records = branch->records,
+                     .drawn = is_reader ? branch->records : branch->drawn, .n = branch->n};
 }
 
 /* As failed(), of a row of a branch. */
