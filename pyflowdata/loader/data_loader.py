@@ -5,14 +5,12 @@ from __future__ import annotations
 import atexit
 import dataclasses
 import functools
+import operator
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, overload
-
-import numpy as np
-import numpy.typing as npt
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob
@@ -283,7 +281,7 @@ class DataLoader(Generic[BatchT]):
 
     # ---- Rows at positions --------------------------------------------------------------------
 
-    def read(self, positions: Sequence[int] | npt.NDArray[np.int64], *, epoch: int = 0) -> BatchT:
+    def read(self, positions: Iterable[SupportsIndex], *, epoch: int = 0) -> BatchT:
         """A batch of the rows at these positions of an epoch's order, with random access: in any
         order, also with repeats.  The loader stays where it is.
 
@@ -307,8 +305,8 @@ class DataLoader(Generic[BatchT]):
             finally:
                 self._turns.is_busy = False
 
-    def _read(self, positions: Any, epoch: int) -> BatchT:
-        places = _new_positions(positions.tolist() if hasattr(positions, "tolist") else positions)
+    def _read(self, positions: Iterable[SupportsIndex], epoch: int) -> BatchT:
+        places = _new_positions(list(map(operator.index, positions)))
         status = lib.PFD_PENDING
         try:
             while status == lib.PFD_PENDING:
