@@ -536,8 +536,10 @@ class Step(NamedTuple):
 class Model:
     """The batches of a data set, of all ranks together and of each."""
 
-    def __init__(self, node: Node, batching: Batching) -> None:
-        self.batching = batching
+    def __init__(
+        self, node: Node, batching: Batching, types: Mapping[str, tuple[str, tuple[int, ...]]]
+    ) -> None:
+        self.batching, self.types = batching, types
         self._epoch = [0]  # of the batch that is made, which random ops depend on
         self.data = node.open(Opening(batching.seed), self._epoch)
         self._orders: dict[int, Sequence[int]] = {}
@@ -578,7 +580,7 @@ class Model:
         places = self.places(epoch, step)
         chosen = np.array_split(np.arange(len(places)), world_size)[rank]
         self._epoch[0] = epoch
-        fields: dict[str, list[Any]] = {"mask": [], "id": []}
+        fields: dict[str, list[Any]] = {name: [] for name in (*self.types, "mask", "id")}
         for epoch_, position, is_real in (places[i] for i in chosen):
             row = self.data.at(epoch_, position, 0)
             if row.damage and self.batching.on_error == "skip":
@@ -586,7 +588,7 @@ class Model:
             is_lost = row.damage == "lost"
             fields["mask"].append(is_real and not row.damage)
             fields["id"].append((-1, -1) if is_lost else (row.file, row.ordinal))
-            for name, value in row.values.items():
-                blank = np.zeros(value.shape, value.dtype)
-                fields.setdefault(name, []).append(blank if row.damage else value)
+            for name, (dtype, shape) in self.types.items():
+                blank = np.zeros([max(0, size) for size in shape], dtype)
+                fields[name].append(blank if row.damage else row.values[name])
         return fields
