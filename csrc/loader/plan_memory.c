@@ -108,6 +108,24 @@ static void lay_out_ragged(pfd_plan *plan, pfd_plan_tensor *tensor)
         tensor->shapes_offset = reserve(&plan->slot_bytes, rows * tensor->type.ndim * number);
 }
 
+/* Where the ops find their rows. */
+static void set_rows(pfd_plan *plan)
+{
+    for (int32_t i = 0; i < plan->num_ops; i++) {
+        pfd_plan_op *op = &plan->ops[i];
+        op->has_rows = op->branch >= 0 && pfd_plan_tree_of(plan, op->data_set);
+        int32_t is_drawn =
+            !pfd_op_is_reader(op->node->op->op) && pfd_plan_tree_of(plan, op->reader);
+        op->drawn_records = is_drawn ? plan->num_readers + op->reader : op->reader;
+    }
+    for (int32_t i = 0; i < plan->num_tensors; i++) {
+        pfd_plan_tensor *tensor = &plan->tensors[i];
+        const pfd_plan_op *op = &plan->ops[tensor->op];
+        tensor->in_branch =
+            op->has_rows && !plan->trees[op->data_set]->branches[op->branch].is_aligned;
+    }
+}
+
 /* The tensors of a branch whose rows are not those of the batch lie in the memory of the branch. */
 static pfd_status lay_out_branches(pfd_plan *plan, pfd_error *err)
 {
@@ -123,7 +141,7 @@ static pfd_status lay_out_branches(pfd_plan *plan, pfd_error *err)
     for (int32_t i = 0; i < plan->num_tensors; i++) {
         pfd_plan_tensor *tensor = &plan->tensors[i];
         const pfd_plan_op *op = &plan->ops[tensor->op];
-        if (!pfd_plan_op_is_aligned(plan, op))
+        if (tensor->in_branch)
             tensor->offset = reserve(&plan->branch_bytes[op->data_set][op->branch],
                                      tensor->row_bytes);
     }
@@ -134,10 +152,11 @@ pfd_status pfd_plan_lay_out(pfd_plan *plan, pfd_error *err)
 {
     set_stages(plan);
     choose_chunk(plan);
+    set_rows(plan);
     PFD_TRY(lay_out_branches(plan, err));
     for (int32_t i = 0; i < plan->num_tensors; i++) {
         pfd_plan_tensor *tensor = &plan->tensors[i];
-        if (!pfd_plan_op_is_aligned(plan, &plan->ops[tensor->op])) continue;
+        if (tensor->in_branch) continue;
         int64_t *end = tensor->in_slot ? &plan->slot_bytes : &plan->worker_bytes;
         int64_t rows = tensor->in_slot ? plan->local_batch_size : plan->chunk_rows;
         tensor->offset = reserve(end, rows * tensor->row_bytes);

@@ -80,12 +80,3 @@ void pfd_alias_table_make(const double *weights, int64_t n, pfd_alias_column *co
     for (; light < n; light = next(&of, light + 1, 0))
         fill(columns, light, &of, of.full, light);
 }
-
-/* The upper half of bits * n is the column, and the lower half is uniform within it. */
-int64_t pfd_alias_table_draw(const pfd_alias_column *columns, int64_t n, uint64_t bits)
-{
-    uint128 product = (uint128)bits * (uint64_t)n;
-    int64_t column = (int64_t)(uint64_t)(product >> 64);
-    uint32_t within = (uint32_t)((uint64_t)product >> 32);
-    return within < columns[column].share ? column : columns[column].alias;
-}

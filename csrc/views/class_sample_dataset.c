@@ -65,8 +65,9 @@ static void enter_run(dealer *at, int64_t run)
     at->member_round = -1;
 }
 
-/* Classes with fewer members than a run has are dealt without groups. */
-static int64_t find_record(dealer *at, int64_t draw)
+/* The place in members.records of a draw.  Classes with fewer members than a run has are dealt
+ * without groups. */
+static int64_t find_member(dealer *at, int64_t draw)
 {
     const class_sample *self = at->self;
     int64_t round = draw / at->num_members;
@@ -77,9 +78,10 @@ static int64_t find_record(dealer *at, int64_t draw)
         at->member_round = round;
     }
     int64_t member = pfd_deal_item(&at->members, draw - round * at->num_members);
-    return self->members.records[self->members.begins[at->label] + member];
+    return self->members.begins[at->label] + member;
 }
 
+/* The records are read last, so that the waits for memory overlap. */
 static void map(const pfd_view *view, const pfd_places *places)
 {
     const class_sample *self = (const class_sample *)view;
@@ -93,10 +95,13 @@ static void map(const pfd_view *view, const pfd_places *places)
         int64_t run = (int64_t)(((uint64_t)places->epochs[i] * runs + of_epoch) & INT64_MAX);
         if (run != at.run) enter_run(&at, run);
         int64_t row = (int64_t)(position - of_epoch * per_class);
-        places->positions[i] = find_record(&at, at.round * self->per_class + row);
+        places->positions[i] = find_member(&at, at.round * self->per_class + row);
+        __builtin_prefetch(&self->members.records[places->positions[i]]);
         places->epochs[i] = 0;
         pfd_view_count_draw(&places->draws[i], position);
     }
+    for (int64_t i = 0; i < places->n; i++)
+        places->positions[i] = self->members.records[places->positions[i]];
 }
 
 static const pfd_view_methods methods = {

@@ -37,10 +37,10 @@ void pfd_deal_init(pfd_deal *deal, uint64_t key, int64_t n, int64_t group, int64
     deal->tail = (n - deal->head) % group;
     deal->split = number > 0 ? ((number - 1) * group + dealt) % n : 0;
     uint64_t own = pfd_random_bits(key, (uint64_t)round);
-    pfd_permutation_init(&deal->body, own, n - deal->head - deal->tail);
+    pfd_item_order_init(&deal->body, own, n - deal->head - deal->tail);
     if (deal->is_split) {
         uint64_t shared = pfd_random_bits(key, ~(uint64_t)(round / rounds));
-        pfd_permutation_init(&deal->order, shared, n);
+        pfd_item_order_init(&deal->order, shared, n);
     }
 }
 
@@ -48,13 +48,11 @@ int64_t pfd_deal_item(const pfd_deal *deal, int64_t draw)
 {
     int64_t item = draw - deal->head, between = deal->n - deal->head - deal->tail;
     if (item >= 0 && item < between) {
-        pfd_permute(&deal->body, &item, 1, &item);
+        item = pfd_item_order_at(&deal->body, item);
         if (!deal->is_split) return item;
         item += deal->head + deal->tail;
     } else {
         item = draw < deal->head ? draw : draw - between;
     }
-    item = (deal->split + item) % deal->n;
-    pfd_permute(&deal->order, &item, 1, &item);
-    return item;
+    return pfd_item_order_at(&deal->order, (deal->split + item) % deal->n);
 }

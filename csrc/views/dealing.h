@@ -8,16 +8,16 @@
  */
 #ifndef PFD_VIEWS_DEALING_H
 #define PFD_VIEWS_DEALING_H
-#include "core/permutation.h"
+#include "views/item_order.h"
 
 /* One round. */
 typedef struct pfd_deal {
     int64_t n;
     int64_t head, tail;  /* draws at its ends that belong to groups of two rounds */
     int64_t split;       /* where the items of the head begin, then those of the tail */
-    pfd_permutation body; /* the items of the draws between */
-    pfd_permutation order;
-    int32_t is_split; /* whether there is a head or tail in any round, and so an `order` */
+    int32_t is_split;    /* whether there is a head or tail in any round, and so an `order` */
+    pfd_item_order body; /* of the draws between */
+    pfd_item_order order;
 } pfd_deal;
 
 /* 1 <= group <= n; round >= 0. */

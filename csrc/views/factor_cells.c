@@ -187,7 +187,7 @@ pfd_status pfd_factor_cells_make(const double *factors, int64_t n, pfd_factor_ce
 pfd_factor_row pfd_factor_cells_find(const pfd_factor_cells *cells, uint32_t offset, int64_t row)
 {
     const uint64_t at = ((uint64_t)row << fraction_bits) + offset;
-    const uint32_t *guide = cells->guide + (at >> cells->guide_bits);
+    const uint32_t *guide = pfd_factor_cells_guide(cells, offset, row);
     int64_t cell = guide[0], last = guide[1]; /* the one that `at` is in is one of these */
     while (cell < last) {
         int64_t middle = cell + (last - cell + 1) / 2;
@@ -197,10 +197,4 @@ pfd_factor_row pfd_factor_cells_find(const pfd_factor_cells *cells, uint32_t off
     /* the first row of the cell is the first with row + offset >= its beginning */
     uint64_t first = (cells->begins[cell] + (FRACTION - offset)) >> fraction_bits;
     return (pfd_factor_row){cell, row - (int64_t)first};
-}
-
-const uint32_t *pfd_factor_cells_records(const pfd_factor_cells *cells, int64_t cell, int64_t *n)
-{
-    *n = cells->members[cell + 1] - cells->members[cell];
-    return cells->records + cells->members[cell];
 }

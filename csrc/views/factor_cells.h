@@ -32,6 +32,10 @@ typedef struct pfd_factor_row {
 /* Row 0 <= row < num_rows of an epoch with a random `offset`. */
 pfd_factor_row pfd_factor_cells_find(const pfd_factor_cells *cells, uint32_t offset, int64_t row);
 
-/* The records of a cell. */
-const uint32_t *pfd_factor_cells_records(const pfd_factor_cells *cells, int64_t cell, int64_t *n);
+/* Where that search begins. */
+static inline const uint32_t *pfd_factor_cells_guide(const pfd_factor_cells *cells,
+                                                     uint32_t offset, int64_t row)
+{
+    return cells->guide + ((((uint64_t)row << 32) + offset) >> cells->guide_bits);
+}
 #endif

@@ -5,47 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, overload
 
-from ..errors import InvalidArgumentError, shown
 from ..graph import Blob
-from ..graph.registry import HOST_OUTPUTS
 from .base import Shuffle, described
+from .batches import Batches, batch_node, batches_of
+from .caching import Caching
 from .mixing import mix_lines
-from .reading import Reading, batch_node
+from .packing import Packing
+from .selecting import Selecting
 from .views import Views
 
 OwnT = TypeVar("OwnT", bound="Dataset")
 
 
-class Batches(tuple[Blob, ...]):
-    """The blobs of a data set's batches, in the order of its fields: `x, y = data.batch(64)`.
-
-    `batches["x"]` is the blob of a field, `batches[["x", "y"]]` those of several, and
-    `batches.blobs` all of them by name, as a DataLoader takes them.
-    """
-
-    blobs: dict[str, Blob]
-
-    def __new__(cls, blobs: Mapping[str, Blob]) -> Batches:
-        self = super().__new__(cls, blobs.values())
-        self.blobs = dict(blobs)
-        return self
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, str):
-            if key not in self.blobs:
-                raise InvalidArgumentError(
-                    f"there is no field {shown(key)}; there are {', '.join(self.blobs)}"
-                )
-            return self.blobs[key]
-        if isinstance(key, list):
-            return tuple(self[name] for name in key)
-        return super().__getitem__(key)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Batches, (self.blobs,)
-
-
-class Dataset(Views, Reading):
+class Dataset(Views, Selecting, Packing, Caching):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 
@@ -116,13 +88,8 @@ class Dataset(Views, Reading):
         given = {"batch_size": batch_size, "last_batch": last, **attrs}
         if seed is not None:
             given["seed"] = seed
-        node = batch_node(self._fields, self, given)
-        named = dict(zip(self._fields, node.outputs, strict=False))
-        for blob in node.outputs:
-            port = blob.name.rpartition("/")[2]
-            if port in HOST_OUTPUTS:
-                named[port] = blob
-        return Batches(named)
+        node = batch_node(self._fields, self, given, name=name)
+        return batches_of(node, self._fields)
 
     def __repr__(self) -> str:
         lines = mix_lines(self, lambda blobs: len(type(self)(blobs)))

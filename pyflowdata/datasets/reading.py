@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Blob, Node, find_op
 from ..loader import DataLoader
 from ..ragged import Ragged
 from .base import DatasetBase
+from .batches import batch_node
 
 _AT_ONCE = 64  # records that iteration reads
-
-
-def batch_node(
-    blobs: Mapping[str, Blob], data: DatasetBase, attrs: Mapping[str, Any]
-) -> Node:
-    """The node of the batches of a data set."""
-    shuffle = data._shuffle
-    given: dict[str, Any] = {"fields": list(blobs), **attrs}
-    if shuffle is not None:
-        given |= {"random_shuffle": True, "shuffle": shuffle.kind, "order_key": shuffle.order_key,
-                  "shuffle_after_epoch": shuffle.reshuffle, **shuffle.attrs}  # fmt: skip
-        if shuffle.seed is not None and "seed" not in given:
-            given["seed"] = shuffle.seed
-    return Node(find_op("BatchDataset"), None, list(blobs.values()), given)
 
 
 def row_of(values: Any, row: int) -> Any:
