@@ -101,9 +101,9 @@ def _tfrecord(path: Path, rows: Rows, damage: Mapping[int, str]) -> None:
     path.write_bytes(b"".join(frames))
 
 
-def _mds(folder: Path, shards: Sequence[Rows]) -> Path:
+def _mds(folder: Path, schema: Schema, shards: Sequence[Rows]) -> Path:
     columns: mds_files.Columns = {"n": ("int", 8), "t": ("bytes", None)}
-    used = {name: columns[name] for name in columns if not shards[0] or name in shards[0][0]}
+    used = {name: columns[name] for name in schema}
     samples = [
         [[struct.pack("<q", row["n"]) if name == "n" else bytes(row["t"]) for name in used]
          for row in rows]
@@ -167,7 +167,7 @@ def write_source(
         if format_ == "csv":
             _csv(path, rows, own)
         elif format_ == "mini":
-            path.write_text("".join(f"{row['v'][0]!r},{row['v'][1]!r}\n" for row in rows))
+            path.write_text("".join("{!r},{!r}\n".format(*row["v"].tolist()) for row in rows))
         elif format_ == "tfrecord":
             _tfrecord(path, rows, own)
         elif format_ == "text":
@@ -183,7 +183,7 @@ def write_source(
     if format_ == "mds":
         index = folder / f"{first}-mds"
         index.mkdir()
-        files = [str(_mds(index, shards))]
+        files = [str(_mds(index, schema, shards))]
     return flow.Dataset(_blobs(schema, format_, files))
 
 
@@ -191,10 +191,10 @@ def write_source(
 
 
 class Generator:
-    """Makes one pipeline; `changes` are weights of the outermost mix by the row from which they
-    hold, as shares of their sum."""
+    """Makes one pipeline; with `changes` its outermost view is a mix, whose weights change at some
+    rows, and are drawn from these numbers."""
 
-    def __init__(self, seed: int, folder: Path, changes: Mapping[int, int]) -> None:
+    def __init__(self, seed: int, folder: Path, changes: Mapping[int, int] | None) -> None:
         self.rng = random.Random(seed)
         self.folder, self.changes = folder, changes
         self.seed = self.rng.choice((0, 7, 2**40 + 3))
@@ -230,7 +230,8 @@ class Generator:
 
     def make(self, schema: Schema, depth: int, *, at_top: bool = False) -> Made:
         if depth == 0:
-            return self.source(schema)
+            source = self.source(schema)
+            return self.with_ops(source) if self.rng.random() < 0.3 else source
         known = [made for made in self.made if made.schema is schema]
         if known and self.rng.random() < 0.1:
             self.words.append("again")
@@ -238,7 +239,7 @@ class Generator:
         kinds = [self.of_one] * 6 + [self.concat] * 2 + [self.mix] * 3 + [self.ops] * 2
         if len(schema) > 1:
             kinds += [self.zip] * 4
-        kind = self.mix if at_top and self.changes else self.rng.choice(kinds)
+        kind = self.mix if at_top and self.changes is not None else self.rng.choice(kinds)
         made = kind(schema, depth, at_top)
         self.made.append(made)
         return made
@@ -247,7 +248,7 @@ class Generator:
         inner = self.make(schema, depth - 1)
         views = [self.take, self.skip, self.slice, self.repeat, self.shuffle, self.select,
                  self.bitmap, self.split, self.weighted_sample, self.weighted_shuffle,
-                 self.class_sample]  # fmt: skip
+                 self.class_sample, self.repeat_factor]  # fmt: skip
         view = self.rng.choice(views)
         self.words.append(view.__name__)
         return view(inner)
@@ -331,6 +332,15 @@ class Generator:
                             num_samples=num_samples, seed=seed)  # fmt: skip
         return self._made(of, data, model.WeightedShuffle(of.node, weights, num_samples, seed))
 
+    def repeat_factor(self, of: Made) -> Made:
+        rng, seed = self.rng, self._seed()
+        kinds = (lambda: rng.choice((0.0, 0.5, 1.0, 2.0)), lambda: rng.uniform(0, 3), lambda: 1.3)
+        kind = rng.choice(kinds)
+        factors = [kind() for _ in range(of.size)]
+        factors[rng.randrange(of.size)] = 1.0
+        data = of.data.view("RepeatFactorDataset", factors=Table(np.array(factors)), seed=seed)
+        return self._made(of, data, model.RepeatFactor(of.node, factors, seed))
+
     def class_sample(self, of: Made) -> Made:
         labels = [self.rng.randint(-2, 2) for _ in range(of.size)]
         drops = self.rng.random() < 0.3
@@ -367,15 +377,16 @@ class Generator:
         sources = self.several(schema, depth)
         names = ("first_exhausted", "all_exhausted")
         stop, length = self.rng.choice(names), self.rng.choice((0, self.rng.randint(1, 60)))
-        if at_top and self.changes:
+        if at_top and self.changes is not None:
             length = 40  # else a change of weights would change it
         block, seed = self.rng.choice((1, 1, 2, 7)), self._seed()
         draws = random.Random(self.rng.random())
         weights = {0: self.weights_of_mix(draws, len(sources))}
         if length == 0 and stop == "first_exhausted":
             weights[0] = [1 + weight for weight in weights[0]]
-        for row in sorted(self.changes) if at_top else ():
-            weights[row] = self.weights_of_mix(random.Random(self.changes[row]), len(sources))
+        changes = self.changes or {} if at_top else {}
+        for row in changes:
+            weights[row] = self.weights_of_mix(random.Random(changes[row]), len(sources))
         node = model.Mix([made.node for made in sources], weights, stop, length, block, seed)
         given = {"weights": [weight for row in sorted(weights) for weight in weights[row]],
                  "segments": [row for row in sorted(weights) if row], "stop": stop,
@@ -411,16 +422,18 @@ class Generator:
     # ---- Ops ----------------------------------------------------------------------------------
 
     def ops(self, schema: Schema, depth: int, at_top: bool) -> Made:
-        inner = self.make(schema, depth - 1)
+        return self.with_ops(self.make(schema, depth - 1))
+
+    def with_ops(self, inner: Made) -> Made:
         blobs: dict[str, flow.Blob] = {}
         formulas: dict[str, model.Formula] = {}
-        for name in schema:
+        for name in inner.schema:
             blobs[name], formulas[name] = self.op_on(name, inner.data.blob(name))
         self.words.append("ops")
         return self._made(inner, flow.Dataset(blobs), model.Ops(inner.node, formulas))
 
     def op_on(self, name: str, blob: flow.Blob) -> tuple[flow.Blob, model.Formula]:
-        if name == "v" and self.rng.random() < 0.5:
+        if name == "v" and self.rng.random() < 0.7:
             flip_name = f"flip{self.num_flips}"
             self.num_flips += 1
             flip = model.coin_flip(flip_name, 0.5, self.seed)
@@ -446,9 +459,10 @@ class Generator:
 
     def pipeline(self) -> Pipeline:
         rng = self.rng
-        schema = rng.choice(SCHEMAS)
+        schema = rng.choice((V, V, *SCHEMAS))
         made = self.make(schema, rng.choice((1, 2, 3, 3)), at_top=True)
-        shuffle = rng.choice(("none", "none", "global", "window")) if not self.changes else "none"
+        shuffle = rng.choice(("none", "none", "global", "window"))
+        shuffle = "none" if self.changes is not None else shuffle
         batching = model.Batching(
             batch_size=rng.choice(BATCH_SIZES),
             last=rng.choice(("short", "drop", "pad", "wrap")),
@@ -477,4 +491,4 @@ class Generator:
 
 def make_pipeline(seed: int, folder: Path, changes: Mapping[int, int] | None = None) -> Pipeline:
     """The same for the same seed, but for the weights that change; the files are written again."""
-    return Generator(seed, folder, changes or {}).pipeline()
+    return Generator(seed, folder, changes).pipeline()

@@ -2,6 +2,7 @@
 rank is held against the model in view_model.py, bit for bit.
 
     python tests/datasets/soak.py [--pipelines 1000] [--first 0] [--seconds 0]
+    python tests/datasets/soak.py --killed 7       # one pipeline, in processes that get SIGKILL
 
 A run of a pipeline has some parts.  Each opens a loader for every rank, with its own threads and
 prefetch, loads the state of a random rank, which went through JSON, takes some steps over the ends of
@@ -15,6 +16,7 @@ import argparse
 import json
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -68,6 +70,12 @@ def compare(batch: dict[str, Any], expected: dict[str, list[Any]], types: dict[s
             )
 
 
+def text_of(state: Any) -> str:
+    text = json.dumps(state)
+    assert len(text) < MOST_STATE_BYTES, f"a state of {len(text)} bytes: {text}"
+    return text
+
+
 class Run:
     """A pipeline on its way through several world sizes."""
 
@@ -76,12 +84,12 @@ class Run:
         self.rng = random.Random(-1 - seed)
         self.batches = 0
         self.state: Any = None
-        self.changes: dict[int, int] = {}
+        self.changes: dict[int, int] | None = {} if seed % 4 == 0 else None
         self.place = [0, 0]
         self.begin()
 
     def begin(self) -> None:
-        own = self.folder / f"{self.seed}-{len(self.changes)}"
+        own = self.folder / str(len(self.changes or ()))
         own.mkdir()
         self.pipeline: Pipeline = make_pipeline(self.seed, own, self.changes)
 
@@ -96,39 +104,46 @@ class Run:
         loaders = []
         try:
             for rank in range(world_size):
-                blobs = self.pipeline.blobs(rank, world_size)
-                loaders.append(flow.DataLoader(blobs, num_threads=rng.choice((1, 2, 3)),
-                                               prefetch=rng.randint(1, 5)))  # fmt: skip
-            if self.state is not None:
-                for loader in loaders:
-                    loader.load_state_dict(self.state)
+                loaders.append(self.open_rank(rank, world_size))
             assert {len(loader) for loader in loaders} == {model.num_batches}
             if model.num_batches == 0:
                 return
-            iterators = [loader.repeat() for loader in loaders]
+            iterators = {rank: loader.repeat() for rank, loader in enumerate(loaders)}
             for _ in range(rng.randint(1, self.most_steps)):
                 self.step(iterators, world_size)
-            if rng.random() < 0.3:
-                next(rng.choice(iterators))  # one that is ahead is not the one to be asked
-                states = [loader.state_dict() for loader in loaders]
-                states = [one for one in states if one == min(states, key=self._when)]
-            else:
-                states = [loader.state_dict() for loader in loaders]
-                assert all(one == states[0] for one in states), states
-            text = json.dumps(rng.choice(states))
-            assert len(text) < MOST_STATE_BYTES, f"a state of {len(text)} bytes: {text}"
-            self.state = json.loads(text)
+            if rng.random() < 0.3 and world_size > 1:
+                next(iterators[world_size - 1])  # a rank that is ahead is not the one to be asked
+                ahead = loaders.pop()
+                ahead.close()
+                state = ahead.state_dict()
+                assert [state["epoch"], state["position"]] == self.following(self.place), state
+            states = [loader.state_dict() for loader in loaders]
+            assert all(one == states[0] for one in states), states
+            assert [states[0]["epoch"], states[0]["position"]] == self.place, states[0]
+            self.state = json.loads(text_of(states[0]))
         finally:
             for loader in loaders:
                 loader.close()
 
-    @staticmethod
-    def _when(state: Any) -> tuple[int, int]:
-        return state["epoch"], state["position"]
+    def open_rank(self, rank: int, world_size: int) -> flow.DataLoader[Any]:
+        """A loader at the place of the state."""
+        threads, prefetch = self.rng.choice((1, 2, 3)), self.rng.randint(1, 5)
+        blobs = self.pipeline.blobs(rank, world_size)
+        loader = flow.DataLoader(blobs, num_threads=threads, prefetch=prefetch)
+        if self.state is not None:
+            loader.load_state_dict(self.state)
+        return loader
 
-    def step(self, iterators: list[Any], world_size: int) -> None:
+    def following(self, place: list[int]) -> list[int]:
+        """The place after a step."""
+        epoch, step = place
+        is_last = step + 1 == self.pipeline.model.num_batches
+        return [epoch + 1, 0] if is_last else [epoch, step + 1]
+
+    def step(self, iterators: dict[int, Any], world_size: int) -> None:
+        """One batch of each of these ranks."""
         pipeline, (epoch, step) = self.pipeline, self.place
-        for rank, iterator in enumerate(iterators):
+        for rank, iterator in iterators.items():
             batch = next(iterator)
             expected = pipeline.model.batch(epoch, step, rank, world_size)
             try:
@@ -138,11 +153,9 @@ class Run:
                     f"epoch {epoch}, batch {step}, rank {rank} of {world_size}: {error}"
                 ) from None
         self.batches += 1
-        self.place = [epoch, step + 1]
-        if self.place[1] == pipeline.model.num_batches:
-            self.place = [epoch + 1, 0]
+        self.place = self.following(self.place)
 
-    def change_weights(self) -> None:
+    def change_weights(self, changes: dict[int, int]) -> None:
         """From a row on that no batch had yet; with wrap the last batch had rows of the next epoch,
         which come again."""
         model = self.pipeline.model
@@ -151,8 +164,8 @@ class Run:
             model.data.size, step * self.pipeline.batching.batch_size
         )
         row += self.rng.randint(0, 30)
-        if row > max(self.changes, default=0):
-            self.changes[row] = self.rng.getrandbits(30)
+        if row > max(changes, default=0):
+            changes[row] = self.rng.getrandbits(30)
             self.begin()
 
 
@@ -160,10 +173,9 @@ def run_pipeline(seed: int, folder: Path, parts: int = 3, most_steps: int = 12) 
     """How many logical batches were right; AssertionError: one was not."""
     run = Run(seed, folder, most_steps)
     try:
-        changes = seed % 4 == 0
-        for i in range(parts):
-            if changes:
-                run.change_weights()
+        for _ in range(parts):
+            if run.changes is not None and run.batches:
+                run.change_weights(run.changes)
             run.part()
     except Exception as error:
         raise AssertionError(
@@ -173,12 +185,75 @@ def run_pipeline(seed: int, folder: Path, parts: int = 3, most_steps: int = 12) 
     return run.batches
 
 
+# ---- Killed processes ----------------------------------------------------------------------------
+
+
+def run_rank(seed: int, out: Path, rank: int, world_size: int) -> None:
+    """Steps until it is killed; the state after each step is a file that a rename makes."""
+    own = out / f"rank-{rank}"
+    own.mkdir()
+    run = Run(seed, own)
+    given = out / "state"
+    if given.exists():
+        run.state = json.loads(given.read_text())
+        run.place = [run.state["epoch"], run.state["position"]]
+    with run.open_rank(rank, world_size) as loader:
+        iterators = {rank: loader.repeat()}
+        while True:
+            run.step(iterators, world_size)
+            (own / "new").write_text(text_of(loader.state_dict()))
+            (own / "new").rename(out / f"{run.batches}.{rank}")
+
+
+def run_killed(seed: int, folder: Path, parts: int = 3) -> int:
+    """How many steps all ranks saved; AssertionError: a batch was wrong."""
+    rng, state, steps = random.Random(seed), "", 0
+    batching = make_pipeline(seed, folder, {} if seed % 4 == 0 else None).batching
+    for part in range(parts):
+        out = folder / f"part-{part}"
+        out.mkdir()
+        if state:
+            (out / "state").write_text(state)
+        world_size = rng.choice([w for w in WORLD_SIZES[:2] if batching.batch_size % w == 0])
+        command = [sys.executable, __file__, "--rank", str(seed), str(out)]
+        ranks = [
+            subprocess.Popen([*command, str(rank), str(world_size)]) for rank in range(world_size)
+        ]
+        try:
+            while not all(list(out.glob(f"{rng.randint(1, 3)}.{rank}")) for rank in range(world_size)):
+                assert all(rank.poll() is None for rank in ranks), "a rank has ended"
+                time.sleep(0.005)
+            time.sleep(rng.uniform(0, 0.01))
+            assert all(rank.poll() is None for rank in ranks), "a rank has ended"
+        finally:
+            for process in rng.sample(ranks, world_size):
+                process.kill()
+            for process in ranks:
+                process.wait()
+        saved = [int(path.stem) for path in out.glob("*.0")]
+        saved = [step for step in saved
+                 if all((out / f"{step}.{rank}").exists() for rank in range(world_size))]  # fmt: skip
+        if saved:
+            state = (out / f"{max(saved)}.{rng.randrange(world_size)}").read_text()
+            steps += max(saved)
+    return steps
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--pipelines", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0, help="the seed of the first one")
     parser.add_argument("--seconds", type=float, default=0, help="stop after so long; 0: never")
+    parser.add_argument("--killed", type=int, help="a pipeline in processes that are killed")
+    parser.add_argument("--rank", nargs=4, help=argparse.SUPPRESS)  # one of these processes
     args = parser.parse_args()
+    if args.rank:
+        seed, out, rank, world_size = args.rank
+        run_rank(int(seed), Path(out), int(rank), int(world_size))
+    if args.killed is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            print(f"{run_killed(args.killed, Path(folder))} steps")
+        return 0
     began, done, batches, failed = time.monotonic(), 0, 0, 0
     for seed in range(args.first, args.first + args.pipelines):
         if args.seconds and time.monotonic() - began > args.seconds:
