@@ -157,7 +157,10 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
     pfd_data_reader *reader = &at->plan->readers[r];
     int64_t n = at->end - at->begin, first = at->slot->first_positions[r] + at->begin;
     int64_t *positions = at->worker->positions;
-    for (int64_t i = 0; i < n; i++) positions[i] = first + i;
+    if (at->slot->positions)
+        memcpy(positions, at->slot->positions + at->begin, (size_t)n * sizeof *positions);
+    else
+        for (int64_t i = 0; i < n; i++) positions[i] = first + i;
     pfd_record *records = range_records(at, r);
     pfd_scratch *scratch = at->arena ? at->arena : at->worker->at_scratch;
     pfd_error_clear(err);
@@ -166,6 +169,7 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
     status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);
     const pfd_view_tree *tree = pfd_plan_tree_of(at->plan, r);
     if (status == PFD_OK && tree) return find_records(at, r, tree, scratch, err);
+    if (status == PFD_OK && at->slot->positions) return PFD_OK;
     if (status == PFD_OK) {
         pfd_data_reader_read_ahead(reader, at->slot->epoch, first, records, n);
         return PFD_OK;

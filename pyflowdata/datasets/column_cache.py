@@ -69,7 +69,7 @@ class CachedArray:
         """The array, mapped; None where there is none that is whole and current."""
         try:
             with open(self.path, "rb") as file:
-                if not _is_trusted(os.fstat(file.fileno())):
+                if not is_trusted(os.fstat(file.fileno())):
                     return None
                 return self._map(file)
         except (OSError, ValueError, EOFError):
@@ -152,7 +152,7 @@ class CachedArray:
                 path.unlink()
 
 
-def _is_trusted(found: os.stat_result) -> bool:
+def is_trusted(found: os.stat_result) -> bool:
     """Whether no other user can have written it; see docs/indexes.md."""
     if os.environ.get("PYFLOWDATA_SHARED_INDEXES") == "1":
         return True

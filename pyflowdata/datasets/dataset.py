@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 from ..graph import Blob
 from .base import Shuffle, described
 from .batches import Batches, batch_node, batches_of
+from .caching import Caching
 from .mixing import mix_lines
 from .packing import Packing
 from .samplers import Samplers
@@ -17,7 +18,7 @@ from .views import Views
 OwnT = TypeVar("OwnT", bound="Dataset")
 
 
-class Dataset(Views, Selecting, Samplers, Packing):
+class Dataset(Views, Selecting, Samplers, Packing, Caching):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 

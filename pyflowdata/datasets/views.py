@@ -76,6 +76,7 @@ class Views(DatasetBase):
         reshuffle: bool = True,
         block_size: int | None = None,
         window: int | None = None,
+        lanes: int | None = None,
         buffer_size: int | None = None,
         order_key: str = _KEY,
     ) -> SetT:
@@ -86,13 +87,13 @@ class Views(DatasetBase):
             kind: "global", or how the shuffle of batches keeps reads together: "window", and
                 "buffer" for data that is read in sequence; "auto" is "global" where it can be.
             reshuffle: False: every epoch has the order of the first one.
-            block_size, window: Of kind="window", as `shuffle_block_size` and `shuffle_window` of
-                readers.
+            block_size, window, lanes: Of kind="window", as `shuffle_block_size`,
+                `shuffle_window` and `shuffle_lanes` of readers.
             buffer_size: Of kind="buffer", in records.
             order_key: A text on which the order depends besides the seed.
         """
         given = {"shuffle_block_size": block_size, "shuffle_window": window,
-                 "shuffle_buffer_size": buffer_size}  # fmt: skip
+                 "shuffle_lanes": lanes, "shuffle_buffer_size": buffer_size}  # fmt: skip
         attrs = {name: value for name, value in given.items() if value is not None}
         order = Shuffle(seed, kind, order_key, reshuffle, attrs)
         return type(self)(self.ordered(), order)

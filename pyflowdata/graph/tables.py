@@ -25,6 +25,14 @@ def _dtype_numbers() -> dict[str, int]:
 _DTYPES = _dtype_numbers()
 
 
+class Prepared:
+    """A value of an attr that has work to do before a loader opens."""
+
+    def prepare(self) -> None:
+        """Called for each loader; what it raises, the loader raises."""
+        raise NotImplementedError
+
+
 class Table:
     """A one-dimensional array that a view needs, made when a loader first needs it.
 
@@ -77,7 +85,8 @@ class Table:
 
 
 def prepare_tables(blobs: Iterable[Blob]) -> None:
-    """Makes the tables of all nodes upstream known to C, and computes those that are not yet.
+    """Makes the tables of all nodes upstream known to C, and computes those that are not yet; and
+    prepares the other values that need it.
 
     Raises:
         Whatever the functions that compute them raise.
@@ -92,7 +101,9 @@ def prepare_tables(blobs: Iterable[Blob]) -> None:
         for blob in node.inputs:
             walk(blob.node)
         for value in node.values.values():
-            if isinstance(value, Object) and isinstance(value.value, Table):
+            if isinstance(value, Object) and isinstance(value.value, Prepared):
+                value.value.prepare()
+            elif isinstance(value, Object) and isinstance(value.value, Table):
                 value.value.put(value.number)
                 weakref.finalize(value, lib.pfd_table_drop, value.number)
 

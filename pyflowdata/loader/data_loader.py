@@ -134,7 +134,9 @@ class DataLoader(Generic[BatchT]):
         self._iterator = 0  # number of the iterator that may go on
         self._must_seek = False  # the library may be at another position
         self._err = new_error()
-        self._handle = open_loader(wanted, num_threads, prefetch, memory_budget, zip)
+        self._handle, self._in_use = open_loader(
+            wanted, num_threads, prefetch, memory_budget, zip
+        )
         _open_loaders.add(self)
         self._info = read_info(self._handle)
         self._num_batches: int = self._info.num_batches
@@ -361,11 +363,13 @@ class DataLoader(Generic[BatchT]):
             self._life = _CLOSED
             _open_loaders.discard(self)
             if threading.get_ident() in inside:  # the threads cannot be waited for by one of them
-                threading.Thread(
-                    target=lib.pfd_loader_close, args=(self._handle,), name="pyflowdata close"
-                ).start()
+                threading.Thread(target=self._stop, name="pyflowdata close").start()
             else:
-                lib.pfd_loader_close(self._handle)
+                self._stop()
+
+    def _stop(self) -> None:
+        lib.pfd_loader_close(self._handle)
+        self._in_use.release()
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self

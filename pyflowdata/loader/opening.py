@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob
+from ..graph.in_use import InUse
 from ..graph.tables import prepare_tables
 from ..graph.world import World
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
@@ -71,8 +72,12 @@ def _whole(name: str, value: object, bits: int) -> int:
 
 def open_loader(
     blobs: list[Blob], num_threads: object, prefetch: object, memory_budget: object, rule: object
-) -> CData:
-    """Checks the options and opens the readers; the loader is released with what is returned."""
+) -> tuple[CData, InUse]:
+    """Checks the options and opens the readers.
+
+    Returns:
+        The loader, which is released with this object, and what its ops use until then.
+    """
     options = new_struct("pfd_loader_options")
     options.num_threads = _whole("num_threads", num_threads, 32)
     options.prefetch = _whole("prefetch", prefetch, 32)
@@ -86,7 +91,8 @@ def open_loader(
         blob.fill(slot)
     worlds = _worlds(blobs)
     try:
-        return _Opening(blobs, options, slots).wait()
+        in_use = InUse(blobs)
+        return _Opening(blobs, options, slots, in_use).wait(), in_use
     except InvalidArgumentError as failure:
         if len({(world.rank, world.world_size) for world in worlds}) > 1:
             failure.message += f" (readers are for {', '.join(map(str, worlds))})"
@@ -104,6 +110,14 @@ def rank_of(blobs: list[Blob]) -> str:
     return f"rank={worlds[0].rank}/{worlds[0].world_size} ({sources})"
 
 
+def _releasing(in_use: InUse) -> Callable[[CData], None]:
+    def release(handle: CData) -> None:
+        lib.pfd_loader_release(handle)
+        in_use.release()
+
+    return release
+
+
 class _Opening:
     """One call of `pfd_loader_open`, in a separate thread, so that Python can handle signals.
 
@@ -111,8 +125,11 @@ class _Opening:
     the caller no longer waits, the loader is released as soon as it is open.
     """
 
-    def __init__(self, blobs: list[Blob], options: CData, slots: CData) -> None:
+    def __init__(
+        self, blobs: list[Blob], options: CData, slots: CData, in_use: InUse
+    ) -> None:
         self._blobs = blobs  # C only borrows the nodes
+        self._in_use = in_use
         self._options = options
         self._slots = slots
         self._out, self._err = ffi.new("pfd_loader **"), new_error()
@@ -125,9 +142,11 @@ class _Opening:
             self._options, self._slots, len(self._blobs), self._out, self._err
         )
         if status >= 0:
-            self._handle = ffi.gc(self._out[0], lib.pfd_loader_release)
+            self._handle = ffi.gc(self._out[0], _releasing(self._in_use))
             if not self._is_wanted:
                 self._handle = None
+        else:
+            self._in_use.release()
         self._status = status
 
     def wait(self) -> CData:

@@ -13,6 +13,7 @@ from .op import PythonOp, describe, name_of, origin_of
 
 _ops: dict[str, PythonOp] = {}  # the latest of each name
 _lock = threading.RLock()  # of _ops
+_MOST_PROCESSES = 1024
 
 
 class PythonDecoder(Protocol):
@@ -47,6 +48,14 @@ def _check_outputs(outputs: Any) -> None:
             raise InvalidArgumentError(f"outputs names {shown(name)}; a name is a str")
 
 
+def _check_processes(processes: object) -> None:
+    is_int = isinstance(processes, int) and not isinstance(processes, bool)
+    if not is_int or not 0 <= processes <= _MOST_PROCESSES:  # type: ignore[operator]
+        raise InvalidArgumentError(
+            f"processes = {shown(processes)}; it must be an int in [0, {_MOST_PROCESSES}]"
+        )
+
+
 # ---- The public face ----------------------------------------------------------------------------
 
 
@@ -58,6 +67,7 @@ def register_decoder(
     outputs: Mapping[str, Any],
     inputs: Mapping[str, Any] | None = ...,
     per: Literal["batch", "row"] = ...,
+    processes: int = ...,
     name: str | None = ...,
     replace: bool = ...,
 ) -> PythonDecoder: ...
@@ -69,6 +79,7 @@ def register_decoder(
     outputs: Mapping[str, Any],
     inputs: Mapping[str, Any] | None = ...,
     per: Literal["batch", "row"] = ...,
+    processes: int = ...,
     name: str | None = ...,
     replace: bool = ...,
 ) -> Callable[[Callable[..., Any]], PythonDecoder]: ...
@@ -81,6 +92,7 @@ def register_decoder(
     outputs: Mapping[str, Any],
     inputs: Mapping[str, Any] | None = None,
     per: Literal["batch", "row"] = "batch",
+    processes: int = 0,
     name: str | None = None,
     replace: bool = False,
 ) -> PythonDecoder | Callable[[Callable[..., Any]], PythonDecoder]:
@@ -115,6 +127,8 @@ def register_decoder(
         inputs: Required types of inputs; inputs that are left out may be anything.  None is a
             dimension of any size.
         per: "batch" or "row": what one call gets.
+        processes: Worker processes that call the function, in place of threads; 0: none.  They are
+            there while a loader uses the op, and import the function by its module and name.
         name: Of the op; None: the function's own in CamelCase.
         replace: Whether to replace an existing op of this name.  The same function, by module and
             name, is replaced without it, for example when a notebook's cell is run again.  Existing
@@ -132,8 +146,8 @@ def register_decoder(
     function's own exception, with its traceback, is the `__cause__`.
     """
     if function is None:
-        return lambda given: _register(given, outputs, inputs, per, name, replace)
-    return _register(function, outputs, inputs, per, name, replace)
+        return lambda given: _register(given, outputs, inputs, per, processes, name, replace)
+    return _register(function, outputs, inputs, per, processes, name, replace)
 
 
 def _register(
@@ -141,11 +155,12 @@ def _register(
     outputs: Mapping[str, Any],
     inputs: Mapping[str, Any] | None,
     per: str,
+    processes: int,
     name: str | None,
     replace: bool,
 ) -> PythonDecoder:
     try:
-        return _checked_register(function, outputs, inputs, per, name, replace)
+        return _checked_register(function, outputs, inputs, per, processes, name, replace)
     except InvalidArgumentError as failure:
         failure.op = failure.op or name or name_of(function)
         raise
@@ -156,6 +171,7 @@ def _checked_register(
     outputs: Mapping[str, Any],
     inputs: Mapping[str, Any] | None,
     per: str,
+    processes: int,
     name: str | None,
     replace: bool,
 ) -> PythonDecoder:
@@ -166,16 +182,22 @@ def _checked_register(
     if not isinstance(inputs, (Mapping, type(None))):
         raise InvalidArgumentError(f"inputs = {shown(inputs)}; it must be a dict or None")
     _check_outputs(outputs)
+    _check_processes(processes)
     described, compute = None, None
     if type(function).__module__.partition(".")[0] == "numba":
         from .numba_ops import compiled
 
         described, compute = compiled(function, inputs, outputs, per)
+        if described is not None and processes:
+            raise InvalidArgumentError(
+                f"processes = {processes}; a numba function runs without the GIL on all threads of "
+                "the loader: leave it out"
+            )
     if described is None:
         described = describe(function, inputs, outputs)
     if not name and name_of(function) == "<lambda>":
         raise InvalidArgumentError("a lambda has no name that an op can have; give one by name=")
-    op = PythonOp(name or _op_name(function), described, per, compute)
+    op = PythonOp(name or _op_name(function), described, per, compute, processes)
     with _lock:
         former = _ops.get(op.name)
         again = former is not None and origin_of(former.described) == origin_of(described)

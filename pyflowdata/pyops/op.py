@@ -6,9 +6,10 @@ A callback takes the GIL; a function that numba has compiled needs none for comp
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,21 +24,21 @@ from ..errors import (
 from ..native import CData, check, encode, ffi, lib, new_error, new_struct
 from .attrs import PythonAttr, attr_table, python_attrs
 from .callbacks import c_function, message_of, status_of
+from ..graph.in_use import provide
 from ..graph.row_types import RowType, read_row_type, row_type, write_row_type
-from .tensors import (
-    Mismatch,
-    checked,
-    input_batch,
-    input_rows,
-    output_view,
-    ragged_rows_of,
-    write_ragged,
-)
+from .runner import Generators, Runner
+from .tensors import Told, input_batch, input_rows, output_view, write_ragged
+
+if TYPE_CHECKING:
+    from .processes import Pool
 
 _GIVEN_BY_HOST = ("rng", "ids")
 _kept: list[object] = []  # what C points to: an op stays as long as the process
-_OWN_FILES = (__file__, c_function.__code__.co_filename)
-_generators = threading.local()
+_OWN_FILES = (
+    __file__, c_function.__code__.co_filename, Runner.run.__code__.co_filename,
+    os.path.join(os.path.dirname(__file__), "processes.py"),
+)  # fmt: skip
+_own = threading.local()
 
 
 # ---- What a function is -------------------------------------------------------------------------
@@ -146,15 +147,35 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 class PythonOp:
-    """A registered function; lives as long as the process, since nodes may point to it."""
+    """A registered function; lives as long as the process, since nodes may point to it.
 
-    def __init__(self, name: str, described: Described, per: str, compute: CData | None) -> None:
+    Attributes:
+        pool: The processes that run it while a loader uses it; None for none.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        described: Described,
+        per: str,
+        compute: CData | None,
+        processes: int = 0,
+    ) -> None:
         self.name = name
         self.described = described
         self.is_batch = per == "batch"
         self._said = name_of(described.function)
+        self._runner = Runner(
+            described.function, self._said, described.outputs, described.from_host, self.is_batch
+        )
+        self.pool: Pool | None = None
         self._infer = self._callback("infer", self._run_infer)
         self._compute = compute if compute is not None else self._callback("compute", self._run)
+        if processes:
+            from .processes import Pool
+
+            self.pool = Pool(self._runner, processes)
+            provide(self._compute, self.pool)
 
     def _callback(self, kind: str, run: Callable[[CData], None]) -> CData:
         """A C function that calls `run` with its arguments; its exceptions become C's errors."""
@@ -179,7 +200,7 @@ class PythonOp:
             failure, lib.PFD_INVALID_ARGUMENT if is_of_infer else lib.PFD_INTERNAL
         )
         said, cause = message_of(
-            failure, f"{self._said}()", _OWN_FILES, is_told=isinstance(failure, Mismatch)
+            failure, f"{self._said}()", _OWN_FILES, is_told=isinstance(failure, Told)
         )
         args.host.fail_row(err, row, byte, status, b"%s", ffi.new("char[]", said))
         err.cause = cause
@@ -195,6 +216,8 @@ class PythonOp:
 
     def _run_infer(self, args: CData) -> None:
         described = self.described
+        if self.pool is not None:
+            self.pool.check()
         inputs = [read_row_type(args.inputs[i]) for i in range(len(described.inputs))]
         for index, found in enumerate(described.infer(inputs, self._attrs(args))):
             write_row_type(args.outputs[index], found)
@@ -202,86 +225,43 @@ class PythonOp:
     # ---- compute ----
 
     def _run(self, args: CData) -> None:
+        described, num_rows = self.described, args.num_rows
         keywords = self._attrs(args)
-        types = [
-            read_row_type(args.outputs[i].type) for i in range(len(self.described.outputs))
-        ]
-        if self.is_batch:
-            self._run_batch(args, keywords, types)
-        else:
-            self._run_rows(args, keywords, types)
+        types = [read_row_type(args.outputs[i].type) for i in range(len(described.outputs))]
+        ids = _ids(args) if "ids" in described.from_host else None
+        has_rng = "rng" in described.from_host
+        pool = self.pool
+        if pool is not None and pool.is_open:
+            given = [read_row_type(args.inputs[i].type) for i in range(len(described.inputs))]
+            keys = np.array([_key(args, row) for row in range(num_rows)], np.uint64)
+            pool.run(args, keywords, given, types, ids, keys if has_rng else None)
+            return
 
-    def _run_batch(self, args: CData, keywords: dict[str, Any], types: list[RowType]) -> None:
-        num_rows = args.num_rows
-        inputs = [input_batch(args.inputs[i], num_rows) for i in range(len(self.described.inputs))]
-        if "ids" in self.described.from_host:
-            keywords["ids"] = _ids(args)
-        if "rng" in self.described.from_host:
-            keywords["rng"] = _generator(args, 0)
-        found = self._outputs(self.described.function(*inputs, **keywords))
-        for index, (name, value, declared) in enumerate(
-            zip(self.described.outputs, found, types, strict=True)
-        ):
-            out = args.outputs[index]
+        def before_row(_row: int) -> None:
+            if args.host.is_cancelled(args.scratch):
+                raise CancelledError("the batch was given up")
+
+        def generator(row: int) -> np.random.Generator:
+            return _generators().of(*_key(args, row))
+
+        take = input_batch if self.is_batch else input_rows
+        ragged = self._runner.run(
+            [take(args.inputs[i], num_rows) for i in range(len(described.inputs))],
+            num_rows,
+            keywords,
+            ids,
+            generator if has_rng else None,
+            types,
+            [
+                None if declared.is_ragged else output_view(args.outputs[i], declared, num_rows)
+                for i, declared in enumerate(types)
+            ],
+            before_row,
+        )
+        rows = iter(ragged)
+        for index, declared in enumerate(types):
             if declared.is_ragged:
-                rows = ragged_rows_of(name, value, declared, num_rows)
-                write_ragged(args, out, rows, declared)
-            else:
-                array = checked(name, value, declared, (num_rows,))
-                output_view(out, declared, num_rows)[...] = array
-
-    def _run_rows(self, args: CData, keywords: dict[str, Any], types: list[RowType]) -> None:
-        num_rows = args.num_rows
-        inputs = [input_rows(args.inputs[i], num_rows) for i in range(len(self.described.inputs))]
-        names = self.described.outputs
-        rows_of: list[Any] = [
-            [] if declared.is_ragged else output_view(args.outputs[i], declared, num_rows)
-            for i, declared in enumerate(types)
-        ]
-        ids = _ids(args) if "ids" in self.described.from_host else None
-        has_rng = "rng" in self.described.from_host
-        function, scratch = self.described.function, args.scratch
-        for row in range(num_rows):
-            if args.host.is_cancelled(scratch):
-                _give_up()
-            try:
-                if ids is not None:
-                    keywords["ids"] = ids[row]
-                if has_rng:
-                    keywords["rng"] = _generator(args, row)
-                found = self._outputs(function(*[rows[row] for rows in inputs], **keywords))
-                for name, value, declared, out in zip(names, found, types, rows_of, strict=True):
-                    array = checked(name, value, declared, ())
-                    if declared.is_ragged:
-                        out.append(array)
-                    else:
-                        out[row] = array
-            except BaseException as failure:
-                failure.pyflowdata_row = row  # type: ignore[attr-defined]
-                raise
-        for index, (declared, rows) in enumerate(zip(types, rows_of, strict=True)):
-            if declared.is_ragged:
-                write_ragged(args, args.outputs[index], rows, declared)
-
-    def _outputs(self, found: Any) -> Sequence[Any]:
-        """What the function returned, one for each output."""
-        names = self.described.outputs
-        if isinstance(found, Mapping):
-            if set(found) != set(names):
-                raise Mismatch(
-                    f"{self._said}() returned the outputs {', '.join(map(str, found))}; declared "
-                    f"are {', '.join(names)}"
-                )
-            return [found[name] for name in names]
-        if len(names) == 1:
-            return (found,)
-        if not isinstance(found, (tuple, list)) or len(found) != len(names):
-            what = f"{len(found)} values" if isinstance(found, (tuple, list)) else shown(found)
-            raise Mismatch(
-                f"{self._said}() returned {what}; {len(names)} outputs are declared: return "
-                f"({', '.join(names)})"
-            )
-        return found
+                write_ragged(args, args.outputs[index], next(rows), declared)
 
     # ---- Registration ----
 
@@ -331,11 +311,6 @@ def _is_of_infer(args: CData) -> bool:
     return bool(ffi.typeof(args) is ffi.typeof("const pfd_infer_args *"))
 
 
-def _give_up() -> None:
-    """Ends a call whose loader is closing."""
-    raise CancelledError("the batch was given up")
-
-
 def _ids(args: CData) -> np.ndarray[Any, np.dtype[np.int64]]:
     """File and ordinal of each row's record, as in a reader's output `id`."""
     records = args.records
@@ -343,30 +318,18 @@ def _ids(args: CData) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.array(ids, np.int64).reshape(len(ids), 2)
 
 
-def _generator(args: CData, row: int) -> np.random.Generator:
-    """Random numbers of a row: of seed, epoch, op and record, the same on any thread or rank.
-
-    One generator a thread: to make one costs as much as many numbers.
-    """
-    own: tuple[Any, ...] | None = getattr(_generators, "own", None)
-    if own is None:
-        start, key = np.zeros(4, np.uint64), np.zeros(2, np.uint64)
-        state = {
-            "bit_generator": "Philox",
-            "state": {"counter": start, "key": key},
-            "buffer": start,
-            "buffer_pos": 4,
-            "has_uint32": 0,
-            "uinteger": 0,
-        }
-        made = np.random.Generator(np.random.Philox(0))
-        own = _generators.own = (made, made.bit_generator, state, key)
-    generator: np.random.Generator = own[0]
-    bit_generator, state, key = own[1:]
+def _key(args: CData, row: int) -> tuple[int, int]:
+    """Of a row's random numbers: of seed, epoch, op and record, the same on any thread or rank."""
     ordinal, bits = args.records[row].ordinal, args.host.random_bits
-    key[0], key[1] = bits(args.random_key, ordinal, 0), bits(args.random_key, ordinal, 1)
-    bit_generator.state = state
-    return generator
+    return bits(args.random_key, ordinal, 0), bits(args.random_key, ordinal, 1)
+
+
+def _generators() -> Generators:
+    """Those of this thread."""
+    own: Generators | None = getattr(_own, "generators", None)
+    if own is None:
+        own = _own.generators = Generators()
+    return own
 
 
 def _sentences(function: Callable[..., Any]) -> str:

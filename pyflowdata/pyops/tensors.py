@@ -19,6 +19,8 @@ from ..graph.row_types import RAGGED_ROW, RowType, read_row_type
 
 Array = npt.NDArray[Any]
 
+_UINT8 = np.dtype(np.uint8)
+_LARGE = 1 << 14  # bytes
 
 def _view(address: CData, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     size = dtype.itemsize
@@ -90,8 +92,12 @@ def to_ragged(rows: Sequence[Array], row_type: RowType) -> Ragged:
     return Ragged(values, splits, row_shape=shape, shapes=shapes)
 
 
-class Mismatch(InternalError):
-    """A function returned a value other than declared; the message is complete."""
+class Told(InternalError):
+    """A failure whose message says all there is to say."""
+
+
+class Mismatch(Told):
+    """A function returned a value other than declared."""
 
 
 # ---- Outputs ------------------------------------------------------------------------------------
@@ -192,15 +198,53 @@ def _alloc(args: CData, num_bytes: int) -> CData:
 
 def write_ragged(args: CData, tensor: CData, rows: Sequence[Array], row_type: RowType) -> None:
     """Copies rows into the scratch, and points a ragged output there."""
-    ndim, sizes = len(row_type.shape), np.array([row.size for row in rows], np.int64)
     values = np.concatenate([row.ravel() for row in rows])
+    shapes = np.array([row.shape for row in rows], np.int64).reshape(len(rows), -1)
+    place_ragged(args, tensor, 0, values.astype(row_type.dtype, copy=False), shapes)
+
+
+def place_ragged(args: CData, tensor: CData, begin: int, values: Array, shapes: Array) -> None:
+    """Copies rows, whose values follow each other, into the scratch, and points there.
+
+    Args:
+        begin: The first of these rows in the output.
+        shapes: int64 of shape (rows, dimensions).
+    """
+    num_rows, ndim = shapes.shape
+    sizes = shapes.prod(axis=1)
     memory = _alloc(args, values.nbytes)
-    _view(memory, values.shape, row_type.dtype)[...] = values
-    out = _ragged_rows(tensor, len(rows))
+    _view(memory, values.shape, values.dtype)[...] = values
+    out = _ragged_rows(tensor, begin + num_rows)[begin:]
     out["size"] = sizes
-    ends = np.cumsum(sizes) * row_type.dtype.itemsize
-    out["data"] = _address(memory) + (ends - sizes * row_type.dtype.itemsize).astype(np.uint64)
+    ends = np.cumsum(sizes) * values.dtype.itemsize
+    out["data"] = _address(memory) + (ends - sizes * values.dtype.itemsize).astype(np.uint64)
     if ndim > 1:
-        shapes = _alloc(args, 8 * ndim * len(rows))
-        _view(shapes, (len(rows), ndim), np.dtype(np.int64))[...] = [row.shape for row in rows]
-        out["shape"] = _address(shapes) + 8 * ndim * np.arange(len(rows), dtype=np.uint64)
+        own = _alloc(args, shapes.nbytes)
+        _view(own, shapes.shape, shapes.dtype)[...] = shapes
+        out["shape"] = _address(own) + 8 * ndim * np.arange(num_rows, dtype=np.uint64)
+
+
+# ---- Ragged inputs as a whole -------------------------------------------------------------------
+
+
+def ragged_shapes(tensor: CData, row_type: RowType, begin: int, num_rows: int) -> Array:
+    """The shapes of rows, int64 of shape (rows, dimensions)."""
+    rows = _ragged_rows(tensor, begin + num_rows)[begin:]
+    if len(row_type.shape) == 1:
+        return rows["size"].reshape(num_rows, 1)
+    return np.array([_shape_of(row, row_type) for row in rows], np.int64)
+
+
+def copy_ragged_values(
+    tensor: CData, begin: int, num_rows: int, item_bytes: int, target: Array
+) -> None:
+    """Copies the bytes of rows one after the other."""
+    rows = _ragged_rows(tensor, begin + num_rows)[begin:]
+    memory, at = ffi.from_buffer("char[]", target, require_writable=True), 0
+    for address, size in zip(rows["data"].tolist(), rows["size"].tolist(), strict=True):
+        num_bytes = size * item_bytes
+        if num_bytes < _LARGE:
+            ffi.memmove(memory + at, _at(address), num_bytes)
+        else:  # without the GIL
+            target[at : at + num_bytes] = _view(_at(address), (num_bytes,), _UINT8)
+        at += num_bytes

@@ -1,0 +1,72 @@
+"""What ops need for as long as a loader of them is open, such as processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..native import CData, ffi, lib
+from .node import Blob, Node
+
+
+class Resource(Protocol):
+    """Something that is there from the first acquire() to the last release()."""
+
+    def acquire(self) -> None:
+        """A loader is about to open."""
+
+    def release(self) -> None:
+        """A loader is closed."""
+
+
+_resources: dict[int, Resource] = {}  # by the address of the compute() of an op
+
+
+def _address(compute: CData) -> int:
+    return int(ffi.cast("uintptr_t", compute))
+
+
+def provide(compute: CData, resource: Resource) -> None:
+    """Loaders of the op with this compute() use the resource from here on."""
+    _resources[_address(compute)] = resource
+
+
+class InUse:
+    """The resources of the ops upstream of some blobs, acquired."""
+
+    def __init__(self, blobs: Sequence[Blob]) -> None:
+        self._held: list[Resource] = []
+        try:
+            for resource in _resources_of(blobs):
+                resource.acquire()
+                self._held.append(resource)
+        except BaseException:
+            self.release()
+            raise
+
+    def release(self) -> None:
+        """Releases them; may be called again."""
+        held, self._held = self._held, []
+        for resource in held:
+            resource.release()
+
+
+def _resources_of(blobs: Sequence[Blob]) -> list[Resource]:
+    seen: set[Node] = set()
+    found: dict[int, Resource] = {}
+
+    def walk(node: Node) -> None:
+        """Notes the resource of a node, and those of its inputs."""
+        if node in seen:
+            return
+        seen.add(node)
+        address = _address(lib.pfd_node_op(node.handle).compute)
+        if address in _resources:
+            found[address] = _resources[address]
+        for blob in node.inputs:
+            walk(blob.node)
+
+    if _resources:
+        for blob in blobs:
+            walk(blob.node)
+    return list(found.values())

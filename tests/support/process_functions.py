@@ -1,0 +1,68 @@
+"""Functions that worker processes call: they import them from here."""
+
+import os
+import signal
+import time
+
+import numpy as np
+
+import pyflowdata as flow
+
+
+def everything(x, text, *, rng, ids, scale: float = 1.0):
+    """Takes all that a function can have, and gives rows of each kind."""
+    n = int(x[0])
+    tokens = np.arange(n % 4) * scale
+    grid = np.full((n % 3, 2, n % 2 + 1), n, np.int32)
+    return x * scale, rng.random(3), ids, len(text), tokens, grid
+
+
+def everything_of_a_batch(x, text, *, rng, ids):
+    lengths = [len(row) for row in text]
+    return x + rng.random(), ids, np.array(lengths), [np.arange(n) for n in lengths]
+
+
+class Awkward(Exception):
+    """An exception that cannot be pickled."""
+
+    def __reduce__(self):
+        raise TypeError("no")
+
+
+class Fatal(BaseException):
+    pass
+
+
+@flow.register_decoder(outputs={"out": "float64"}, per="row", processes=2)
+def faulty(x, *, fault: str = "", at: int = -1):
+    """Fails in some way at a record."""
+    if int(x[0]) == at:
+        fail(fault)
+    return x[0]
+
+
+def fail(fault):
+    match fault:
+        case "ValueError":
+            raise ValueError("of a record")
+        case "CorruptDataError":
+            raise flow.CorruptDataError("is no good")
+        case "Awkward":
+            raise Awkward("of a record")
+        case "Fatal":
+            raise Fatal("of a record")
+        case "wait":
+            time.sleep(60)
+        case "exit":
+            os._exit(3)
+        case _:
+            os.kill(os.getpid(), getattr(signal, fault))
+
+
+def wrong(x):
+    return "text"
+
+
+def pid_of(x):
+    time.sleep(0.001)
+    return os.getpid()
