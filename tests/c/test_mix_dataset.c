@@ -63,7 +63,9 @@ static pfd_status open_mix(const mix_attrs *attrs, const int64_t *sizes, pfd_vie
         sources[s] = (fake){{.methods = &fake_methods}, sizes[s]};
         inner[s] = &sources[s].base;
     }
-    pfd_view_args args = {attrs, inner, (int32_t)attrs->num_sources, &loader_seed, "mix"};
+    pfd_view_args args = {.attrs = attrs, .inner = inner,
+                          .num_inner = (int32_t)attrs->num_sources, .seed = &loader_seed,
+                          .name = "mix"};
     return pfd_view_mix_dataset.open(&args, out, &err);
 }
 
