@@ -103,6 +103,7 @@ __all__ = [
     "BucketDataset",
     "ClassSampleDataset",
     "ConcatDataset",
+    "FlatDataset",
     "MixDataset",
     "PackDataset",
     "RepeatDataset",
@@ -4645,6 +4646,34 @@ def ConcatDataset(
     Returns:
         The blob of the output:
         one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def FlatDataset(
+    *in_: Blob,
+    fan_out: int,
+    divided: Sequence[int],
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """Several rows of each record: row p is part p mod fan_out of record p div fan_out.
+
+    Consecutive rows of a record are computed once in a range of rows; a shuffle after it takes them
+    apart.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        fan_out (int, required, in [1, 1000000000]): How many rows are made of each record.
+        divided (list of int, required): Which inputs have a part for each row, along their first
+            dimension: numbers from 0. The others are the same in all rows of a record.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields; of those that are divided, one part of the record's
+            row.
     """
     ...
 

@@ -165,19 +165,35 @@ static pfd_status read_leaf(const pfd_view_tree *tree, pfd_branch_rows *rows, in
     return status;
 }
 
+/* The draw of a row that begins with element `begin` of a record: pieces of a record differ. */
+static pfd_record drawn_for(pfd_record drawn, int64_t begin)
+{
+    if (begin > 0)
+        drawn.ordinal =
+            (int64_t)(pfd_random_bits((uint64_t)drawn.ordinal, (uint64_t)begin) >> 1);
+    return drawn;
+}
+
 /* Gives the rows of the parent their records.  Of several data sets side by side those of the first
- * one count, of several parts the first part. */
+ * one count, of several parts the first part; a part is also that of rows after it without one. */
 static void hand_up(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t b)
 {
     const pfd_branch *branch = &tree->branches[b];
     const pfd_branch_rows *own = &rows[b], *to = &rows[branch->parent];
     if (tree->branches[branch->parent].kind == PFD_VIEW_ZIP && branch->source > 0) return;
     int64_t first_file = branch->leaf >= 0 ? tree->first_files[branch->leaf] : 0;
+    int32_t is_joined = has_parts(tree, b);
+    int64_t done = to->n; /* rows from here on have theirs */
     for (int64_t k = own->n - 1; k >= 0; k--) { /* the first part is the last to be written */
         pfd_record record = own->records[k];
+        int64_t first = own->parents[k], begin = is_joined ? own->parts[k].begin : 0;
         if (record.file >= 0) record.file += (int32_t)first_file;
-        to->records[own->parents[k]] = record;
-        to->drawn[own->parents[k]] = own->drawn[k];
+        int64_t end = is_joined && done > first + 1 ? done : first + 1;
+        for (int64_t row = first; row < end; row++) {
+            to->records[row] = record;
+            to->drawn[row] = drawn_for(own->drawn[k], begin + (row - first));
+        }
+        done = first;
     }
 }
 
