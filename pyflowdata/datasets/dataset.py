@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from ..errors import InvalidArgumentError, shown
 from ..graph import Blob
 from ..graph.registry import HOST_OUTPUTS
 from .base import Shuffle, described
+from .mapping import Maps, Outputs, SampleBatch, chosen, computed
 from .mixing import mix_lines
-from .reading import Reading, batch_node
+from .reading import batch_node
 from .views import Views
 
 OwnT = TypeVar("OwnT", bound="Dataset")
@@ -41,11 +42,30 @@ class Batches(tuple[Blob, ...]):
             return tuple(self[name] for name in key)
         return super().__getitem__(key)
 
+    def map(
+        self,
+        function: Callable[..., Any],
+        *fields: str,
+        outputs: Outputs | None = None,
+        processes: int = 0,
+        name: str | None = None,
+        **attrs: Any,
+    ) -> Batches:
+        """`Dataset.map` of whole batches: a Python function gets and returns arrays of all rows that
+        this rank has of a batch, with the rows in the first dimension, or a `Ragged`.
+
+        The number of rows stays the same.
+        """
+        names = chosen(self.blobs, fields)
+        first = SampleBatch([self.blobs[one] for one in names])
+        made = computed(self.blobs, names, function, outputs, processes, name, attrs, first)
+        return Batches({**self.blobs, **made})
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Batches, (self.blobs,)
 
 
-class Dataset(Views, Reading):
+class Dataset(Views, Maps):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 

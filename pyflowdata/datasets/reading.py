@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from ..graph import Blob, Node, find_op
+from ..graph.in_use import nothing_in_use
 from ..loader import DataLoader
 from ..ragged import Ragged
 from .base import DatasetBase
@@ -56,7 +57,8 @@ class Reading(DatasetBase):
             own["seed"] = 0
         node = batch_node(self._fields, self, own)
         blobs = dict(zip(self._fields, node.outputs, strict=False))
-        return DataLoader(blobs, **options)
+        with nothing_in_use():
+            return DataLoader(blobs, **options)
 
     def __len__(self) -> int:
         """Records of an epoch.
