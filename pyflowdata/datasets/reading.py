@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError, shown
 from ..graph import Blob
+from ..graph.in_use import nothing_in_use
 from ..loader import DataLoader
 from ..ragged import Ragged
 from .base import DatasetBase
@@ -100,7 +101,8 @@ class Reading(DatasetBase):
         return dict(zip(self._fields, node.outputs, strict=False))
 
     def _loader(self, batch_size: int, **options: Any) -> DataLoader[dict[str, Any]]:
-        return DataLoader(self._alone(batch_size), **options)
+        with nothing_in_use():
+            return DataLoader(self._alone(batch_size), **options)
 
     def _size(self) -> int:
         """Records of an epoch; -1: the source is read in sequence."""
