@@ -37,7 +37,7 @@ def lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) 
     shape = data.fields[field].shape
     if not shape:
         raise InvalidArgumentError(f"field {shown(field)} is one number, which has no length")
-    return Table(lambda: _counted(data, field))
+    return Table(lambda: _counted(data, field), key=("lengths", field))
 
 
 def _counted(data: DatasetBase, field: str) -> Array:
