@@ -31,7 +31,7 @@ class Dataset(Views, Selecting, Packing, Caching, Value):
     `DataLoader` take.  `flow.open` makes one of files; `Dataset(blobs)` one of what a reader gives,
     or ops make of it:
 
-        x, y = flow.CsvReader(files="train.csv", fields=["x:float32", "y:int64"])
+        x, y = flow.CSVReader(files="train.csv", columns=["x:float32", "y:int64"])
         data = flow.Dataset({"x": x, "y": y})
     """
 
@@ -48,16 +48,21 @@ class Dataset(Views, Selecting, Packing, Caching, Value):
         """
         if isinstance(blobs, Blob):
             blobs = [blobs]
+        if isinstance(blobs, Batches):
+            blobs = blobs.blobs
+        if not isinstance(blobs, (Mapping, list, tuple)):
+            raise InvalidArgumentError(
+                f"Dataset({shown(blobs)}): give the blobs of a reader, a tuple or a dict of them; "
+                "flow.open() makes a data set of files"
+            )
         if not isinstance(blobs, Mapping):
+            for blob in blobs:
+                _check_blob(blob)
             blobs = {blob.name.rpartition("/")[2]: blob for blob in blobs}
-        for name, blob in blobs.items():
-            if not isinstance(blob, Blob):
-                raise InvalidArgumentError(
-                    f"{shown(blob)} was given for field {shown(name)}; it must be a blob, as readers "
-                    "and ops return it"
-                )
+        for blob in blobs.values():
+            _check_blob(blob)
         if any(blob.node.op.is_reader or not blob.node.op.is_view for blob in blobs.values()):
-            named_view("TakeDataset", blobs, {"count": 0})  # refuses batches, and several readers
+            _check_records(blobs)
         super().__init__(blobs, shuffle)
 
     @overload
@@ -121,3 +126,19 @@ class Dataset(Views, Selecting, Packing, Caching, Value):
             given["seed"] = seed
         node = batch_node(self._fields, self, given, name=name)
         return batches_of(node, self._fields)
+
+
+def _check_records(blobs: Mapping[str, Blob]) -> None:
+    """Refuses batches, a random order, and the fields of several readers, as views do."""
+    try:
+        named_view("TakeDataset", blobs, {"count": 0})
+    except InvalidArgumentError as failure:
+        failure.op = "Dataset"
+        raise
+
+
+def _check_blob(blob: object) -> None:
+    if not isinstance(blob, Blob):
+        raise InvalidArgumentError(
+            f"{shown(blob)} was given as a field; it must be a blob, as readers and ops return it"
+        )
