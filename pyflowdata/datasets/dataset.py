@@ -11,13 +11,14 @@ from .batches import Batches, batch_node, batches_of
 from .caching import Caching
 from .mixing import mix_lines
 from .packing import Packing
+from .samplers import Samplers
 from .selecting import Selecting
 from .views import Views
 
 OwnT = TypeVar("OwnT", bound="Dataset")
 
 
-class Dataset(Views, Selecting, Packing, Caching):
+class Dataset(Views, Selecting, Packing, Caching, Samplers):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 
