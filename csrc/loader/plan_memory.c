@@ -131,6 +131,7 @@ static void set_rows(pfd_plan *plan)
         int32_t is_drawn =
             !pfd_op_is_reader(op->node->op->op) && pfd_plan_tree_of(plan, op->reader);
         op->drawn_records = is_drawn ? plan->num_readers + op->reader : op->reader;
+        if (is_drawn && op->node->op->op->compute) plan->trees[op->reader]->has_ops = 1;
     }
     for (int32_t i = 0; i < plan->num_tensors; i++) {
         pfd_plan_tensor *tensor = &plan->tensors[i];
