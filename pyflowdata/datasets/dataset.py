@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from ..graph import Blob
 from .base import Shuffle, described
 from .batches import Batches, batch_node, batches_of
 from .caching import Caching
+from .mapping import Maps, Outputs, SampleBatch, chosen, computed
 from .mixing import mix_lines
 from .packing import Packing
+from .reading import batch_node
 from .samplers import Samplers
 from .selecting import Selecting
 from .views import Views
@@ -18,7 +20,7 @@ from .views import Views
 OwnT = TypeVar("OwnT", bound="Dataset")
 
 
-class Dataset(Views, Selecting, Packing, Caching, Samplers):
+class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 
