@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
+from ..graph.node import reader_nodes
 from ..graph.tables import Table
 from ..loader import DataLoader
 from ..loader.places import file_of_record, files_of, first_records
@@ -126,6 +127,12 @@ class Split:
             raise InvalidArgumentError(
                 f"split({shown(sizes.counts)}, by={shown(list(by))}): records with the same value "
                 "stay together, so that counts cannot be exact; give fractions"
+            )
+        readers = reader_nodes(list(fields.values()))
+        if by is None and any(node.op.name == "CacheReader" for node in readers):
+            raise InvalidArgumentError(
+                "split() after cache(): records are told by their files, and those of a cache "
+                "change with the data; split before cache(), or give by or in_order=True"
             )
         self._data, self._sizes, self._by, self._seed = data, sizes, by, seed
         self._found: Array | None = None
