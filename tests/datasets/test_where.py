@@ -451,6 +451,15 @@ def test_what_is_refused_when_it_is_evaluated(path):
         column(data, lambda pair: pair[:5])
 
 
+def test_random_fields_have_no_value_for_good(path):
+    data = opened(path)
+    coins = flow.CoinFlip(data["pair"], probability=0.5)
+    with_coins = flow.Dataset({"pair": data["pair"], "coin": coins})
+    with pytest.raises(InvalidArgumentError, match="'coin == 1': its fields change from epoch to"):
+        len(with_coins.where("coin == 1"))
+    assert len(with_coins.where("pair[0] > 0")) == (VALUES[:, 0] > 0).sum()
+
+
 def test_damage_is_an_error(tmp_path):
     (tmp_path / "t.csv").write_text("x\n" + "1\n" * 100 + "oops\n" + "2\n" * 100)
     data = flow.open(tmp_path / "t.csv", fields="x:int64")
