@@ -59,9 +59,9 @@ def random_mix(draw: random.Random):
         changes[draw.randint(1, 150)] = weights()
     options = {"length": draw.randint(1, 90)}
     first = changes[0]
-    if len(changes) == 1 and min(w for w in first if w) > 0.05 and draw.random() < 0.6:
+    if len(changes) == 1 and min(w for w in first if w) > 0.3 and draw.random() < 0.6:
         options = {"stop": draw.choice(["first_exhausted", "all_exhausted"])}
-    if draw.random() < 0.3:
+    elif draw.random() < 0.3:
         options["mean_lengths"] = [draw.choice([1, 10, 33.3]) for _ in range(count)]
     return sizes, changes, options
 
@@ -86,7 +86,7 @@ def test_random_turns_are_those_of_the_model(make):
     for case in range(fewer(16)):
         draw = random.Random(1000 + case)
         sizes, changes, options = random_mix(draw)
-        block = draw.choice([2, 16, 50])
+        block = draw.choice([5, 16, 50])
         model = MixModel(sizes, changes, **options, block=block)
         data = mixed(make(sizes), changes, options, interleave="random", block_size=block, seed=case)
         assert len(data) == model.size, case
