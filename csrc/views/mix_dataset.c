@@ -67,7 +67,8 @@ static int64_t row_of(const mix *self, int64_t epoch, int64_t position)
 /* Permutes the positions of each block of an epoch. */
 static void permute_blocks(const mix *self, const pfd_places *places)
 {
-    int64_t *positions = places->positions;
+    int64_t *positions = places->positions, keyed = -1;
+    uint64_t key = 0; /* of the epoch `keyed` */
     for (int64_t begin = 0, end; begin < places->n; begin = end) {
         int64_t epoch = places->epochs[begin], block = positions[begin] / self->block_size;
         int64_t first = block * self->block_size;
@@ -76,8 +77,9 @@ static void permute_blocks(const mix *self, const pfd_places *places)
             if (positions[end] < first || positions[end] - first >= rows) break;
             positions[end] -= first;
         }
+        if (epoch != keyed) key = pfd_view_key(&self->args, self->seed, epoch);
+        keyed = epoch;
         pfd_permutation permutation;
-        uint64_t key = pfd_view_key(&self->args, self->seed, epoch);
         pfd_permutation_init(&permutation, pfd_random_bits(key, (uint64_t)block), rows);
         pfd_permute(&permutation, positions + begin, end - begin, positions + begin);
         for (int64_t i = begin; i < end; i++) positions[i] += first;

@@ -240,6 +240,19 @@ def test_with_a_shuffle_around_it_weights_change_between_epochs(make):
             loader.load_state_dict(state)
 
 
+def test_below_another_view_weights_may_not_change(make):
+    sources, options = make([20, 20]), {"length": 40}
+    state = state_after(flow.mix(sources, {0: [1, 1]}, **options).skip(10), 10, 1)
+    for changes, is_same in (({0: [2, 2]}, True), ({0: [1, 1], 39: [3, 1]}, False)):
+        data = flow.mix(sources, changes, **options).skip(10)
+        with flow.DataLoader(data.batch(10)["x"]) as loader:
+            if is_same:
+                loader.load_state_dict(state)
+                continue
+            with pytest.raises(flow.InvalidArgumentError, match="weights of a mix"):
+                loader.load_state_dict(state)
+
+
 def test_a_far_position_of_100_sources(make):
     weights = np.random.RandomState(1).rand(100).tolist()
     data = flow.mix(make([7]) * 100, weights, length=2_000_000_000)
