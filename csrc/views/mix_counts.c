@@ -53,8 +53,8 @@ static pfd_status sum_shares(const double *weights, int64_t n, uint64_t *sums, i
         uint64_t share = (uint64_t)nearbyint(ldexp(weights[i], exponent));
         if (share == 0)
             return pfd_fail_attr(err, "weights", NULL, PFD_INVALID_ARGUMENT,
-                                 ": that of source %" PRId64 " is %g, too small beside the largest, "
-                                 "%g; use 0 for a source that is never drawn",
+                                 ": that of source %" PRId64 " is %g, too small beside the "
+                                 "largest, %g; use 0 for a source that is never drawn",
                                  i, weights[i], largest);
         sums[next + 1] = sums[next] + share;
         used[next++] = (int32_t)i;

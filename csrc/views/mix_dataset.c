@@ -1,9 +1,9 @@
 /* MixDataset: several data sets, drawn by weights.
  *
- * Row p of epoch e is row e * size + p of the run.  The schedule says of which source it is, and how
- * many rows of that source are before it in the run: draw d is record d % N of the source's epoch
- * d / N, where N is the source's size.  So each repeat of a source has an order of its own, and an
- * epoch goes on where the last one ended. */
+ * Row p of epoch e is row e * size + p of the run.  The schedule says of which source it is, and
+ * how many rows of that source are before it in the run: draw d is record d % N of the source's
+ * epoch d / N, where N is the source's size.  So each repeat of a source has an order of its own,
+ * and an epoch goes on where the last one ended. */
 #include "core/error.h"
 #include "core/permutation.h"
 #include "core/random.h"
@@ -331,8 +331,8 @@ static const pfd_op mix_dataset = {
     PFD_OP_SIZES,
     .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
     .name = "MixDataset",
-    .doc = "Several data sets with the same fields, drawn by weights. Of any first rows, each source "
-           "has its exact share give or take less than log2 of the number of sources, rounded up. "
+    .doc = "Several data sets with the same fields, drawn by weights. Of any first rows, each "
+           "source has its exact share give or take less than log2 of the number of sources, rounded up. "
            "A source that is drawn beyond its end begins its next epoch, and an epoch of the mix "
            "goes on with the records that come after those of the last one.",
     PFD_OP_ATTRS(mix_dataset_attrs, attr_table),

@@ -28,8 +28,8 @@ static int32_t log2_up(int64_t n)
     return bits;
 }
 
-/* Counts of the first n rows by whole weights, of sources [begin, end), none of which is 0: the left
- * half has floor(n * L / T). */
+/* Counts of the first n rows by whole weights, none of which is 0, of the sources [begin, end): the
+ * left half has floor(n * L / T). */
 static void count_exactly(const int64_t *weights, int64_t begin, int64_t end, int64_t n,
                           int64_t *counts)
 {

@@ -88,7 +88,8 @@ def test_random_turns_are_those_of_the_model(make):
         sizes, changes, options = random_mix(draw)
         block = draw.choice([5, 16, 50])
         model = MixModel(sizes, changes, **options, block=block)
-        data = mixed(make(sizes), changes, options, interleave="random", block_size=block, seed=case)
+        turns = {"interleave": "random", "block_size": block, "seed": case}
+        data = mixed(make(sizes), changes, options, **turns)
         assert len(data) == model.size, case
         for epoch, rows in enumerate(read(data, epochs=2)):
             assert rows == expected(model.epoch(epoch, case, "MixDataset_0")), case
@@ -355,9 +356,9 @@ def test_what_is_wrong_is_said_when_it_is_built(tmp_path, make):
         (dict(sources=named, weights=3), "weights = 3; it must be a list of 2 numbers"),
         (dict(sources=named, stop="shortest"), "first_exhausted"),
         (dict(sources=named, stop="all_exhausted", length=9), "ends in one way only"),
-        (dict(sources=named, unit="tokens"), "either the field whose lengths count or mean_lengths"),
+        (dict(sources=named, unit="tokens"), "the field whose lengths count or mean_lengths"),
         (dict(sources=named, mean_lengths=[1, 2]), "are for unit='tokens'"),
-        (dict(sources=named, unit="tokens", field="x"), r"len\(\) takes a field with several elements"),
+        (dict(sources=named, unit="tokens", field="x"), r"len\(\) takes a field with several"),
         (dict(sources=named, unit="bytes"), "'records' or 'tokens'"),
         (dict(sources=named, unit="tokens", mean_lengths=[1, 0]), "source 1 is 0; it must be"),
         (dict(sources=named, interleave="shuffled"), "regular"),
