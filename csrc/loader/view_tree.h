@@ -56,7 +56,7 @@ int32_t pfd_view_tree_child(const pfd_view_tree *tree, int32_t parent, int32_t s
 void pfd_view_tree_describe(const pfd_view_tree *tree, pfd_spec *spec);
 
 /* A hash of what decided the rows before `position` of `epoch`, where attrs that are not in the
- * spec did; 0: none did.  Of a view below others, whose rows may be anywhere, it is of all its rows. */
+ * spec did; 0: none did.  Of a view below others, whose rows may be anywhere, it is of all rows. */
 uint64_t pfd_view_tree_past(const pfd_view_tree *tree, int64_t epoch, int64_t position);
 
 /* As pfd_data_reader_locate(), of a record whose file is counted among the files of all leaves. */

@@ -332,9 +332,9 @@ static const pfd_op mix_dataset = {
     .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
     .name = "MixDataset",
     .doc = "Several data sets with the same fields, drawn by weights. Of any first rows, each "
-           "source has its exact share give or take less than log2 of the number of sources, rounded up. "
-           "A source that is drawn beyond its end begins its next epoch, and an epoch of the mix "
-           "goes on with the records that come after those of the last one.",
+           "source has its exact share give or take less than log2 of the number of sources, "
+           "rounded up. A source that is drawn beyond its end begins its next epoch, and an epoch "
+           "of the mix goes on with the records that come after those of the last one.",
     PFD_OP_ATTRS(mix_dataset_attrs, attr_table),
     PFD_OP_INPUTS(pfd_choice_inputs),
     PFD_OP_OUTPUTS(pfd_view_outputs),
