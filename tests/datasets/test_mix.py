@@ -82,6 +82,14 @@ def test_rows_are_those_of_the_model(make):
         assert delivered == [expected(model.epoch(epoch)) for epoch in range(3)], case
 
 
+def test_the_first_source_is_the_first_to_be_drawn(make):
+    first, second = make([10, 10])
+    (rows,) = read(flow.mix([first, second], length=6))
+    assert rows == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]
+    (rows,) = read(flow.mix([first, second], [3, 1], length=8))
+    assert [source for source, _ in rows] == [0, 0, 0, 1] * 2
+
+
 def test_random_turns_are_those_of_the_model(make):
     for case in range(fewer(16)):
         draw = random.Random(1000 + case)
