@@ -1,8 +1,8 @@
 /* views/mix_counts.h -- how often each of several sources was drawn, by weights, as a function of
  * the number of rows.
  *
- * The sources are the leaves of a binary tree, the first one rightmost: of two with equal weights the
- * first is drawn first.  Of the first n rows of a node, the left side has
+ * The sources are the leaves of a binary tree, the first one rightmost, so that of two with equal
+ * weights the first is drawn first.  Of the first n rows of a node, the left side has
  *
  *     floor(n * f), f = L / T rounded up to a multiple of 2^-64,
  *
