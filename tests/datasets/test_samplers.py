@@ -170,6 +170,7 @@ def test_values_come_from_fields(make):
     data = make(12, label=labels, w=labels + 0.5)
     by_array = drawn(data.sample(labels + 0.5, 40), 2)
     assert drawn(data.sample("w", 40), 2) == by_array
+    assert drawn(data.sample(num_samples=40), 2) == drawn(data.sample([7] * 12, 40), 2)
     assert drawn(data.sample("label + 0.5", 40), 2) == by_array
     assert drawn(data.sample(lambda label: label + 0.5, 40), 2) == by_array
     assert drawn(data.shuffle(1).sample("w", 40), 2) == by_array
@@ -215,8 +216,7 @@ def test_views_around_samplers(make):
         (lambda data: data.sample("no"), "no"),
         (lambda data: data.sample([1, 1, 0, 0], 3, replacement=False), "only 2 records"),
         (lambda data: data.sample([1] * 4, 0), "num_samples = 0"),
-        (lambda data: data.sample(), "give a weight for each record, or by"),
-        (lambda data: data.sample({1: 2.0}), "give a weight for each record, or by"),
+        (lambda data: data.sample({1: 2.0}), "give by, the classes of the records"),
         (lambda data: data.sample([1] * 4, by=[1] * 4), "dict of the weights of classes"),
         (lambda data: data.sample({7: 1}, by=[1, 2, 2, 2]), "no record is of the class 7"),
         (lambda data: data.balance([0.5] * 4), "one whole number, truth or text"),
