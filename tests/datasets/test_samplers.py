@@ -1,8 +1,7 @@
-"""Samplers draw what the models say, on any number of ranks and from any position on."""
+"""Samplers draw what the model says, on any number of ranks and from any position on."""
 
 from __future__ import annotations
 
-import functools
 import json
 import pickle
 import random
@@ -11,8 +10,8 @@ from collections import Counter
 import numpy as np
 import pyflowdata as flow
 import pytest
-from datasets import sampler_model as model
-from support.oracle import fewer, random_key
+from datasets import view_model as model
+from support.oracle import fewer
 
 SEED = 5
 
@@ -40,8 +39,9 @@ def drawn(data, epochs):
     return [[row for batch in epoch for row in batch] for epoch in epochs_of(data, epochs)]
 
 
-def expected(sampler, epochs):
-    return [[sampler.record(e, p) for p in range(sampler.size)] for e in range(epochs)]
+def expected(view, n, epochs):
+    size, find = view.rows(n, model.Keys(SEED, f"{view.op}_0"))
+    return [[find(epoch, row, 0)[1] for row in range(size)] for epoch in range(epochs)]
 
 
 def some_weights(draw, n):
@@ -52,18 +52,15 @@ def some_weights(draw, n):
 def random_sampler(draw, data, n):
     """A sampler of the data set, and its model."""
     kind = draw.choice(["sample", "shuffle", "classes", "factors"])
-    ops = {"sample": "WeightedSample", "shuffle": "WeightedShuffle", "classes": "ClassSample",
-           "factors": "RepeatFactor"}  # fmt: skip
     own = draw.choice([None, 9])
-    seed = SEED if own is None else own
-    key_of = functools.cache(lambda epoch: random_key(seed, epoch, f"{ops[kind]}Dataset_0"))
+    seed = -1 if own is None else own
     if kind == "factors":
         factors = draw.choice([
             [draw.choice([1, 2.25, 0.4, 1.7]) for _ in range(n)],
             [draw.random() * 3 for _ in range(n)],
             [1 + draw.randrange(200) / 100 for _ in range(n)],
         ])
-        return data.repeat_by(factors, seed=own), model.by_factor(factors, key_of)
+        return data.repeat_by(factors, seed=own), model.RepeatFactor(None, factors, seed)
     if kind == "classes":
         labels = [draw.choice([-3, 0, 1, 1, 2**40, 7]) for _ in range(n)]
         per_class, drops = draw.randint(1, 5), draw.random() < 0.5
@@ -75,23 +72,24 @@ def random_sampler(draw, data, n):
         found = data.balance(labels, classes=classes or None, per_class=per_class,
                              num_samples=num or None, too_few="drop" if drops else "wrap",
                              seed=own)  # fmt: skip
-        return found, model.by_class(labels, classes, per_class, num, drops, key_of)
+        return found, model.ClassSample(None, labels, classes, per_class, num, drops, seed)
     weights = some_weights(draw, n)
     most = sum(weight > 0 for weight in weights)
     num = draw.choice([0, draw.randint(1, most)])
     found = data.sample(weights, num or None, replacement=kind == "sample", seed=own)
-    made = model.weighted if kind == "sample" else model.weighted_shuffle
-    return found, made(weights, num, key_of)
+    made = model.WeightedSample if kind == "sample" else model.WeightedShuffle
+    return found, made(None, weights, num, seed)
 
 
-def test_samplers_are_their_models(make):
+def test_samplers_are_as_modelled(make):
     for number in range(fewer(60)):
         draw = random.Random(number)
         n = draw.choice([1, 2, 7, 30, 90, 300])
-        data, sampler = random_sampler(draw, make(n), n)
-        assert len(data) == sampler.size, number
-        if sampler.size:
-            assert drawn(data, 3) == expected(sampler, 3), number
+        data, view = random_sampler(draw, make(n), n)
+        wanted = expected(view, n, 3)
+        assert len(data) == len(wanted[0]), number
+        if len(data):
+            assert drawn(data, 3) == wanted, number
 
 
 def test_ranks_and_positions(make):
