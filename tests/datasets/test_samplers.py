@@ -184,6 +184,24 @@ def test_values_come_from_fields(make):
     assert drawn(again, 1) == drawn(data.balance("label"), 1)
 
 
+def test_a_state_is_of_its_weights(make):
+    """Another array is refused, although it has the same length."""
+
+    def opened(weights):
+        return flow.DataLoader(make(50).sample(weights).batch(8, seed=SEED)["x"])
+
+    with opened(np.arange(50)) as loader:
+        next(iter(loader))
+        state = loader.state_dict()
+    with opened(np.arange(50)) as loader:
+        loader.load_state_dict(state)
+    with (
+        opened(np.arange(50) + 1.0) as loader,
+        pytest.raises(flow.InvalidArgumentError, match="WeightedSampleDataset.weights"),
+    ):
+        loader.load_state_dict(state)
+
+
 def test_draws_of_a_record_differ(make):
     """Random ops see each draw of a record as another one, in one epoch and in the next."""
     data = make(3).sample([1, 1, 1], 64)
