@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..graph.tables import Table
 from .base import named_view
-from .columns import What, bitmap_of, words_of
+from .columns import What, bitmap_of, column, words_of
 from .reading import Reading
 from .splitting import Sizes, Split
 
@@ -38,6 +38,18 @@ class Selecting(Reading):
         """
         return self._selected(bitmap_of(self, predicate))
 
+    def column(self, what: What) -> Array:
+        """A value for each record: of a field, an expression, or a function, as in `where()`.
+
+        It is computed once, and kept in the cache of indexes; the array is mapped from there.
+
+            np.bincount(data.column("label"))
+
+        Raises:
+            InvalidArgumentError: There is no such field, or it has no value for each record.
+        """
+        return column(self, what)
+
     def select(self: OwnT, rows: Sequence[int] | Sequence[bool] | Array) -> OwnT:
         """The records with these numbers, in this order; or those where `rows` is True.
 
@@ -59,7 +71,9 @@ class Selecting(Reading):
                 raise InvalidArgumentError("select(): a number is above all records")
             given = given.astype(np.int64)
         find = self._flagged if given.dtype == np.bool_ else self._numbered
-        return self.view("SelectDataset", table=Table(lambda: find(given)))
+        said = f"select({'truths' if given.dtype == np.bool_ else f'{given.size:,} numbers'})"
+        key = (given.dtype.str, given.tobytes())
+        return self.view("SelectDataset", table=Table(lambda: find(given), said=said, key=key))
 
     def _flagged(self, truths: Array) -> Array:
         if len(truths) != len(self):

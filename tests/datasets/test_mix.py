@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import numpy as np
 import pyflowdata as flow
 import pytest
 from datasets.mix_model import MixModel, Row
 from support.oracle import fewer
+from support.paths import ROOT
 
 KIND = 10_000_000  # a record of source s is s * KIND + its number
 
@@ -305,14 +307,14 @@ def test_weights_by_name_and_by_record(make):
     assert read(named) == read(flow.mix([first, second], [3, 1], length=30))
 
 
-def test_repr_shows_shares_and_sizes(make):
+def test_repr_shows_shares(make):
     first, second = make([10, 20])
     data = flow.mix({"web": first, "books": second}, {0: [3, 1], 8000: [1, 3]}, length=30)
     text = repr(data)
-    assert "web: 75 %, 10 records" in text and "books: 25 %, 20 records" in text
-    assert "from record 8,000: web 25 %, books 75 %" in text
+    assert "web: 75 %, 25 % from record 8,000 of NumPy" in text
+    assert "books: 25 %, 75 % from record 8,000 of NumPy" in text
     tokens = flow.mix([first, second], [1, 1], unit="tokens", mean_lengths=[100, 300])
-    assert "0: 75 %, 10 records" in repr(tokens)
+    assert "0: 75 % of NumPy" in repr(tokens)
 
 
 def test_what_is_wrong_is_said_when_it_is_built(tmp_path, make):
@@ -362,3 +364,22 @@ def test_what_is_wrong_is_said_when_it_is_opened(make):
     never = flow.mix([first, second.repeat(10**6)], weights=[1, 2**-50], stop="all_exhausted")
     with pytest.raises(flow.InvalidArgumentError, match="give a length"):
         len(never)
+
+
+def test_the_page_is_true(tmp_path, monkeypatch):
+    for name, numbers in (("web", range(50)), ("books", range(1000, 1020))):
+        (tmp_path / f"{name}.csv").write_text("x\n" + "".join(f"{i}\n" for i in numbers))
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "mix.md").read_text()
+    first, second = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
+    names = {"flow": flow}
+    exec(first, names)
+    before = names["data"]
+    exec(second, names)
+    after = names["data"]
+    counts = []
+    for data in (before, after):
+        with flow.DataLoader(data.batch(1000, last="drop")["x"]) as loader:
+            drawn = np.concatenate(list(loader)) >= 1000
+        counts.append([drawn[:40_000].sum(), drawn[40_000:].sum()])
+    assert counts == [[10_000, 15_000], [10_000, 30_000]]
