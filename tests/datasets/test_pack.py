@@ -12,7 +12,7 @@ from support.oracle import epoch_order
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.io import TFRecordWriter
+from pyflowdata.io import MegatronWriter, TFRecordWriter
 
 LENGTH = 48
 SCALARS = ("max_seqlen",)
@@ -214,6 +214,20 @@ def test_known_lengths(corpus):
             len(data.pack(LENGTH, field="ids", lengths=lengths))
     with pytest.raises(flow.InvalidArgumentError, match="lengths are whole numbers"):
         data.pack(LENGTH, field="ids", lengths=corpus.lengths + 0.5)
+
+
+def test_lengths_in_an_index(corpus, tmp_path):
+    """Of Megatron's files the lengths are in the index."""
+    path = tmp_path / "tokens.bin"
+    with MegatronWriter(path, dtype="int64") as writer:
+        for tokens in corpus.tokens:
+            writer.write(tokens)
+    data = flow.open(path)
+    (field,) = data.fields
+    packs = data.pack(LENGTH, field=field, add=())
+    model = pack_model.best_fit(corpus.lengths.tolist(), LENGTH)
+    wanted = [corpus.row(pack, LENGTH) for pack in model]
+    np.testing.assert_array_equal(rows_of(packs)[field], wanted)
 
 
 def test_fields_of_unequal_length(tmp_path):
