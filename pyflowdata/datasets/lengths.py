@@ -12,6 +12,7 @@ from ..graph import Node, find_op
 from ..graph.tables import Table
 from .base import DatasetBase
 from .columns import evaluate, made_of
+from .fingerprints import of_blobs
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +38,9 @@ def lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) 
         raise InvalidArgumentError(f"field {shown(field)} is one number, which has no length")
     length = Node(find_op("RowLength"), None, [data._fields[field]], {}).outputs[0]
     counted = made_of(data, length)
-    return Table(lambda: _whole_numbers(evaluate(counted, data)), key=("lengths", field))
+    graph = of_blobs(counted.blobs)
+    key = None if graph is None else ("lengths", graph)
+    return Table(lambda: _whole_numbers(evaluate(counted, data)), key=key)
 
 
 def _whole_numbers(lengths: Array) -> Array:

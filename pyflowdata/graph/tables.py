@@ -100,6 +100,13 @@ def _make_table(array: Array, said: str, key: Hashable) -> Table:
     return Table(array, said=said, key=key)
 
 
+def _as_table(node: Node, value: Object) -> Object:
+    """The same object; an array that a view was given is a table from now on."""
+    if isinstance(value.value, np.ndarray) and node.op.is_view:
+        value.value = Table(value.value)
+    return value
+
+
 def prepare_tables(blobs: Iterable[Blob]) -> None:
     """Makes the tables of all nodes upstream known to C, and computes those that are not yet; and
     prepares the other values that need it.
@@ -119,7 +126,7 @@ def prepare_tables(blobs: Iterable[Blob]) -> None:
         for value in node.values.values():
             if isinstance(value, Object) and isinstance(value.value, Prepared):
                 value.value.prepare()
-            elif isinstance(value, Object) and isinstance(value.value, Table):
+            elif isinstance(value, Object) and isinstance(_as_table(node, value).value, Table):
                 value.value.put(value.number)
                 weakref.finalize(value, lib.pfd_table_drop, value.number)
 
