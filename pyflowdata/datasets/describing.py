@@ -14,6 +14,7 @@ from ..graph import Attr, Blob, Node
 from ..graph.objects import Object
 from ..graph.tables import Table
 from .base import ORDER_KEY, Shuffle
+from .caching import Cache
 from .mixing import MIX_ATTRS, mix_shares
 
 _MOST_FIELDS = 20
@@ -80,6 +81,11 @@ def _chain_of(blobs: Sequence[Blob]) -> _Chain:
         ops, order = _ops_before(blobs)
         decoders = _decoders_of(order)
         steps[:0] = [_step_of(node) for node in ops if node.op.name not in decoders]
+        cached = _cache_of(order)
+        if cached is not None:
+            steps.insert(0, cached.said)
+            blobs = list(cached.fields.values())
+            continue
         if order.op.is_reader:
             return _Chain(_source_of(order), (), steps)
         groups = _groups_of(order)
@@ -89,6 +95,13 @@ def _chain_of(blobs: Sequence[Blob]) -> _Chain:
             return _Chain(_step_of(order), inner, steps)
         steps.insert(0, _step_of(order))
         blobs = order.inputs
+
+
+def _cache_of(reader: Node) -> Cache | None:
+    """What a reader reads, where that is the cache of a data set."""
+    value = reader.values.get("cache")
+    found = value.value if isinstance(value, Object) else None
+    return found if isinstance(found, Cache) else None
 
 
 def _ops_before(blobs: Sequence[Blob]) -> tuple[list[Node], Node]:

@@ -17,7 +17,7 @@ from ..errors import Error, InvalidArgumentError, shown
 from ..native import CData, check, encode, ffi, lib, new_error, text
 from .attr_values import Plain, attr_values, found_values, plain_values
 from .registry import Op, find_op, with_ports_of
-from .world import World, find_world, is_left_open
+from .world import World, find_world, is_left_open, of_records
 
 
 # Names of ops that no module makes when it is imported -> what becomes the name of the op when it is
@@ -62,7 +62,7 @@ class Node:
         try:
             self.values = used = plain_values(op, values)
             if op.is_reader and is_left_open(used):
-                found = find_world()
+                found = find_world() if "batch_size" in used else of_records(find_world())
                 used = {**used, "rank": found.rank, "world_size": found.world_size}
             self._create(op, name, inputs, used)
         except Error as failure:

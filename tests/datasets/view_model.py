@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from datasets.mix_model import MixModel
-from support.oracle import permutation, random_bits, random_key, window_order
+from support.oracle import lanes_order, permutation, random_bits, random_key, window_order
 
 ONE = 2**64
 
@@ -597,6 +597,7 @@ class Batching(NamedTuple):
     reshuffle: bool = True
     block_size: int = 0
     window: int = 0
+    lanes: int = 1
 
 
 class Step(NamedTuple):
@@ -627,8 +628,11 @@ class Model:
                 order: Sequence[int] = range(n)
             elif at.shuffle == "global":
                 order = permutation(random_key(at.seed, key, at.order_key), n)
-            else:
+            elif at.lanes == 1:
                 order = window_order(at.seed, key, at.order_key, n, at.block_size, at.window)
+            else:
+                order = lanes_order(at.seed, key, at.order_key, n, at.block_size, at.window,
+                                    at.lanes, at.batch_size)  # fmt: skip
             self._orders[key] = order
         return self._orders[key]
 
