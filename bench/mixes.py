@@ -61,7 +61,8 @@ def regular(files: list[str], weights: list[float], **options: Any) -> Iterable[
     import pyflowdata as flow
 
     mix = flow.mix([flow.open(path) for path in files], weights=weights, **options)
-    return (numbers for (numbers,) in flow.DataLoader(*mix.batch(BATCH)))
+    (numbers,) = mix.batch(BATCH)
+    return flow.DataLoader(numbers)
 
 
 def in_random_turns(files: list[str], weights: list[float]) -> Iterable[Any]:

@@ -4689,7 +4689,7 @@ def MixDataset(
     interleave: Literal["regular", "random"] = "regular",
     block_size: int = 1024,
     seed: int = -1,
-    names: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    source_names: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     name: str | None = None,
 ) -> Blobs:
     """Several data sets with the same fields, drawn by weights.
@@ -4719,7 +4719,7 @@ def MixDataset(
         block_size (int, default 1024, at least 2): Rows of a block, with random interleave; weights
             change where a block begins.
         seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
-        names (list of str, default ()): Of the sources, for messages.
+        source_names (list of str, default ()): Of the sources, for messages.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:

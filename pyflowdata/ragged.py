@@ -67,6 +67,19 @@ class Ragged:
                 f"{wanted} and flat"
             )
 
+    @classmethod
+    def concatenate(cls, parts: Sequence[Ragged]) -> Ragged:
+        """The rows of several, which have the same dtype and row_shape, one after another."""
+        first, ends = parts[0], np.cumsum([part.row_splits[-1] for part in parts])
+        later = [part.row_splits[1:] + end for part, end in zip(parts[1:], ends, strict=False)]
+        shapes = [part._shapes for part in parts if part._shapes is not None]
+        return cls(
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([first.row_splits, *later]),
+            row_shape=first.row_shape,
+            shapes=np.concatenate(shapes) if shapes else None,
+        )
+
     # ---- Rows ---------------------------------------------------------------------------------
 
     def __len__(self) -> int:

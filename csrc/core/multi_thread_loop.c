@@ -236,6 +236,17 @@ int32_t pfd_thread_pool_help(pfd_thread_pool *pool, pfd_loop *loop)
     return found;
 }
 
+pfd_status pfd_single_thread_loop(int64_t n, int64_t chunk, pfd_loop_fn fn, void *ctx,
+                                  int32_t index, pfd_error *err)
+{
+    pfd_status status = PFD_OK;
+    chunks_inside++;
+    for (int64_t begin = 0; begin < n && status == PFD_OK; begin += chunk)
+        status = fn(ctx, begin, n - begin < chunk ? n : begin + chunk, index, err);
+    chunks_inside--;
+    return status;
+}
+
 int64_t pfd_thread_pool_idle_ns(pfd_thread_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);

@@ -53,6 +53,11 @@ void pfd_multi_thread_loop_first(pfd_thread_pool *pool, pfd_loop *loop);
  * time. Returns 0 when no chunk is left. */
 int32_t pfd_thread_pool_help(pfd_thread_pool *pool, pfd_loop *loop);
 
+/* Runs a function over [0, n), `chunk` items at a time, on the calling thread as that worker, which
+ * nobody else is.  Ends with the first failure. */
+pfd_status pfd_single_thread_loop(int64_t n, int64_t chunk, pfd_loop_fn fn, void *ctx,
+                                  int32_t worker, pfd_error *err);
+
 /* Whether the calling thread is inside a chunk, of any pool: it must not wait for that pool. */
 int32_t pfd_thread_pool_is_inside(void);
 

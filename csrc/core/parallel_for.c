@@ -34,13 +34,6 @@ static pfd_status call(void *ctx, int64_t begin, int64_t end, int32_t worker, pf
     return self->fn(self->ctx, begin, end, worker, err);
 }
 
-static pfd_status run_alone(int64_t n, int64_t chunk, pfd_loop_fn fn, void *ctx, pfd_error *err)
-{
-    for (int64_t begin = 0; begin < n; begin += chunk)
-        PFD_TRY(fn(ctx, begin, n - begin < chunk ? n : begin + chunk, 0, err));
-    return PFD_OK;
-}
-
 pfd_status pfd_parallel_for(int32_t num_threads, int64_t n, int64_t chunk, pfd_loop_fn fn,
                             void *ctx, pfd_error *err)
 {
@@ -49,7 +42,7 @@ pfd_status pfd_parallel_for(int32_t num_threads, int64_t n, int64_t chunk, pfd_l
     if (num_threads > chunks) num_threads = (int32_t)chunks;
     if (num_threads < 2 || pfd_thread_pool_create(num_threads - 1, &pool, err) != PFD_OK) {
         pfd_error_clear(err);
-        return run_alone(n, chunk, fn, ctx, err);
+        return pfd_single_thread_loop(n, chunk, fn, ctx, 0, err);
     }
     work self = {.fn = fn, .ctx = ctx};
     pthread_mutex_init(&self.run.lock, NULL);

@@ -32,7 +32,7 @@ void pfd_permutation_init(pfd_permutation *permutation, uint64_t key, int64_t n)
 {
     uint32_t bits = least_bits;
     while (bits < 31 && INT64_C(1) << (2 * bits) < n) bits++;
-    int64_t right = INT64_C(1) << bits, left = n / right + (n % right != 0);
+    int64_t right = INT64_C(1) << bits, left = (n + right - 1) >> bits;
     permutation->n = n;
     permutation->left = left < least_width ? least_width : (uint32_t)left;
     permutation->right_bits = bits;

@@ -8,6 +8,7 @@
 #include "loader/slot_pool.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Batches with fewer bytes are joined without a loop; the pieces of the loop have about this
@@ -71,18 +72,25 @@ static pfd_status join_rows(void *ctx, int64_t begin, int64_t end, int32_t worke
     return PFD_OK;
 }
 
+static pfd_status fail_values(const pfd_slot *slot, int64_t bytes, pfd_error *err)
+{
+    char step[64] = "the rows";
+    if (slot->step >= 0)
+        snprintf(step, sizeof step, "step %" PRId64 " of epoch %" PRId64, slot->step, slot->epoch);
+    return pfd_fail(err, PFD_OUT_OF_MEMORY,
+                    "the values of %s take %s%" PRId64 " bytes, but memory_budget is %" PRId64
+                    "; lower batch_size or raise memory_budget",
+                    step, bytes < 0 ? "more than " : "", bytes < 0 ? (int64_t)1 << 46 : bytes,
+                    slot->loader->memory_budget);
+}
+
 /* Makes room for the values of this batch, and some more, so that those of the next ones fit too.
  */
 static pfd_status make_room(pfd_slot *slot, int64_t bytes, pfd_error *err)
 {
     pfd_loader *l = slot->loader;
     if (bytes < 0 || bytes > l->memory_budget)
-        return pfd_fail(err, PFD_OUT_OF_MEMORY,
-                        "the values of step %" PRId64 " of epoch %" PRId64 " take %s%" PRId64
-                        " bytes, but memory_budget is %" PRId64
-                        "; lower batch_size or raise memory_budget",
-                        slot->step, slot->epoch, bytes < 0 ? "more than " : "",
-                        bytes < 0 ? (int64_t)1 << 46 : bytes, l->memory_budget);
+        return fail_values(slot, bytes, err);
     if (bytes > slot->values_capacity || !slot->values) {
         int64_t capacity = (bytes + bytes / 8 + 64) / 64 * 64;
         free(slot->values);
@@ -97,12 +105,19 @@ static pfd_status make_room(pfd_slot *slot, int64_t bytes, pfd_error *err)
 
 /* ---- From one loop to the next --------------------------------------------------------------- */
 
+static void put_arenas(pfd_slot *slot)
+{
+    if (slot->arenas) pfd_arenas_reset(slot->arenas);
+    pthread_mutex_lock(&slot->loader->lock);
+    pfd_slot_pool_put_arenas(slot->loader, slot);
+    pthread_mutex_unlock(&slot->loader->lock);
+}
+
 static void finish(pfd_slot *slot)
 {
     pfd_loader *l = slot->loader;
-    if (slot->arenas) pfd_arenas_reset(slot->arenas);
+    put_arenas(slot);
     pthread_mutex_lock(&l->lock);
-    pfd_slot_pool_put_arenas(l, slot);
     pfd_ring_mark_ready(l, slot);
     pthread_mutex_unlock(&l->lock);
 }
@@ -206,4 +221,35 @@ void pfd_batch_stages_start(pfd_loader *l, pfd_slot *slot)
     (void)pfd_ragged_rows_measure(&l->plan, slot); /* an empty batch has row_splits too */
     pfd_ragged_rows_place(&l->plan, slot);
     pfd_ring_mark_ready(l, slot);
+}
+
+/* ---- Outside the ring ------------------------------------------------------------------------ */
+
+/* All stages, one after the other, without joining. */
+static pfd_status run_stages(pfd_loader *l, pfd_slot *slot, pfd_error *err)
+{
+    const pfd_plan *plan = &l->plan;
+    for (slot->stage = 0; slot->stage < plan->num_stages && slot->rows > 0; slot->stage++) {
+        int32_t is_whole = slot->stage % 2;
+        PFD_TRY(pfd_single_thread_loop(is_whole ? 1 : slot->rows, is_whole ? 1 : plan->chunk_rows,
+                                       is_whole ? make_batch : make_rows, slot, l->num_threads,
+                                       err));
+        pfd_slot_remove_skipped_rows(plan, slot);
+    }
+    pfd_slot_insert_padded_rows(plan, slot);
+    return PFD_OK;
+}
+
+pfd_status pfd_batch_stages_run(pfd_loader *l, pfd_slot *slot, pfd_error *err)
+{
+    pfd_status status = run_stages(l, slot, err);
+    if (status == PFD_OK && l->plan.num_ragged) {
+        status = make_room(slot, pfd_ragged_rows_measure(&l->plan, slot), err);
+        if (status == PFD_OK) {
+            pfd_ragged_rows_place(&l->plan, slot);
+            pfd_ragged_rows_join(&l->plan, slot, 0, slot->rows);
+        }
+    }
+    put_arenas(slot);
+    return status;
 }

@@ -87,24 +87,21 @@ static pfd_record *range_records(const range *at, int32_t r)
                              : at->worker->records[r] + (at->begin - at->base);
 }
 
-/* The rows of a branch of a data set; NULL: the op's rows are those of the range. */
+/* The rows of a branch of the data set that an op is in. */
 static pfd_branch_rows *rows_of_branch(const range *at, const pfd_plan_op *op, int32_t branch)
 {
-    if (branch < 0 || !pfd_plan_tree_of(at->plan, op->data_set)) return NULL;
     return &at->worker->branches[op->data_set][branch];
 }
 
-/* Where row 0 of the range is in a tensor. */
+/* Where the first row is in a tensor. */
 static uint8_t *tensor_data(const range *at, const pfd_plan_tensor *tensor)
 {
-    const pfd_plan_op *op = &at->plan->ops[tensor->op];
-    if (!pfd_plan_op_is_aligned(at->plan, op)) {
-        const pfd_branch_rows *rows = rows_of_branch(at, op, op->branch);
-        return rows->memory + rows->capacity * tensor->offset;
-    }
     if (tensor->in_slot)
         return at->slot->memory + at->begin * tensor->row_bytes + tensor->offset;
-    return at->worker->memory + tensor->offset;
+    if (!tensor->in_branch) return at->worker->memory + tensor->offset;
+    const pfd_plan_op *op = &at->plan->ops[tensor->op];
+    const pfd_branch_rows *rows = rows_of_branch(at, op, op->branch);
+    return rows->memory + rows->capacity * tensor->offset;
 }
 
 static void set_tensors(const range *at)
@@ -160,7 +157,10 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
     pfd_data_reader *reader = &at->plan->readers[r];
     int64_t n = at->end - at->begin, first = at->slot->first_positions[r] + at->begin;
     int64_t *positions = at->worker->positions;
-    for (int64_t i = 0; i < n; i++) positions[i] = first + i;
+    if (at->slot->positions)
+        memcpy(positions, at->slot->positions + at->begin, (size_t)n * sizeof *positions);
+    else
+        for (int64_t i = 0; i < n; i++) positions[i] = first + i;
     pfd_record *records = range_records(at, r);
     pfd_scratch *scratch = at->arena ? at->arena : at->worker->at_scratch;
     pfd_error_clear(err);
@@ -169,6 +169,7 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
     status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);
     const pfd_view_tree *tree = pfd_plan_tree_of(at->plan, r);
     if (status == PFD_OK && tree) return find_records(at, r, tree, scratch, err);
+    if (status == PFD_OK && at->slot->positions) return PFD_OK;
     if (status == PFD_OK) {
         pfd_data_reader_read_ahead(reader, at->slot->epoch, first, records, n);
         return PFD_OK;
@@ -195,16 +196,14 @@ typedef struct op_rows {
 
 static op_rows rows_of(const range *at, const pfd_plan_op *op)
 {
-    int32_t is_reader = pfd_op_is_reader(op->node->op->op), r = op->reader;
+    if (!op->has_rows)
+        return (op_rows){.records = range_records(at, op->reader),
+                         .drawn = range_records(at, op->drawn_records),
+                         .n = at->end - at->begin};
     const pfd_branch_rows *branch = rows_of_branch(at, op, op->branch);
-    if (branch)
-        return (op_rows){.branch = branch, .records = branch->records,
-                         .drawn = is_reader ? branch->records : branch->drawn, .n = branch->n};
-    const pfd_record *records = range_records(at, r);
-    int32_t has_views = !is_reader && pfd_plan_tree_of(at->plan, r);
-    return (op_rows){.records = records,
-                     .drawn = has_views ? range_records(at, at->plan->num_readers + r) : records,
-                     .n = at->end - at->begin};
+    int32_t is_reader = pfd_op_is_reader(op->node->op->op);
+    return (op_rows){.branch = branch, .records = branch->records,
+                     .drawn = is_reader ? branch->records : branch->drawn, .n = branch->n};
 }
 
 /* As failed(), of a row of a branch. */

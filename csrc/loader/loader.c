@@ -237,6 +237,19 @@ pfd_status pfd_loader_seek(pfd_loader *l, int64_t epoch, int64_t step, pfd_error
     return status;
 }
 
+pfd_status pfd_loader_read(pfd_loader *l, int64_t epoch, const int64_t *positions, int64_t n,
+                           pfd_batch *out, pfd_error *err)
+{
+    int64_t deadline_ns = pfd_clock_ns() + SEEK_PATIENCE_NS;
+    PFD_TRY(lock_consumer(l, deadline_ns, err));
+    pfd_status status = check_position(l, epoch, 0, err);
+    if (status == PFD_OK && (l->restart || has_new_seed(l)))
+        status = pfd_pipeline_restart(l, deadline_ns, err);
+    if (status == PFD_OK) status = pfd_pipeline_read(l, epoch, positions, n, out, err);
+    pthread_mutex_unlock(&l->consumer);
+    return status;
+}
+
 pfd_status pfd_loader_set_seed(pfd_loader *l, int32_t i, int64_t seed, pfd_error *err)
 {
     if (i < 0 || i >= l->plan.num_readers || seed < 0)
@@ -328,7 +341,7 @@ uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int6
     const pfd_view_tree *tree = pfd_plan_tree_of(&l->plan, i);
     if (!tree) return 0;
     int64_t size = reader->attrs->batch_size;
-    int64_t rows = step < reader->num_records / size ? step * size : reader->num_records;
+    int64_t rows = step <= reader->num_records / size ? step * size : reader->num_records;
     int32_t is_shuffled = reader->shuffle != PFD_SHUFFLE_NONE; /* any row of the epoch may be past */
     return pfd_view_tree_past(tree, epoch, is_shuffled && rows > 0 ? reader->num_records : rows);
 }

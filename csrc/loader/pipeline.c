@@ -125,6 +125,22 @@ static const pfd_skipped_row *one_too_many(const pfd_loader *l, const pfd_slot *
     return NULL;
 }
 
+/* Returns how many records were skipped. */
+static int64_t note_skipped_rows(pfd_loader *l, const pfd_slot *slot)
+{
+    int64_t errors = 0;
+    pthread_mutex_lock(&l->lock);
+    for (int64_t i = 0; i < slot->num_skipped_rows; i++) {
+        if (slot->skipped_rows[i].filler) continue;
+        errors++;
+        l->stats.skipped++;
+        const pfd_error *error = slot->skipped_rows[i].error;
+        if (error) l->skipped[l->num_skipped++ % PFD_KEPT_SKIPPED] = *error;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return errors;
+}
+
 /* Counts the skipped records.  PFD_CORRUPT_DATA: they are too many. */
 static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
 {
@@ -140,27 +156,26 @@ static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_e
                        l->plan.readers[skipped->reader].attrs->max_errors);
         return err->status;
     }
-    pthread_mutex_lock(&l->lock);
-    for (int64_t i = 0; i < slot->num_skipped_rows; i++) {
-        if (slot->skipped_rows[i].filler) continue;
-        l->errors_in_epoch++;
-        l->stats.skipped++;
-        const pfd_error *error = slot->skipped_rows[i].error;
-        if (error) l->skipped[l->num_skipped++ % PFD_KEPT_SKIPPED] = *error;
-    }
-    pthread_mutex_unlock(&l->lock);
+    l->errors_in_epoch += note_skipped_rows(l, slot);
     return PFD_OK;
 }
 
-/* Finds what is wrong with a finished batch. Data may look corrupt because another process has
- * changed the file; then that is the better message. */
-static pfd_status inspect(pfd_loader *l, pfd_slot *slot, pfd_error *err)
+/* Data may look corrupt because another process has changed the file; then that is the better
+ * message. */
+static pfd_status check_files(pfd_loader *l, const pfd_slot *slot, pfd_status status,
+                              pfd_error *err)
 {
-    pfd_status status = slot->loop.status;
     if (status == PFD_CORRUPT_DATA || slot->num_skipped_rows || slot->step == 0 ||
         pfd_clock_ns() >= l->next_check_ns)
         PFD_TRY(check_disk(l, err));
-    PFD_TRY(check_guard(l, err));
+    return check_guard(l, err);
+}
+
+/* Finds what is wrong with a finished batch. */
+static pfd_status inspect(pfd_loader *l, pfd_slot *slot, pfd_error *err)
+{
+    pfd_status status = slot->loop.status;
+    PFD_TRY(check_files(l, slot, status, err));
     if (status != PFD_OK) {
         if (!slot->loop.error) return pfd_fail_memory(err, sizeof *err, "an error's text");
         pfd_error_copy(err, slot->loop.error);
@@ -222,6 +237,16 @@ static pfd_status judge(pfd_loader *l, pfd_slot *slot, pfd_error *err)
     return status;
 }
 
+/* With `lock` held. */
+static void deliver(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
+{
+    l->num_held++;
+    l->stats.batches++;
+    l->stats.records += slot->rows;
+    *out = (pfd_batch){
+        .memory = slot->memory, .epoch = slot->epoch, .step = slot->step, .rows = slot->rows};
+}
+
 pfd_status pfd_pipeline_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out, pfd_error *err)
 {
     for (;;) {
@@ -238,13 +263,7 @@ pfd_status pfd_pipeline_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out,
             status == PFD_OK && (slot->rows > 0 || !slot->num_skipped_rows || slot->started);
         pthread_mutex_lock(&l->lock);
         if (given) {
-            l->num_held++;
-            l->stats.batches++;
-            l->stats.records += slot->rows;
-            *out = (pfd_batch){.memory = slot->memory,
-                               .epoch = slot->epoch,
-                               .step = slot->step,
-                               .rows = slot->rows};
+            deliver(l, slot, out);
         } else {
             pfd_slot_pool_put(l, slot);
         }
@@ -281,6 +300,71 @@ pfd_status pfd_pipeline_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *e
         l->seek_streams = 1;
         l->restart = status != PFD_OK;
     }
+    pthread_mutex_unlock(&l->lock);
+    return status;
+}
+
+/* ---- Reading at positions (consumer held) ---------------------------------------------------- */
+
+static pfd_status check_read(const pfd_loader *l, const int64_t *positions, int64_t n,
+                             pfd_error *err)
+{
+    if (l->plan.stream)
+        return pfd_fail(err, PFD_UNSUPPORTED,
+                        "rows at positions were asked for, and a reader is read in sequence");
+    if (n < 0 || n > l->plan.local_batch_size)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "%" PRId64 " rows were asked for at once; it must be in [0, %" PRId64 "]",
+                        n, l->plan.local_batch_size);
+    int64_t size = INT64_MAX;
+    for (int32_t r = 0; r < l->plan.num_readers; r++) {
+        const pfd_dataset *logical = l->plan.readers[r].logical;
+        int64_t own = logical->methods->size(logical);
+        if (own < size) size = own;
+    }
+    for (int64_t i = 0; i < n; i++)
+        if (positions[i] < 0 || positions[i] >= size)
+            return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                            "there is no row %" PRId64 " in an epoch of %" PRId64, positions[i],
+                            size);
+    return PFD_OK;
+}
+
+/* Makes the rows of a slot at positions, and finds what is wrong with them. */
+static pfd_status read_slot(pfd_loader *l, pfd_slot *slot, pfd_error *err)
+{
+    pfd_error own;
+    pfd_error_init(&own);
+    pfd_status status = pfd_batch_stages_run(l, slot, &own);
+    slot->positions = NULL;
+    PFD_TRY(check_files(l, slot, status, err));
+    if (status != PFD_OK) {
+        pfd_error_copy(err, &own);
+        return status;
+    }
+    (void)note_skipped_rows(l, slot);
+    return PFD_OK;
+}
+
+pfd_status pfd_pipeline_read(pfd_loader *l, int64_t epoch, const int64_t *positions, int64_t n,
+                             pfd_batch *out, pfd_error *err)
+{
+    PFD_TRY(check_read(l, positions, n, err));
+    pthread_mutex_lock(&l->lock);
+    pfd_slot *slot = pfd_slot_pool_take_at_once(l);
+    pfd_status status = slot ? PFD_OK : no_slot(l, err);
+    pthread_mutex_unlock(&l->lock);
+    if (!slot) return status;
+    slot->epoch = epoch;
+    slot->step = -1;
+    slot->rows = n;
+    slot->positions = positions;
+    status = read_slot(l, slot, err);
+    pthread_mutex_lock(&l->lock);
+    if (status == PFD_OK)
+        deliver(l, slot, out);
+    else
+        pfd_slot_pool_put(l, slot);
     pthread_mutex_unlock(&l->lock);
     return status;
 }

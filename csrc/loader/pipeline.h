@@ -29,6 +29,11 @@ pfd_status pfd_pipeline_next(pfd_loader *loader, int64_t deadline_ns, pfd_batch 
 /* Discards the batches in flight, and continues at (loader->epoch, loader->step). */
 pfd_status pfd_pipeline_restart(pfd_loader *loader, int64_t deadline_ns, pfd_error *err);
 
+/* The rows at positions, on the calling thread; as pfd_loader_read(), with `consumer` held, and
+ * nothing to restart. */
+pfd_status pfd_pipeline_read(pfd_loader *loader, int64_t epoch, const int64_t *positions, int64_t n,
+                             pfd_batch *out, pfd_error *err);
+
 /* Brings loader->stats up to date; with `lock` held. */
 void pfd_pipeline_count(pfd_loader *loader);
 #endif

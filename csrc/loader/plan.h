@@ -23,6 +23,7 @@ typedef struct pfd_plan_tensor {
     int64_t offset;    /* of row 0, in the slot's or in the worker's memory; in that of a branch,
                           where row 0 would be if there were room for one row */
     int32_t in_slot;   /* 1: wanted, or needed by a later stage */
+    int32_t in_branch; /* 1: its rows are those of its op's branch, in memory of the branch */
     int32_t is_wanted;
     int32_t is_used; /* wanted, or an input of an op */
     int32_t is_ragged;
@@ -42,6 +43,8 @@ typedef struct pfd_plan_op {
     int32_t is_choice; /* 1: takes each row from one of its inputs, by branch; computes nothing */
     int32_t field;     /* of a choice: which output of its node */
     int32_t num_inputs, num_outputs;
+    int32_t has_rows;      /* 1: its rows are in the pfd_branch_rows of its branch */
+    int32_t drawn_records; /* else: which of a batch's arrays of records compute() is given */
     int32_t stage;
     int32_t number; /* without a name: among those of the same op, from 0; for its random key */
     int32_t first_output; /* its tensors follow each other */
@@ -105,12 +108,6 @@ static inline const pfd_view_tree *pfd_plan_tree_of(const pfd_plan *plan, int32_
 {
     const pfd_view_tree *tree = reader < plan->num_trees ? plan->trees[reader] : NULL;
     return tree && !tree->is_direct ? tree : NULL;
-}
-
-/* Whether the op's rows are those of the batch, one for one. */
-static inline int32_t pfd_plan_op_is_aligned(const pfd_plan *plan, const pfd_plan_op *op)
-{
-    return op->branch < 0 || plan->trees[op->data_set]->branches[op->branch].is_aligned;
 }
 
 /* A tensor with rows of a type, which lies nowhere yet.  Where only the first dimension varies,

@@ -76,13 +76,27 @@ static int64_t guess_row_bytes(const pfd_plan_tensor *tensor, int64_t records)
     return DECODED * records > LEAST_IMAGE ? DECODED * records : LEAST_IMAGE;
 }
 
+/* Of how many rows one goes through a branch, about: each is of one source of a choice. */
+static int64_t rows_for_each(const pfd_plan *plan, const pfd_plan_op *op)
+{
+    if (op->branch < 0 || !plan->trees[op->data_set]) return 1;
+    const pfd_branch *branches = plan->trees[op->data_set]->branches;
+    int64_t rows = 1;
+    for (int32_t b = op->branch; b > 0; b = branches[b].parent)
+        if (branches[branches[b].parent].kind == PFD_VIEW_CHOICE)
+            rows *= branches[branches[b].parent].num_children;
+    return rows;
+}
+
 /* A range is about as many rows as fit into a core's cache with all that is made of them. */
 static void choose_chunk(pfd_plan *plan)
 {
     int64_t records = record_bytes(plan), most = plan->local_batch_size;
     int64_t row = 1 + records + plan->num_record_arrays * (int64_t)sizeof(pfd_record);
-    for (int32_t i = 0; i < plan->num_tensors; i++)
-        row += guess_row_bytes(&plan->tensors[i], records);
+    for (int32_t i = 0; i < plan->num_tensors; i++) {
+        const pfd_plan_tensor *tensor = &plan->tensors[i];
+        row += guess_row_bytes(tensor, records) / rows_for_each(plan, &plan->ops[tensor->op]);
+    }
     int64_t rows = CHUNK_BYTES / row;
     if (rows < 1) rows = 1;
     if (rows > most) rows = most;
@@ -108,6 +122,25 @@ static void lay_out_ragged(pfd_plan *plan, pfd_plan_tensor *tensor)
         tensor->shapes_offset = reserve(&plan->slot_bytes, rows * tensor->type.ndim * number);
 }
 
+/* Where the ops find their rows. */
+static void set_rows(pfd_plan *plan)
+{
+    for (int32_t i = 0; i < plan->num_ops; i++) {
+        pfd_plan_op *op = &plan->ops[i];
+        op->has_rows = op->branch >= 0 && pfd_plan_tree_of(plan, op->data_set);
+        int32_t is_drawn =
+            !pfd_op_is_reader(op->node->op->op) && pfd_plan_tree_of(plan, op->reader);
+        op->drawn_records = is_drawn ? plan->num_readers + op->reader : op->reader;
+        if (is_drawn && op->node->op->op->compute) plan->trees[op->reader]->has_ops = 1;
+    }
+    for (int32_t i = 0; i < plan->num_tensors; i++) {
+        pfd_plan_tensor *tensor = &plan->tensors[i];
+        const pfd_plan_op *op = &plan->ops[tensor->op];
+        tensor->in_branch =
+            op->has_rows && !plan->trees[op->data_set]->branches[op->branch].is_aligned;
+    }
+}
+
 /* The tensors of a branch whose rows are not those of the batch lie in the memory of the branch. */
 static pfd_status lay_out_branches(pfd_plan *plan, pfd_error *err)
 {
@@ -123,7 +156,7 @@ static pfd_status lay_out_branches(pfd_plan *plan, pfd_error *err)
     for (int32_t i = 0; i < plan->num_tensors; i++) {
         pfd_plan_tensor *tensor = &plan->tensors[i];
         const pfd_plan_op *op = &plan->ops[tensor->op];
-        if (!pfd_plan_op_is_aligned(plan, op))
+        if (tensor->in_branch)
             tensor->offset = reserve(&plan->branch_bytes[op->data_set][op->branch],
                                      tensor->row_bytes);
     }
@@ -134,10 +167,11 @@ pfd_status pfd_plan_lay_out(pfd_plan *plan, pfd_error *err)
 {
     set_stages(plan);
     choose_chunk(plan);
+    set_rows(plan);
     PFD_TRY(lay_out_branches(plan, err));
     for (int32_t i = 0; i < plan->num_tensors; i++) {
         pfd_plan_tensor *tensor = &plan->tensors[i];
-        if (!pfd_plan_op_is_aligned(plan, &plan->ops[tensor->op])) continue;
+        if (tensor->in_branch) continue;
         int64_t *end = tensor->in_slot ? &plan->slot_bytes : &plan->worker_bytes;
         int64_t rows = tensor->in_slot ? plan->local_batch_size : plan->chunk_rows;
         tensor->offset = reserve(end, rows * tensor->row_bytes);

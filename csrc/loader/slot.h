@@ -41,6 +41,7 @@ typedef struct pfd_slot {
     int64_t epoch, step;
     int64_t rows;
     int64_t *first_positions; /* per reader: where the batch begins, for at() */
+    const int64_t *positions; /* borrowed: of each row, for at(); NULL: they follow the first one */
     pfd_record **records;  /* per reader: the rows of a stream, or of a batch with several stages;
                               else NULL, and they are the worker's */
     int64_t *row_numbers;  /* with several stages: of each row, in the batch as it was started */

@@ -134,15 +134,31 @@ void pfd_slot_pool_free_arenas(pfd_loader *l)
 
 /* ---- Taking and giving back ------------------------------------------------------------------ */
 
-pfd_slot *pfd_slot_pool_take(pfd_loader *l)
+static pfd_slot *take_free(pfd_loader *l)
 {
-    if (!l->free_slots && !(pfd_slot_pool_has_budget(l) && pfd_slot_pool_grow(l))) return NULL;
     pfd_slot *slot = l->free_slots;
-    if (l->plan.num_ragged && !expect_values(l, slot)) return NULL;
     l->free_slots = slot->next_free;
     slot->started = slot->ready = slot->end = slot->stage = 0;
+    slot->positions = NULL;
     slot->loop.status = PFD_OK;
     return slot;
+}
+
+static int32_t has_free_slot(pfd_loader *l)
+{
+    return l->free_slots || (pfd_slot_pool_has_budget(l) && pfd_slot_pool_grow(l));
+}
+
+pfd_slot *pfd_slot_pool_take(pfd_loader *l)
+{
+    if (!has_free_slot(l)) return NULL;
+    if (l->plan.num_ragged && !expect_values(l, l->free_slots)) return NULL;
+    return take_free(l);
+}
+
+pfd_slot *pfd_slot_pool_take_at_once(pfd_loader *l)
+{
+    return has_free_slot(l) ? take_free(l) : NULL;
 }
 
 void pfd_slot_pool_count_scratch(pfd_loader *l, pfd_slot *slot)

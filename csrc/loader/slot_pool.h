@@ -9,6 +9,8 @@
 int32_t pfd_slot_pool_grow(pfd_loader *loader);             /* 0: out of memory */
 int32_t pfd_slot_pool_has_budget(const pfd_loader *loader); /* for one slot more */
 pfd_slot *pfd_slot_pool_take(pfd_loader *loader); /* NULL: neither a free slot nor memory for one */
+/* The same of a batch outside the ring, which does not wait for room for its values. */
+pfd_slot *pfd_slot_pool_take_at_once(pfd_loader *loader);
 void pfd_slot_pool_put(pfd_loader *loader, pfd_slot *slot);
 void pfd_slot_pool_count_scratch(pfd_loader *loader, pfd_slot *slot);  /* after its records came */
 int32_t pfd_slot_pool_take_arenas(pfd_loader *loader, pfd_slot *slot); /* 0: out of memory */

@@ -5,8 +5,8 @@
  * fill all columns.  One sweep (L. Huebschle-Schneider, P. Sanders: Parallel weighted random
  * sampling, 2019) goes over light records, which do not fill a column, and heavy ones, which
  * overfill it.  A light one's column is filled up by the current heavy one.  When that one fits
- * into its own column itself, the next heavy one fills it up.  As the sums are exact, a light record
- * is left whenever the current heavy one does not fit.
+ * into its own column itself, the next heavy one fills it up.  As the sums are exact, a light
+ * record is left whenever the current heavy one does not fit.
  */
 #include "views/alias_table.h"
 
@@ -79,13 +79,4 @@ void pfd_alias_table_make(const double *weights, int64_t n, pfd_alias_column *co
     }
     for (; light < n; light = next(&of, light + 1, 0))
         fill(columns, light, &of, of.full, light);
-}
-
-/* The upper half of bits * n is the column, and the lower half is uniform within it. */
-int64_t pfd_alias_table_draw(const pfd_alias_column *columns, int64_t n, uint64_t bits)
-{
-    uint128 product = (uint128)bits * (uint64_t)n;
-    int64_t column = (int64_t)(uint64_t)(product >> 64);
-    uint32_t within = (uint32_t)((uint64_t)product >> 32);
-    return within < columns[column].share ? column : columns[column].alias;
 }

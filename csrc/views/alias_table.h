@@ -18,6 +18,25 @@ typedef struct pfd_alias_column {
  * the columns that it is in. */
 void pfd_alias_table_make(const double *weights, int64_t n, pfd_alias_column *columns);
 
-/* The record that 64 random bits draw. */
-int64_t pfd_alias_table_draw(const pfd_alias_column *columns, int64_t n, uint64_t bits);
+/* What 64 random bits draw: a column, and which of its two records. */
+typedef struct pfd_alias_draw {
+    int64_t column;
+    uint32_t within;
+} pfd_alias_draw;
+
+static inline pfd_alias_draw pfd_alias_draw_column(int64_t n, uint64_t bits)
+{
+    __extension__ typedef unsigned __int128 uint128;
+    uint128 product = (uint128)bits * (uint64_t)n; /* its lower half is uniform in the column */
+    return (pfd_alias_draw){.column = (int64_t)(uint64_t)(product >> 64),
+                            .within = (uint32_t)((uint64_t)product >> 32)};
+}
+
+/* Without a branch: it would be guessed wrong half of the time. */
+static inline int64_t pfd_alias_draw_record(const pfd_alias_column *columns, pfd_alias_draw draw)
+{
+    const pfd_alias_column *column = &columns[draw.column];
+    int64_t is_own = -(int64_t)(draw.within < column->share);
+    return (draw.column & is_own) | ((int64_t)column->alias & ~is_own);
+}
 #endif

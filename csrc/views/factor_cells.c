@@ -8,8 +8,8 @@
  *
  *     floor(W(c + 1) + u) - floor(W(c) + u)
  *
- * points, u = 1 - 2^-32 - offset, which is uniform as well; the mean of floor(x + u) over all u is x, and the sum over all cells is
- * floor(W(end) + u) - floor(u) = W(end).
+ * points, u = 1 - 2^-32 - offset, which is uniform as well; the mean of floor(x + u) over all u is
+ * x, and the sum over all cells is floor(W(end) + u) - floor(u) = W(end).
  *
  * The sum of the factors need not be whole: their fractions are scaled so that it is the next whole
  * number, a change of half a row in all.  Whole factors stay whole.
@@ -187,20 +187,15 @@ pfd_status pfd_factor_cells_make(const double *factors, int64_t n, pfd_factor_ce
 pfd_factor_row pfd_factor_cells_find(const pfd_factor_cells *cells, uint32_t offset, int64_t row)
 {
     const uint64_t at = ((uint64_t)row << fraction_bits) + offset;
-    const uint32_t *guide = cells->guide + (at >> cells->guide_bits);
+    const uint32_t *guide = pfd_factor_cells_guide(cells, offset, row);
     int64_t cell = guide[0], last = guide[1]; /* the one that `at` is in is one of these */
     while (cell < last) {
         int64_t middle = cell + (last - cell + 1) / 2;
         if (cells->begins[middle] <= at) cell = middle;
         else last = middle - 1;
     }
-    /* the first row of the cell is the first with row + offset >= its beginning */
+    /* a cell's first row is the first with row + offset >= its beginning */
     uint64_t first = (cells->begins[cell] + (FRACTION - offset)) >> fraction_bits;
-    return (pfd_factor_row){cell, row - (int64_t)first};
-}
-
-const uint32_t *pfd_factor_cells_records(const pfd_factor_cells *cells, int64_t cell, int64_t *n)
-{
-    *n = cells->members[cell + 1] - cells->members[cell];
-    return cells->records + cells->members[cell];
+    uint64_t end = (cells->begins[cell + 1] + (FRACTION - offset)) >> fraction_bits;
+    return (pfd_factor_row){cell, row - (int64_t)first, (int64_t)(end - first)};
 }

@@ -24,14 +24,18 @@ pfd_status pfd_factor_cells_make(const double *factors, int64_t n, pfd_factor_ce
                                  pfd_error *err);
 void pfd_factor_cells_free(pfd_factor_cells *cells);
 
-/* A row of an epoch: the `draw`-th one of its cell. */
+/* A row of an epoch: the `draw`-th one of its cell, which has so many. */
 typedef struct pfd_factor_row {
-    int64_t cell, draw;
+    int64_t cell, draw, num_draws;
 } pfd_factor_row;
 
 /* Row 0 <= row < num_rows of an epoch with a random `offset`. */
 pfd_factor_row pfd_factor_cells_find(const pfd_factor_cells *cells, uint32_t offset, int64_t row);
 
-/* The records of a cell. */
-const uint32_t *pfd_factor_cells_records(const pfd_factor_cells *cells, int64_t cell, int64_t *n);
+/* Where that search begins. */
+static inline const uint32_t *pfd_factor_cells_guide(const pfd_factor_cells *cells,
+                                                     uint32_t offset, int64_t row)
+{
+    return cells->guide + ((((uint64_t)row << 32) + offset) >> cells->guide_bits);
+}
 #endif

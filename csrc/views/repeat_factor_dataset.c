@@ -1,8 +1,8 @@
 /* RepeatFactorDataset: each record so often as its factor says, on average over the epochs. */
 #include "core/error.h"
-#include "core/permutation.h"
 #include "core/random.h"
 #include "views/factor_cells.h"
+#include "views/item_order.h"
 #include "views/record_table.h"
 #include "views/view_infer.h"
 
@@ -31,31 +31,42 @@ static int64_t size(const pfd_view *view)
     return ((const repeat_factor *)view)->cells.num_rows;
 }
 
-/* The records of a cell take turns, in an order of the epoch and the cell. */
-static int64_t find_record(const pfd_factor_cells *cells, pfd_factor_row row, uint64_t key)
+/* The place in cells.records of a row.  The records of a cell take turns.  Only which of them have
+ * the last turn, if that is not for all, is random. */
+static int64_t find_place(const pfd_factor_cells *cells, pfd_factor_row row, uint64_t key)
 {
-    int64_t n, turn;
-    const uint32_t *records = pfd_factor_cells_records(cells, row.cell, &n);
-    if (n == 1) return records[0];
-    turn = row.draw % n;
-    pfd_permutation order;
-    pfd_permutation_init(&order, pfd_random_bits(key, (uint64_t)row.cell), n);
-    pfd_permute(&order, &turn, 1, &turn);
-    return records[turn];
+    int64_t begin = cells->members[row.cell], n = cells->members[row.cell + 1] - begin;
+    int64_t turn = row.draw % n, last = row.num_draws - row.num_draws % n;
+    if (n == 1 || row.draw < last) return begin + turn;
+    pfd_item_order order;
+    pfd_item_order_init(&order, pfd_random_bits(key, (uint64_t)row.cell), n);
+    pfd_item_order_map(&order, 1, &turn);
+    return begin + turn;
 }
 
+/* In steps, so that the waits for memory overlap. */
 static void map_epoch(const repeat_factor *self, int64_t epoch, int64_t *positions, int64_t n)
 {
+    const pfd_factor_cells *cells = &self->cells;
     const uint64_t key = pfd_view_key(&self->args, self->seed, epoch);
     const uint64_t cells_key = pfd_random_bits(key, 1);
     const uint32_t offset = (uint32_t)pfd_random_bits(key, 2);
     pfd_permutation rows;
-    pfd_permutation_init(&rows, pfd_random_bits(key, 0), self->cells.num_rows);
+    pfd_permutation_init(&rows, pfd_random_bits(key, 0), cells->num_rows);
     pfd_permute(&rows, positions, n, positions);
+    for (int64_t i = 0; i < n; i++)
+        __builtin_prefetch(pfd_factor_cells_guide(cells, offset, positions[i]));
     for (int64_t i = 0; i < n; i++) {
-        pfd_factor_row row = pfd_factor_cells_find(&self->cells, offset, positions[i]);
-        positions[i] = find_record(&self->cells, row, cells_key);
+        uint32_t cell = *pfd_factor_cells_guide(cells, offset, positions[i]);
+        __builtin_prefetch(&cells->begins[cell]);
+        __builtin_prefetch(&cells->members[cell]);
     }
+    for (int64_t i = 0; i < n; i++) {
+        pfd_factor_row row = pfd_factor_cells_find(cells, offset, positions[i]);
+        positions[i] = find_place(cells, row, cells_key);
+        __builtin_prefetch(&cells->records[positions[i]]);
+    }
+    for (int64_t i = 0; i < n; i++) positions[i] = cells->records[positions[i]];
 }
 
 static void map(const pfd_view *view, const pfd_places *places)

@@ -30,19 +30,33 @@ static int64_t size(const pfd_view *view)
     return ((const weighted_sample *)view)->size;
 }
 
-/* Position p of an epoch is the p-th draw of its key. */
-static void map(const pfd_view *view, const pfd_places *places)
+enum { rows_at_once = 64 };
+
+/* Position p of an epoch is the p-th draw of its key.  The columns of some rows are drawn before
+ * they are read, so that the waits for memory overlap. */
+static void map_some(const weighted_sample *self, const pfd_places *places, int64_t begin,
+                     int64_t end)
 {
-    const weighted_sample *self = (const weighted_sample *)view;
+    pfd_alias_draw drawn[rows_at_once];
     uint64_t key = 0;
-    for (int64_t i = 0, epoch = -1; i < places->n; i++) {
+    for (int64_t i = begin, epoch = -1; i < end; i++) {
         if (places->epochs[i] != epoch)
             key = pfd_view_key(&self->args, self->seed, epoch = places->epochs[i]);
-        uint64_t draw = (uint64_t)places->positions[i];
-        places->positions[i] =
-            pfd_alias_table_draw(self->columns, self->records, pfd_random_bits(key, draw));
+        uint64_t position = (uint64_t)places->positions[i];
+        drawn[i - begin] = pfd_alias_draw_column(self->records, pfd_random_bits(key, position));
+        __builtin_prefetch(&self->columns[drawn[i - begin].column]);
+        pfd_view_count_draw(&places->draws[i], position);
         places->epochs[i] = 0;
-        pfd_view_count_draw(&places->draws[i], draw);
+    }
+    for (int64_t i = begin; i < end; i++)
+        places->positions[i] = pfd_alias_draw_record(self->columns, drawn[i - begin]);
+}
+
+static void map(const pfd_view *view, const pfd_places *places)
+{
+    for (int64_t begin = 0; begin < places->n; begin += rows_at_once) {
+        int64_t end = begin + rows_at_once;
+        map_some((const weighted_sample *)view, places, begin, end < places->n ? end : places->n);
     }
 }
 

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import InvalidArgumentError, shown
 from ..graph import Blob, Node
 from .base import DatasetBase, SetT, several_view
+from .columns import column
 
 Weights = Sequence[float] | Mapping[str, float]
 Changes = Mapping[int, Weights]
@@ -23,6 +24,7 @@ def mix(
     stop: str | None = None,
     length: int | None = None,
     unit: str = "records",
+    field: str | None = None,
     mean_lengths: Weights | None = None,
     interleave: str = "regular",
     block_size: int | None = None,
@@ -51,7 +53,8 @@ def mix(
         length: Records of an epoch, in place of `stop`.
         unit: "tokens": the weights are of what a record's length counts, such as tokens, not of
             records.  A source with longer records is then drawn more rarely.
-        mean_lengths: Of each source's records, for unit="tokens": a list, or a dict by name.
+        field: Whose lengths count, for unit="tokens": one pass over each source finds their mean.
+        mean_lengths: These, where they are known: a list, or a dict by name.
         interleave: "regular": the sources take turns as evenly as can be.  "random": in random order
             within blocks, whose counts stay exact; within one they are off by up to its size.
         block_size: Records of such a block; None: 1024.  New weights begin with a block.
@@ -66,9 +69,9 @@ def mix(
         raise InvalidArgumentError(
             f"mix: stop = {shown(stop)} and length = {shown(length)}; an epoch ends in one way only"
         )
-    attrs: dict[str, Any] = {"names": called, "interleave": interleave}
+    attrs: dict[str, Any] = {"source_names": called, "interleave": interleave}
     attrs |= _weights_attrs(weights, called, len(listed))
-    attrs["mean_lengths"] = _unit_attr(unit, mean_lengths, called, len(listed))
+    attrs["mean_lengths"] = _mean_lengths(unit, field, mean_lengths, called, listed)
     given = {"stop": stop, "length": length, "block_size": block_size, "seed": seed}
     attrs |= {name: value for name, value in given.items() if value is not None}
     return type(listed[0])(several_view("MixDataset", listed, attrs))
@@ -159,51 +162,53 @@ def _numbers(what: str, given: Any, names: Sequence[str], count: int) -> list[fl
     return [float(one) for one in given]
 
 
-def _unit_attr(
-    unit: str, mean_lengths: Weights | None, names: Sequence[str], count: int
+def _mean_lengths(
+    unit: str,
+    field: str | None,
+    given: Weights | None,
+    names: Sequence[str],
+    sources: Sequence[DatasetBase],
 ) -> list[float]:
+    """By which the weights of tokens are divided; none for weights of records."""
     if unit not in ("records", "tokens"):
+        raise InvalidArgumentError(f"mix: unit = {shown(unit)}; it must be 'records' or 'tokens'")
+    if unit == "records":
+        if field is not None or given is not None:
+            raise InvalidArgumentError(
+                "mix: field and mean_lengths are for unit='tokens', and the unit is 'records'"
+            )
+        return []
+    if (field is None) == (given is None):
         raise InvalidArgumentError(
-            f"mix: unit = {shown(unit)}; it must be 'records' or 'tokens'"
+            "mix: unit='tokens' needs either the field whose lengths count or mean_lengths"
         )
-    if (unit == "tokens") != (mean_lengths is not None):
-        raise InvalidArgumentError(
-            f"mix: unit = {shown(unit)} and mean_lengths = {shown(mean_lengths)}; weights of tokens "
-            "need the mean length of each source's records, and weights of records take none"
-        )
-    return [] if mean_lengths is None else _numbers("mean_lengths", mean_lengths, names, count)
+    if given is not None:
+        return _numbers("mean_lengths", given, names, len(sources))
+    return [_mean_length(source, str(field)) for source in sources]
+
+
+def _mean_length(source: DatasetBase, field: str) -> float:
+    lengths = column(source, f"len({field})")
+    return int(lengths.sum()) / max(1, len(lengths))
 
 
 # ---- In words -----------------------------------------------------------------------------------
 
-_MOST_SIZES = 16  # sources that are opened to be described
 
 
-def mix_lines(data: DatasetBase, size_of: Callable[[dict[str, Blob]], int]) -> list[str]:
-    """What `repr` says of a mix: each source's share, and its size; nothing of other data sets.
+MIX_ATTRS = ("weights", "segments", "mean_lengths", "source_names")  # what `mix_shares` says
 
-    Args:
-        size_of: Counts the records of a source with these fields.
-    """
-    node = next(iter(data._fields.values())).node
-    if node.op.name != "MixDataset":
-        return []
+
+def mix_shares(node: Node) -> list[str]:
+    """What is said of each source of a mix: its name, and its share of the records."""
     values: Mapping[str, Any] = node.values
     count = operator.index(values["num_sources"])
-    names = values.get("names") or [str(i) for i in range(count)]
-    sizes = [""] * count
-    if count <= _MOST_SIZES:
-        sizes = [f", {size_of(fields):,} records" for fields in _sources_of(node, count)]
-    lines = [f"mix of {count} sources"]
+    said = [f"{name}: " for name in values.get("source_names") or range(count)]
     for number, row in enumerate([0, *(values.get("segments") or [])]):
-        shares = _shares(values, number, count)
-        if number > 0:
-            parts = (f"{name} {share}" for name, share in zip(names, shares, strict=True))
-            lines.append(f"from record {row:,}: {', '.join(parts)}")
-            continue
-        for name, share, size in zip(names, shares, sizes, strict=True):
-            lines.append(f"  {name}: {share}{size}")
-    return lines
+        when = f", {{}} from record {row:,}" if row else "{}"
+        for source, share in enumerate(_shares(values, number, count)):
+            said[source] += when.format(share)
+    return said
 
 
 def _shares(values: Mapping[str, Any], number: int, count: int) -> list[str]:
@@ -213,13 +218,3 @@ def _shares(values: Mapping[str, Any], number: int, count: int) -> list[str]:
     own = flat[number * count : (number + 1) * count]
     weights = [weight / mean for weight, mean in zip(own, means, strict=True)]
     return [f"{100 * weight / sum(weights):.4g} %" for weight in weights]
-
-
-def _sources_of(node: Node, count: int) -> list[dict[str, Blob]]:
-    """The fields of each source."""
-    fields = len(node.inputs) // count
-    names = [blob.name.rpartition("/")[2] for blob in node.outputs]
-    return [
-        dict(zip(names, node.inputs[at : at + fields], strict=True))
-        for at in range(0, len(node.inputs), fields)
-    ]

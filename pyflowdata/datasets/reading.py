@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import operator
-from collections.abc import Iterator, Mapping
-from typing import Any
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 
-from ..errors import InvalidArgumentError, shown
-from ..graph import Blob, Node, find_op
+from ..errors import CorruptDataError, InvalidArgumentError, shown
+from ..graph import Blob
 from ..graph.in_use import nothing_in_use
 from ..loader import DataLoader
 from ..ragged import Ragged
 from .base import DatasetBase
+from .batching import batch_node
 
-_AT_ONCE = 64  # records that iteration reads
-
-
-def batch_node(
-    blobs: Mapping[str, Blob], data: DatasetBase, attrs: Mapping[str, Any]
-) -> Node:
-    """The node of the batches of a data set."""
-    shuffle = data._shuffle
-    given: dict[str, Any] = {"fields": list(blobs), **attrs}
-    if shuffle is not None:
-        given |= {"random_shuffle": True, "shuffle": shuffle.kind, "order_key": shuffle.order_key,
-                  "shuffle_after_epoch": shuffle.reshuffle, **shuffle.attrs}  # fmt: skip
-        if shuffle.seed is not None and "seed" not in given:
-            given["seed"] = shuffle.seed
-    return Node(find_op("BatchDataset"), None, list(blobs.values()), given)
+_AT_ONCE = 64  # records that are read in one call
+_BYTES_AT_ONCE = 16 << 20  # the same, of records that are large
 
 
 def row_of(values: Any, row: int) -> Any:
@@ -40,25 +31,93 @@ def row_of(values: Any, row: int) -> Any:
     return found.copy() if isinstance(found, np.ndarray) else found
 
 
+def records_of(batch: Mapping[str, Any], rows: int) -> Iterator[dict[str, Any]]:
+    """The rows of a batch as records."""
+    for row in range(rows):
+        yield {name: row_of(values, row) for name, values in batch.items()}
+
+
+def rows_at_once(blobs: Iterable[Blob]) -> int:
+    """How many records a batch has that is no burden on the memory."""
+    bytes_of_row = sum(
+        blob.dtype.itemsize * math.prod(blob.dense_row_shape)
+        for blob in blobs
+        if not blob.is_ragged
+    )
+    return max(1, min(_AT_ONCE, _BYTES_AT_ONCE // max(1, bytes_of_row)))
+
+
+def joined(batches: Sequence[Any]) -> Any:
+    """Batches of a field as one, which the caller may change."""
+    if len(batches) == 1:
+        return batches[0]
+    if isinstance(batches[0], Ragged):
+        return Ragged.concatenate(batches)
+    return np.concatenate(batches)
+
+
+class Opened(NamedTuple):
+    """What reads the records of a data set.
+
+    Attributes:
+        loader: In batches of up to `most` records.
+        size: Records of an epoch; -1: the source is read in sequence.
+        most: Records that are read at once.
+        process: The id of the process that opened it.
+    """
+
+    loader: DataLoader[dict[str, Any]]
+    size: int
+    most: int
+    process: int
+
+
 class Reading(DatasetBase):
     """The methods of `Dataset` that read records."""
 
-    _opened: DataLoader[Any] | None = None
+    _opened: Opened | None = None
 
-    def _reader(self) -> DataLoader[Any]:
-        """A loader of single records, kept open."""
-        if self._opened is None:
-            self._opened = self._loader(1, num_threads=1, prefetch=1)
-        return self._opened
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_opened"}
 
-    def _loader(self, batch_size: int, **options: Any) -> DataLoader[Any]:
-        own = {"batch_size": batch_size, "rank": 0, "world_size": 1}
+    def _reader(self) -> Opened:
+        """What reads single records, kept open; a forked child opens its own.
+
+        Raises:
+            CorruptDataError: With the reason "no-records" where there are none.
+        """
+        opened = self._opened
+        if opened is None or opened.process != os.getpid():
+            most = rows_at_once(self._fields.values())
+            loader = self._loader(most, num_threads=1, prefetch=1)
+            opened = Opened(loader, loader.readers[0].records, most, os.getpid())
+            self._opened = opened  # of threads that open at the same time one stays
+        return opened
+
+    def _alone(self, batch_size: int, **attrs: Any) -> dict[str, Blob]:
+        """The fields in batches of one rank; a seed that was left open is 0."""
+        own = {"batch_size": batch_size, "rank": 0, "world_size": 1, **attrs}
         if self._shuffle is None or self._shuffle.seed is None:
             own["seed"] = 0
         node = batch_node(self._fields, self, own)
-        blobs = dict(zip(self._fields, node.outputs, strict=False))
+        return dict(zip(self._fields, node.outputs, strict=False))
+
+    def first_batch(self, count: int) -> Mapping[str, Blob]:
+        """The fields in batches of the first records, as `flow.show` takes them."""
+        return self._alone(count)
+
+    def _loader(self, batch_size: int, **options: Any) -> DataLoader[dict[str, Any]]:
         with nothing_in_use():
-            return DataLoader(blobs, **options)
+            return DataLoader(self._alone(batch_size), **options)
+
+    def _size(self) -> int:
+        """Records of an epoch; -1: the source is read in sequence."""
+        try:
+            return self._reader().size
+        except CorruptDataError as failure:
+            if failure.reason == "no-records":
+                return 0
+            raise
 
     def __len__(self) -> int:
         """Records of an epoch.
@@ -66,34 +125,85 @@ class Reading(DatasetBase):
         Raises:
             TypeError: The source can only be read in sequence.
         """
-        records = self._reader().readers[0].records
-        if records < 0:
-            raise TypeError("this data set has no len(): its source is read in sequence")
-        return records
+        size = self._size()
+        if size < 0:
+            raise TypeError(
+                "this data set has no len(): its source is a stream, which is read in sequence"
+            )
+        return size
 
-    def record(self, index: int) -> dict[str, Any]:
-        """A record of the first epoch, by number; negative ones count from the end."""
-        size = len(self)
+    def __bool__(self) -> bool:
+        """Whether there is a record; of a stream the first one is read."""
+        size = self._size()
+        return size > 0 if size >= 0 else any(True for _ in self)
+
+    def record(self, index: SupportsIndex) -> dict[str, Any]:
+        """A record of the first epoch, by number; negative ones count from the end.
+
+        Raises:
+            IndexError: There is no such record.
+            TypeError: The source can only be read in sequence.
+        """
         place = operator.index(index)
-        place += size if place < 0 else 0
-        if not 0 <= place < size:
-            raise IndexError(f"record {index} of {size} records")
-        loader = self._reader()
-        loader.seek(place, epoch=0)
-        batch = next(iter(loader))
+        opened = self._opened
+        if opened is None or opened.process != os.getpid() or not 0 <= place < opened.size:
+            (place,) = self._places((place,))
+            opened = self._reader()
+        batch = opened.loader.read((place,))
         return {name: row_of(values, 0) for name, values in batch.items()}
+
+    def rows(self, indexes: Iterable[SupportsIndex]) -> dict[str, Any]:
+        """Records of the first epoch, in this order, as one batch: an array for each field, or a
+        `Ragged` where rows differ in size.
+
+        Args:
+            indexes: Numbers of records, also repeated; negative ones count from the end.
+
+        Raises:
+            IndexError: There is no such record.
+            TypeError: The source can only be read in sequence.
+        """
+        places = self._places(indexes)
+        if not places and not self._size():
+            raise IndexError("there are no records")
+        loader, _, most, _ = self._reader()
+        pieces = [places[at : at + most] for at in range(0, len(places), most)] or [places]
+        batches = [loader.read(piece) for piece in pieces]
+        return {name: joined([batch[name] for batch in batches]) for name in self._fields}
+
+    def __getitems__(self, indexes: Iterable[SupportsIndex]) -> list[dict[str, Any]]:
+        """Records as `data[i]` gives them; PyTorch's DataLoader asks for those of a batch so."""
+        places = list(indexes)
+        return list(records_of(self.rows(places), len(places))) if places else []
+
+    def _places(self, indexes: Iterable[SupportsIndex]) -> list[int]:
+        """Numbers of records, checked, and counted from the beginning."""
+        size = self._size()
+        if size < 0:
+            raise TypeError(
+                "records of this data set have no numbers: its source is a stream, which is read "
+                "in sequence; iterate over it, or use head()"
+            )
+        numbers = [operator.index(index) for index in indexes]
+        for number in numbers:
+            if not -size <= number < size:
+                raise IndexError(f"record {number} of {size} records")
+        return [number + size if number < 0 else number for number in numbers]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The records of the first epoch, in order."""
-        with self._loader(_AT_ONCE) as loader:
+        try:
+            loader = self._loader(_AT_ONCE)
+        except CorruptDataError as failure:
+            if failure.reason == "no-records":
+                return
+            raise
+        with loader:
             for batch in loader:
-                rows = len(next(iter(batch.values())))
-                for row in range(rows):
-                    yield {name: row_of(values, row) for name, values in batch.items()}
+                yield from records_of(batch, len(next(iter(batch.values()))))
 
     def head(self, count: int = 5) -> list[dict[str, Any]]:
         """The first records."""
         if operator.index(count) < 0:
             raise InvalidArgumentError(f"head({shown(count)}); it must be 0 or more")
-        records = iter(self)
-        return [record for _, record in zip(range(count), records, strict=False)]
+        return list(itertools.islice(self, count))

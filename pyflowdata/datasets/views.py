@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from .base import DatasetBase, SetT, Shuffle, named_view, several_view
+from .base import ORDER_KEY, DatasetBase, SetT, Shuffle, named_view, several_view
 from .mixing import mix
 
 _FAR = 2**63 - 1  # beyond all records
-_KEY = "shuffle"  # the order key of a shuffle that is given none
 
 
 class Views(DatasetBase):
@@ -76,8 +75,9 @@ class Views(DatasetBase):
         reshuffle: bool = True,
         block_size: int | None = None,
         window: int | None = None,
+        lanes: int | None = None,
         buffer_size: int | None = None,
-        order_key: str = _KEY,
+        order_key: str = ORDER_KEY,
     ) -> SetT:
         """The records in a random order, each once, and another one in each epoch.
 
@@ -86,13 +86,13 @@ class Views(DatasetBase):
             kind: "global", or how the shuffle of batches keeps reads together: "window", and
                 "buffer" for data that is read in sequence; "auto" is "global" where it can be.
             reshuffle: False: every epoch has the order of the first one.
-            block_size, window: Of kind="window", as `shuffle_block_size` and `shuffle_window` of
-                readers.
+            block_size, window, lanes: Of kind="window", as `shuffle_block_size`,
+                `shuffle_window` and `shuffle_lanes` of readers.
             buffer_size: Of kind="buffer", in records.
             order_key: A text on which the order depends besides the seed.
         """
         given = {"shuffle_block_size": block_size, "shuffle_window": window,
-                 "shuffle_buffer_size": buffer_size}  # fmt: skip
+                 "shuffle_lanes": lanes, "shuffle_buffer_size": buffer_size}  # fmt: skip
         attrs = {name: value for name, value in given.items() if value is not None}
         order = Shuffle(seed, kind, order_key, reshuffle, attrs)
         return type(self)(self.ordered(), order)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import atexit
 import dataclasses
+import functools
+import operator
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob
-from ..native import exception, lib, new_error
+from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from .batches import Array, Batch, BatchArrays
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
@@ -27,6 +29,8 @@ BatchT = TypeVar("BatchT")
 _SIGNALS_NS = 50_000_000  # how long a wait may keep Python from looking for signals
 _END = lib.PFD_END
 _next = lib.pfd_loader_next
+_read = lib.pfd_loader_read
+_new_positions = functools.partial(ffi.new, "int64_t[]")
 _OPEN, _CLOSED, _FORKED = "open", "closed", "forked"
 _open_loaders: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
 
@@ -274,6 +278,50 @@ class DataLoader(Generic[BatchT]):
                         f"{name} = {shown(value)}; it must be an int in [0, {limit}]"
                     )
             self._go(epoch, position)
+
+    # ---- Rows at positions --------------------------------------------------------------------
+
+    def read(self, positions: Iterable[SupportsIndex], *, epoch: int = 0) -> BatchT:
+        """A batch of the rows at these positions of an epoch's order, with random access: in any
+        order, also with repeats.  The loader stays where it is.
+
+        Args:
+            positions: Of rows, counted from 0 over all ranks; at most as many as a batch has on
+                this rank.
+            epoch: Counted from 0.
+
+        Raises:
+            UnsupportedError: A reader is read in sequence.
+            InvalidArgumentError: There is no such row, or there are too many.
+            CorruptDataError: A record is damaged.
+        """
+        if inside:
+            self._turns.check_not_inside()
+        with self._turns.lock:
+            self._turns.check_idle()
+            try:
+                self._turns.is_busy = True
+                return self._read(positions, epoch)
+            finally:
+                self._turns.is_busy = False
+
+    def _read(self, positions: Iterable[SupportsIndex], epoch: int) -> BatchT:
+        places = _new_positions(list(map(operator.index, positions)))
+        status = lib.PFD_PENDING
+        try:
+            while status == lib.PFD_PENDING:
+                self._check_life()
+                status = _read(
+                    self._handle, epoch, places, len(places), self._arrays.batch, self._err
+                )
+                if interrupts:
+                    take_interrupt()
+            if status < 0:
+                raise raised(self._failure(status))
+            return self._form(self._arrays.take()[0])
+        except BaseException:
+            self._arrays.give_back()
+            raise
 
     def _go(self, epoch: int, position: int) -> None:
         self._iterator += 1

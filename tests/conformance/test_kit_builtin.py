@@ -15,6 +15,7 @@ from pyflowdata.graph import registered_ops
 # and types: where these are damaged, the attr seems to be wrong.  The zeros that end a tar file may
 # be cut short.
 UNNOTICED = {
+    "CacheReader": {"damage-unnoticed"},
     "COCOReader": {"damage-unnoticed"},
     "MDSReader": {"damage-unnoticed", "damage-status"},
     "MindRecordReader": {"damage-unnoticed", "damage-status"},
@@ -47,8 +48,8 @@ UNDAMAGED = {
     "ObjectSegmentationPolygonFlip", "ObjectSegmentationPolygonScale",
     "ObjectSegmentationPolygonToMask", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize",
     "RandAugment", "RandomAffine", "RandomCrop", "RandomErasing", "RandomFlip",
-    "RandomResizedCrop", "RandomRotation", "Resize", "Rotate", "SequenceExampleDecoder",
-    "SizeRatio", "Slice", "Solarize", "TrivialAugment",
+    "RandomResizedCrop", "RandomRotation", "RecordEncoder", "Resize", "Rotate",
+    "SequenceExampleDecoder", "SizeRatio", "Slice", "Solarize", "TrivialAugment",
 }  # fmt: skip
 
 

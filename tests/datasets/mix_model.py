@@ -5,6 +5,7 @@ It knows only counts: the source of a row is the one whose count rises with it.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -21,7 +22,8 @@ class Row(NamedTuple):
     record: int
 
 
-def shares_of(weights: Sequence[float]) -> list[int]:
+@functools.cache
+def shares_of(weights: tuple[float, ...]) -> list[int]:
     """Weights as whole numbers: times a power of two, and rounded."""
     bits = math.ceil(math.log2(sum(weight > 0 for weight in weights)))
     top = Fraction(max(weights))
@@ -33,20 +35,24 @@ def shares_of(weights: Sequence[float]) -> list[int]:
     return [round(Fraction(weight) * scale) for weight in weights]
 
 
-def tree_counts(shares: Sequence[int], n: int) -> list[int]:
+@functools.cache
+def part_of(shares: tuple[int, ...], half: int) -> int:
+    """What the first half of the sources has, in 2^-64."""
+    return math.ceil(Fraction(sum(shares[:half]) * ONE, sum(shares)))
+
+
+def tree_counts(shares: tuple[int, ...], n: int) -> list[int]:
     """How many of n rows each source has; no share is 0."""
     if len(shares) == 1:
         return [n]
     half = len(shares) // 2
-    part = Fraction(sum(shares[:half]), sum(shares))
-    part = min(Fraction(math.ceil(part * ONE), ONE), Fraction(ONE - 1, ONE))
-    left = math.floor(n * part)
+    left = n * part_of(shares, half) // ONE
     return tree_counts(shares[:half], left) + tree_counts(shares[half:], n - left)
 
 
 def counts_by_weights(weights: Sequence[float], n: int) -> list[int]:
-    shares = shares_of(weights)
-    drawn = iter(tree_counts([share for share in shares if share], n))
+    shares = shares_of(tuple(weights))
+    drawn = iter(tree_counts(tuple(share for share in shares if share), n))
     return [next(drawn) if share else 0 for share in shares]
 
 
@@ -70,8 +76,10 @@ class MixModel:
         }
         self.changes = self.given
         self.size = 0
+        self.known: dict[int, list[int]] = {}
         self.changes = {self.block_from(row): self.given[row] for row in self.given}
         self.size = length or self.size_by(stop)
+        self.known = {}
         self.changes = {self.block_from(row): self.given[row] for row in self.given}
 
     def block_from(self, row: int) -> int:
@@ -83,12 +91,15 @@ class MixModel:
 
     def counts(self, n: int) -> list[int]:
         """Records drawn of each source before row n of the run."""
+        if n in self.known:
+            return self.known[n]
         total = [0] * len(self.sizes)
         starts = [*self.changes, n]
         for start, end in zip(starts, starts[1:]):
             rows = max(0, min(n, end) - start)
             drawn = counts_by_weights(self.changes[start], rows)
             total = [a + b for a, b in zip(total, drawn)]
+        self.known[n] = total
         return total
 
     def size_by(self, stop: str) -> int:

@@ -77,6 +77,18 @@ def coco():
     return flow.COCOReader(part, image_dir=images, group_by_ratio=False, batch_size=4)[:7]
 
 
+def cached():
+    """A reader of cached numbers and bytes; the cache is the only part of its folder."""
+    folder = folder_of()
+    samples = [{"x": i * 0.5, "name": b"ab" * (i % 7)} for i in range(30)]
+    source = flow.GeneratorReader(samples, fields=["x:float32", "name:bytes"])
+    x = flow.Dataset(source).cache(folder, version="1")["x"]
+    with flow.DataLoader(x):
+        values = x.node.values
+    part = {"data_dir": part_of(values["files"][0]), "batch_size": 4}
+    return flow.CacheReader(cache=values["cache"].value, fields=values["fields"], **part)
+
+
 NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
 IMAGES = np.arange(20 * 3 * 32 * 32).reshape(20, 3, 32, 32).astype(np.uint8)
 
@@ -260,6 +272,8 @@ SAMPLES = {
     "GeneratorReader": lambda: flow.GeneratorReader(
         range(300), fields=["x:int64"], batch_size=4, thread_safe=True
     ),
+    "CacheReader": cached,
+    "RecordEncoder": lambda: flow.RecordEncoder(*flow.MiniDecoder(mini_rows())),
     "ImageFolderReader": lambda: flow.ImageFolderReader(image_folder(), batch_size=4),
     "ManifestReader": lambda: flow.ManifestReader(manifest(), batch_size=4),
     "COCOReader": lambda: coco()[3],

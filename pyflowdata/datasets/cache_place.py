@@ -1,0 +1,247 @@
+"""Where caches are kept: on disk, or in memory that the processes of a machine share.
+
+A cache is a folder `*.cache` with three files: the records; notes, which say of which data they
+are; and a lock of the process that makes them.  In memory it is in /dev/shm.  Each process that
+uses it there has a lock on the records, which ends with the process however it ends.  The last
+process removes the cache; what killed ones left is removed by the next one that uses a cache in
+memory.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import stat
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import FileError, InvalidArgumentError
+from .column_cache import cache_folder, is_trusted
+
+_MEMORY = Path("/dev/shm")
+_QUIET = 2.0  # seconds before a wait is told
+_held: dict[Path, int] = {}  # records in memory that this process uses: files with a shared lock
+_owner = 0  # the process that has these locks
+
+
+class Place:
+    """A folder of caches.
+
+    Attributes:
+        folder: Its path.
+        is_memory: Whether its files are memory, and end with their last process.
+    """
+
+    def __init__(self, where: str | os.PathLike[str]) -> None:
+        """Args: "memory", "disk" for the folder of the indexes, or a folder.
+
+        Raises:
+            InvalidArgumentError: PYFLOWDATA_INDEX_DIR says that there is no folder.
+        """
+        self.is_memory = where == "memory"
+        if self.is_memory:
+            self.folder = _MEMORY / f"pyflowdata-{os.geteuid()}"
+        elif where == "disk":
+            found = cache_folder("")
+            if found is None:
+                raise InvalidArgumentError(
+                    "cache('disk') uses the folder of the indexes, and there is none: "
+                    "PYFLOWDATA_INDEX_DIR is 'none', or there is no HOME; give a folder"
+                )
+            self.folder = found
+        else:
+            self.folder = Path(os.path.abspath(where))
+
+    def make(self) -> None:
+        """Makes the folder; in memory, removes caches that no process uses.
+
+        Raises:
+            FileError: It cannot be made, or belongs to another user.
+        """
+        try:
+            self.folder.mkdir(0o700 if self.is_memory else 0o777, parents=True, exist_ok=True)
+            found = os.lstat(self.folder)
+        except OSError as failure:
+            raise FileError(
+                f"the folder for caches cannot be made: {failure.strerror}", file=str(self.folder)
+            ) from failure
+        if not self.is_memory:
+            return
+        is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+        if not is_own or found.st_mode & 0o077:
+            raise FileError(
+                "caches in memory need this folder for themselves, and other users can use it",
+                file=str(self.folder),
+            )
+        for cache in self.folder.iterdir():
+            _remove_unused(cache)
+
+    def free_bytes(self, most: int) -> int:
+        """How much more can be stored.
+
+        Args:
+            most: Of memory, what this process may use.
+        """
+        free = shutil.disk_usage(self.folder).free
+        return min(free, most, _available_memory()) if self.is_memory else free
+
+
+def _available_memory() -> int:
+    with contextlib.suppress(OSError, ValueError), open("/proc/meminfo") as lines:
+        for line in lines:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return sys.maxsize
+
+
+class CacheFolder:
+    """The folder of one cache.
+
+    Attributes:
+        records: The file of the records.
+    """
+
+    def __init__(self, place: Place, identity: str) -> None:
+        """Names it, and touches nothing."""
+        self._folder = place.folder / f"{identity}.cache"
+        self._is_memory = place.is_memory
+        self.records = self._folder / "records"
+        self._notes = self._folder / "notes.json"
+
+    def is_usable(self, state: str) -> bool:
+        """Whether the records are whole, of data in this state, and of this user; in memory they
+        are kept from now on."""
+        if self._is_memory and not self._keep():
+            return False
+        try:
+            found = os.stat(self.records)
+            with open(self._notes) as file:
+                is_own = is_trusted(found) and is_trusted(os.fstat(file.fileno()))
+                notes = json.load(file)
+            return is_own and (notes["state"], notes["file"]) == (state, _identify(found))
+        except (OSError, ValueError, LookupError, TypeError):
+            return False
+
+    def complete(self, state: str, notes: Mapping[str, Any]) -> None:
+        """Says of which data the records are that were just written.
+
+        Args:
+            state: Of the data.
+            notes: For people.
+        """
+        said = {"state": state, "file": _identify(os.stat(self.records)), **notes}
+        temporary = self.temporary()
+        with open(temporary, "x") as file:
+            os.fchmod(file.fileno(), 0o644)
+            json.dump(said, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, self._notes)
+
+    def temporary(self) -> Path:
+        """A name for a file that is being made; `filling()` removes what killed processes left."""
+        return self._folder / f".{os.getpid()}-{time.time_ns():x}"
+
+    @contextlib.contextmanager
+    def filling(self) -> Iterator[None]:
+        """Meanwhile no other process makes this cache; a killed one keeps nobody from it.
+
+        Raises:
+            FileError: Nothing can be written there.
+        """
+        try:
+            file = self._lock()
+        except OSError as failure:
+            raise FileError(
+                f"the cache cannot be made: {failure.strerror}", file=str(self._folder)
+            ) from failure
+        with contextlib.closing(file):
+            for left in self._folder.glob(".*"):
+                left.unlink(missing_ok=True)
+            try:
+                yield
+            finally:
+                if not self.records.exists():
+                    with contextlib.suppress(OSError):
+                        (self._folder / "lock").unlink()
+                        self._folder.rmdir()
+
+    def _lock(self) -> Any:
+        since, is_told, path = time.monotonic(), False, self._folder / "lock"
+        while True:
+            self._folder.mkdir(exist_ok=True)
+            file = open(path, "ab")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                    return file
+            except BlockingIOError:
+                time.sleep(0.02)
+            except FileNotFoundError:  # it was removed since it was opened
+                pass
+            except OSError:  # files cannot be locked here: each process makes its own
+                return file
+            file.close()
+            if not is_told and time.monotonic() > since + _QUIET and sys.stderr is not None:
+                is_told = True
+                sys.stderr.write(f"pyflowdata: another process makes the cache {self._folder}\n")
+
+    # ---- In memory ----------------------------------------------------------------------------
+
+    def keep(self, number: int) -> None:
+        """Keeps a file in memory, which is being made, as long as it is open."""
+        if self._is_memory:
+            with contextlib.suppress(OSError):
+                fcntl.flock(number, fcntl.LOCK_SH)
+
+    def _keep(self) -> bool:
+        """Keeps the records as long as this process lives; False: there are none."""
+        global _owner
+        if _owner != os.getpid():  # also in a forked child, where the locks are its parent's
+            _held.clear()
+            _owner = os.getpid()
+            atexit.register(_release)
+        try:
+            number = os.open(self.records, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        with contextlib.suppress(OSError):
+            fcntl.flock(number, fcntl.LOCK_SH)
+            if os.path.samestat(os.fstat(number), os.stat(self.records)):
+                if self.records in _held:
+                    os.close(_held[self.records])
+                _held[self.records] = number
+                return True
+        os.close(number)
+        return False
+
+
+def _identify(found: os.stat_result) -> list[int]:
+    return [found.st_ino, found.st_size, found.st_mtime_ns]
+
+
+def _remove_unused(cache: Path) -> None:
+    """Removes a cache in memory, unless a process uses or makes it."""
+    with contextlib.suppress(OSError), contextlib.ExitStack() as files:
+        for name in ("lock", "records"):
+            if (cache / name).exists():
+                file = files.enter_context(open(cache / name, "rb"))
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(cache)
+
+
+def _release() -> None:
+    """At the end of the process: removes the caches in memory that no other one uses."""
+    if _owner != os.getpid():
+        return
+    for path, number in _held.items():
+        os.close(number)
+        _remove_unused(path.parent)
+    _held.clear()

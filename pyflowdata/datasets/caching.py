@@ -1,0 +1,255 @@
+"""`Dataset.cache()`: records that are computed once, kept in memory or in a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import logging
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileError, InvalidArgumentError
+from ..formats import CacheWriter, cached_fields, encoded_records
+from ..graph import Blob, Node, find_op
+from ..graph.objects import Object
+from ..graph.tables import Prepared, Table
+from ..loader import DataLoader
+from ..native import ffi, lib, text
+from ..ragged import Ragged
+from .base import DatasetBase, SetT
+from .cache_place import CacheFolder, Place
+from .progress import Progress
+
+_AT_ONCE = 128  # records that are computed at once
+_COMPARED = 64  # records that are computed twice, to see whether they are the same
+
+_log = logging.getLogger("pyflowdata")
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Cache(Prepared):
+    """The records of a data set in a file, which is made, or made again, when a loader needs it.
+
+    Attributes:
+        fields: The data set that is cached.
+        place: Where.
+        graph: What is cached, in words.
+    """
+
+    fields: Mapping[str, Blob]
+    place: Place
+    graph: str
+
+    @property
+    def identity(self) -> str:
+        """A hash of the graph."""
+        return hashlib.sha256(self.graph.encode()).hexdigest()[:32]
+
+    @property
+    def folder(self) -> CacheFolder:
+        """The file of the records, and what belongs to it."""
+        return CacheFolder(self.place, self.identity)
+
+    def prepare(self) -> None:
+        """Makes the file, unless it is there and the data are as they were.
+
+        Raises:
+            FileError: It cannot be written, or there is not enough room.
+            InvalidArgumentError: The records differ from epoch to epoch.
+        """
+        folder = self.folder
+        self.place.make()
+        state = self._state()
+        if folder.is_usable(state):
+            return
+        with folder.filling():
+            if folder.is_usable(state):  # another process has made it
+                return
+            self._check_epochs()
+            self._fill(folder, state)
+            if not folder.is_usable(state):
+                raise FileError(
+                    "the cache was written, but does not belong to this user alone, or was changed "
+                    "at once; take another folder", file=str(folder.records),
+                )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Cache({str(self.folder.records)!r})"
+
+    # ---- The data -----------------------------------------------------------------------------
+
+    def _batches(self, batch_size: int, seed: int = 0, **attrs: Any) -> Node:
+        given = {"fields": list(self.fields), "batch_size": batch_size, "rank": 0,
+                 "world_size": 1, "seed": seed, **attrs}  # fmt: skip
+        return Node(find_op("BatchDataset"), None, list(self.fields.values()), given)
+
+    def _state(self) -> str:
+        """A hash that differs where the files do."""
+        ids = self._batches(1, with_id=True).outputs[-1]
+        with DataLoader(ids, num_threads=1, prefetch=1) as loader:
+            (reader,) = loader.readers
+            said: list[Any] = [text(lib.pfd_version()), reader.data, reader.spec, reader.records]
+            for index in range(reader.files):
+                path = os.fsdecode(ffi.string(lib.pfd_loader_file(loader._handle, 0, index)))
+                found = os.stat(path)
+                said += [os.path.abspath(path), found.st_size, found.st_mtime_ns]
+        return hashlib.sha256(repr(said).encode()).hexdigest()
+
+    def _check_epochs(self) -> None:
+        """Looks at the first records in two epochs, with two seeds.
+
+        Raises:
+            InvalidArgumentError: They differ.
+        """
+        names, first = list(self.fields), []
+        for seed in (0, 1):
+            blobs = dict(zip(names, self._batches(_COMPARED, seed).outputs, strict=False))
+            with DataLoader(blobs, prefetch=1) as loader:
+                loader.seek(0, epoch=seed)
+                first.append(next(iter(loader), None))
+        if first[0] is None or first[1] is None:
+            return
+        changed = [name for name in names if not _is_same(first[0][name], first[1][name])]
+        if changed:
+            raise InvalidArgumentError(
+                f"cache(): {', '.join(changed)} of the first {_COMPARED} records change from epoch "
+                "to epoch or with the seed, and a cache would keep the first ones for ever; put "
+                "random ops and shuffles after cache()"
+            )
+
+    # ---- The file -----------------------------------------------------------------------------
+
+    def _fill(self, folder: CacheFolder, state: str) -> None:
+        encoded = encoded_records(self._batches(_AT_ONCE).outputs)
+        loader: DataLoader[Any] = DataLoader(encoded)
+        with loader, CacheWriter(folder.temporary(), self.fields) as writer:
+            folder.keep(writer.fileno)
+            total, most = loader.readers[0].records, 2 * loader._info.memory_budget
+            with Progress(f"caching {', '.join(self.fields)}", total) as progress:
+                for batch in loader:
+                    writer.write(batch.values, batch.row_splits)
+                    if 0 < writer.records == len(batch):
+                        self._check_room(writer, total, most)
+                    progress.update(writer.records)
+            writer.finish(folder.records)
+            about = {"records": writer.records, "bytes": writer.bytes}
+            folder.complete(state, {**about, "graph": self.graph.split("\n")})
+        _log.info("cached %d records, %d bytes: %s", writer.records, writer.bytes, folder.records)
+
+    def _check_room(self, writer: CacheWriter, total: int, most: int) -> None:
+        """After the first batch: whether all the others will have room, as far as it tells."""
+        free = self.place.free_bytes(most)
+        wanted = writer.bytes * max(total, writer.records) // writer.records
+        if wanted <= free:
+            return
+        where = "of memory" if self.place.is_memory else "on this disk"
+        other = "; give cache() a folder on a disk" if self.place.is_memory else ""
+        raise FileError(
+            f"the cache of {total:,} records will take about {wanted / 1e6:,.1f} MB, and "
+            f"{free / 1e6:,.1f} MB {where} are free{other}",
+            file=str(self.place.folder),
+        )
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Whether two batches of a field have the same bits."""
+    if not isinstance(a, Ragged):
+        return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
+    if len(a) != len(b):
+        return False
+    return all(_is_same(np.asarray(x), np.asarray(y)) for x, y in zip(a, b, strict=True))
+
+
+# ---- What is cached ------------------------------------------------------------------------------
+
+
+def _described(fields: Mapping[str, Blob], version: str) -> str:
+    """The graph of the fields in words: what decides about the records, besides the files' bytes.
+
+    Raises:
+        InvalidArgumentError: A part of it cannot be put into words, and there is no `version`.
+    """
+    numbers: dict[Node, int] = {}
+    said = [version, str(list(fields))]
+
+    def of_value(node: Node, value: object) -> str:
+        if not isinstance(value, Object):
+            return repr(value)
+        if isinstance(value.value, Table):
+            array = value.value.array
+            return f"{array.dtype} {hashlib.sha256(array.data).hexdigest()}"
+        if isinstance(value.value, Cache):
+            return value.value.identity
+        _need_version(f"{node.op.name} reads a Python object", version)
+        return "an object"
+
+    def walk(node: Node) -> int:
+        if node in numbers:
+            return numbers[node]
+        inputs = [f"{walk(blob.node)}.{blob.index}" for blob in node.inputs]
+        if node.op.origin.startswith("python"):
+            _need_version(f"{node.op.name} is a Python function", version)
+        values = {name: of_value(node, node.values[name]) for name in sorted(node.values)}
+        said.append(f"{node.op.name} {_origin(node)} {node.name} {inputs} {values}")
+        numbers[node] = len(numbers)
+        return numbers[node]
+
+    for blob in fields.values():
+        said.append(f"{walk(blob.node)}.{blob.index}")
+    return "\n".join(said)
+
+
+def _origin(node: Node) -> str:
+    """Where its op comes from, and where its relative paths begin."""
+    origin, folder = node.op.origin, ""
+    if os.path.isfile(origin):  # of a plugin
+        found = os.stat(origin)
+        origin += f" {found.st_size} {found.st_mtime_ns}"
+    for name, value in node.values.items():
+        if name == "files" or name.endswith("_dir"):
+            paths = value if isinstance(value, list) else [value]
+            if not all(os.path.isabs(str(path)) for path in paths):
+                folder = os.getcwd()
+    return f"{origin} {folder}"
+
+
+def _need_version(what: str, version: str) -> None:
+    if not version:
+        raise InvalidArgumentError(
+            f"cache(): {what}, and whether it is the same in the next run cannot be seen; give "
+            "cache(version='1'), and another version whenever it changes"
+        )
+
+
+class Caching(DatasetBase):
+    """The method of `Dataset` that keeps computed records."""
+
+    def cache(
+        self: SetT, where: str | os.PathLike[str] = "memory", *, version: str = ""
+    ) -> SetT:
+        """The same records, computed once: the first loader that needs them writes all of them into
+        a file, and they are read from it after that, in any order.
+
+        The processes of a machine share the file, and one of them makes it.  It is made again where
+        the data files, ops or attrs differ.  Random ops and shuffles belong after it.
+
+        Args:
+            where: "memory"; "disk", the folder of the indexes; or a folder.
+            version: Of what the library cannot see: the code of Python functions and objects.
+
+        Raises:
+            InvalidArgumentError: The order is random, or a Python function or object has no
+                version.
+        """
+        shuffle = self._shuffle
+        if shuffle is not None and (shuffle.reshuffle or shuffle.seed is None):
+            raise InvalidArgumentError(
+                "cache() after shuffle() would keep the order of one epoch: shuffle after it"
+            )
+        fields = self.ordered()
+        cache = Cache(fields, Place(where), _described(fields, version))
+        blobs = cached_fields(cache, cache.folder.records, self.fields.values())
+        return type(self)(dict(zip(fields, blobs, strict=False)))

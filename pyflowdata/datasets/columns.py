@@ -1,0 +1,361 @@
+"""One value of each record of a data set, from one pass over all of them, kept on disk.
+
+A pass reads only the fields that it needs.  Records are in the order before a shuffle that comes
+last, which has no part in what a record is.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidArgumentError, shown
+from ..graph import Blob, Node, find_op
+from ..graph.node import reader_nodes
+from ..graph.tables import Table
+from ..loader import DataLoader
+from ..loader.places import files_of
+from ..loader.state import Reader
+from ..ragged import Ragged
+from .base import DatasetBase
+from .column_cache import CachedArray, cache_folder
+from .expressions import Expression, empty_column
+from .fingerprints import of_blobs, of_function, version
+from .progress import Progress
+
+Array = npt.NDArray[Any]
+Columns = dict[str, Any]
+What = str | Callable[..., Any] | Blob
+
+_LEAST_BYTES = 16 << 20  # of data, for the disk: as indexes
+_LEAST_SECONDS = 1.0  # or the time that a pass took
+_BATCH_BYTES = 8 << 20
+_MOST_ROWS = 65536
+_ALIGNMENT = 64  # rows of a batch fill whole words of a bitmap
+ID = "id"  # in a batch: file and number of each record
+
+
+def column(data: DatasetBase, what: What) -> Array:
+    """The value of an expression for each record, such as "label" or "len(tokens)".
+
+    It is computed once, by all threads, and kept in the cache of indexes; the array is mapped from
+    there.  Texts come as an array of bytes of one length.
+
+    Args:
+        data: The records.
+        what: A field or an expression; a function of arrays, whose parameters are fields; or a
+            blob of an op on fields.
+
+    Raises:
+        InvalidArgumentError: It has another name than those of fields, or no value for each record.
+    """
+    return evaluate(made_of(data, what), data)
+
+
+def bitmap_of(data: DatasetBase, predicate: What) -> Table:
+    """Where a predicate is true, as a table of the words of a bitmap, which is computed when it is
+    needed.
+
+    Raises:
+        InvalidArgumentError: As `column()`; or the predicate gives no truths.
+    """
+    wanted = made_of(data, predicate)
+    if wanted.sample is not None and (
+        wanted.sample.dtype != np.bool_ or math.prod(wanted.sample.shape[1:], start=1) != 1
+    ):
+        shape = wanted.sample.shape[1:]
+        of_shape = f" of shape {shape}" if shape else ""
+        raise InvalidArgumentError(
+            f"{wanted.said} gives {wanted.sample.dtype}{of_shape} for a record; a predicate gives "
+            "one truth, as a comparison does"
+        )
+    graph = of_blobs(wanted.blobs)
+    key = None if wanted.key is None or graph is None else ("where", wanted.key, graph)
+    said = f"where({wanted.said})"
+    return Table(lambda: evaluate(wanted, data, is_bitmap=True), said=said, key=key)
+
+
+def words_of(truths: Array) -> Array:
+    """The words of a bitmap: bit i % 64 of word i / 64 is truth i."""
+    words = np.zeros((len(truths) + 63) // 64, "<u8")
+    packed = np.packbits(truths, bitorder="little")
+    words.view(np.uint8)[: len(packed)] = packed
+    return words.astype(np.uint64, copy=False)
+
+
+@dataclass(frozen=True)
+class Computation:
+    """What a pass computes.
+
+    Attributes:
+        blobs: The fields that it needs.
+        of_batch: The values of a batch.
+        key: A text that differs where the values can; None: it is not known.
+        said: What is evaluated, in words.
+        sample: The values of a batch without rows, where they can be told.
+        with_id: Whether a batch has the blob `ID` of the records, too.
+        prepare: Called with the open loader before a pass.
+        of_all: What becomes of the values of all records.
+    """
+
+    blobs: Mapping[str, Blob]
+    of_batch: Callable[[Columns], Any]
+    key: str | None
+    said: str
+    sample: Array | Ragged | None = None
+    with_id: bool = False
+    prepare: Callable[[DataLoader[Columns]], None] | None = None
+    of_all: Callable[[Array], Array] | None = None
+
+
+# ---- What to compute ----------------------------------------------------------------------------
+
+
+def made_of(data: DatasetBase, what: What) -> Computation:
+    """Checks what is to be computed, without reading a record."""
+    refuse_changing_order(data)
+    if isinstance(what, str):
+        return _of_text(data, what)
+    if isinstance(what, Blob):
+        return _of_blob(data, what)
+    if callable(what):
+        return _of_function(data, what)
+    raise InvalidArgumentError(
+        f"{shown(what)} was given; it must be an expression, a function of fields, or a blob"
+    )
+
+
+def _of_text(data: DatasetBase, text: str) -> Computation:
+    fields = data._fields
+    if text.strip() in fields:
+        blobs = {text.strip(): fields[text.strip()]}
+        (sample,) = map(_empty, blobs.values())
+        return Computation(blobs, _only, "field", shown(text), sample)
+    expression = Expression(text, list(fields))
+    blobs = {name: fields[name] for name in expression.names}
+    sample = expression.evaluate({name: _empty(blob) for name, blob in blobs.items()})
+    key = f"text {expression.text}"
+    return Computation(blobs, expression.evaluate, key, shown(text), sample)
+
+
+def _only(batch: Columns) -> Any:
+    (found,) = batch.values()
+    return found
+
+
+def _empty(blob: Blob) -> Array | Ragged:
+    return empty_column(blob.dtype, blob.shape[1:])
+
+
+def _of_blob(data: DatasetBase, blob: Blob) -> Computation:
+    first = next(iter(data._fields.values()))
+    try:
+        attrs = {"fields": ["first", "value"], "rank": 0, "world_size": 1}
+        Node(find_op("BatchDataset"), None, [first, blob], attrs)
+    except InvalidArgumentError as failure:
+        failure.message += "; it must be made of the fields of this data set"
+        raise
+    return Computation({"value": blob}, _only, "blob", blob.name, _empty(blob))
+
+
+def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation:
+    said = getattr(function, "__name__", type(function).__name__)
+    fields = data._fields
+    names: list[str] = []
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise InvalidArgumentError(
+            f"{said}: its parameters cannot be found; give a function written in Python, as in "
+            "lambda label: label != 3"
+        ) from None
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_KEYWORD:
+            names = list(fields)
+        elif parameter.name in fields and parameter.kind is not parameter.POSITIONAL_ONLY:
+            names.append(parameter.name)
+        elif parameter.default is parameter.empty:
+            raise InvalidArgumentError(
+                f"{said}: there is no field {shown(parameter.name)} for its parameter; the fields "
+                f"are {', '.join(fields)}"
+            )
+    if not names:
+        raise InvalidArgumentError(f"{said}: it has no parameter; they are the fields it needs")
+    blobs = {name: fields[name] for name in dict.fromkeys(names)}
+    return Computation(blobs, lambda batch: function(**batch), of_function(function), said)
+
+
+def refuse_changing_order(data: DatasetBase) -> None:
+    """Records have a number for good only where no view draws them in each epoch.
+
+    Raises:
+        InvalidArgumentError: A view does, such as a shuffle that is followed by another view.
+    """
+    waiting, seen = list(data._fields.values()), set()
+    while waiting:
+        node = waiting.pop().node
+        if node in seen:
+            continue
+        seen.add(node)
+        waiting += node.inputs
+        if not node.op.is_view or node.op.attr("seed") is None:
+            continue
+        if node.values.get("reshuffle") is not False or int(str(node.values.get("seed", -1))) < 0:
+            raise InvalidArgumentError(
+                f"{node.op.name} draws other records, or in another order, in each epoch, so that "
+                "record i is not the same in all of them: use where(), split() and columns before "
+                "it"
+            )
+
+
+# ---- The cache ----------------------------------------------------------------------------------
+
+
+def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False) -> Array:
+    """The values of all records, from the cache or from a pass over them."""
+    with _opened(wanted, data, 1, num_threads=1, prefetch=1) as loader:
+        reader = loader.readers[0]
+        cached, is_given = _cached(wanted, data, loader, is_bitmap)
+
+    def compute() -> Array:
+        return _Pass(wanted, data, reader, is_bitmap).values()
+
+    if cached is None:
+        return compute()
+    found = cached.load()
+    if found is not None:
+        return found
+    if not is_given and reader.bytes < _LEAST_BYTES:
+        since = time.monotonic()
+        values = compute()
+        return cached.store(values) if time.monotonic() - since >= _LEAST_SECONDS else values
+    with cached.lock():
+        found = cached.load()  # another process may have computed it meanwhile
+        return cached.store(compute()) if found is None else found
+
+
+def _opened(
+    wanted: Computation, data: DatasetBase, batch_size: int, **options: Any
+) -> DataLoader[Columns]:
+    blobs = wanted.blobs or dict([next(iter(data._fields.items()))])
+    attrs = {"fields": [f"field{place}" for place in range(len(blobs))], "batch_size": batch_size,
+             "rank": 0, "world_size": 1, "seed": 0, "with_id": wanted.with_id}  # fmt: skip
+    node = Node(find_op("BatchDataset"), None, list(blobs.values()), attrs)
+    outputs = dict(zip(wanted.blobs, node.outputs, strict=False))
+    if wanted.with_id:
+        outputs[ID] = node.outputs[-1]
+    return DataLoader(outputs, **options)
+
+
+def _cached(
+    wanted: Computation, data: DatasetBase, loader: DataLoader[Columns], is_bitmap: bool
+) -> tuple[CachedArray | None, bool]:
+    """The file for the values, if they can be kept; and whether the user said where."""
+    nodes = reader_nodes(list(wanted.blobs.values()) or list(data._fields.values()))
+    given = (str(node.values.get("index_dir", "")) for node in nodes)
+    named = next((folder for folder in given if folder), "")
+    folder, graph = cache_folder(named), of_blobs(wanted.blobs)
+    paths = [os.path.abspath(path) for path in files_of(loader)]
+    if folder is None or wanted.key is None or graph is None or not paths:
+        return None, False
+    reader = loader.readers[0]
+    identity = [version(), wanted.key, graph, is_bitmap, sorted(reader.spec.items()), paths]
+    found = [os.stat(path) for path in paths]
+    state = [reader.data, [(one.st_size, one.st_mtime_ns) for one in found]]
+    return CachedArray(folder, json.dumps(identity), json.dumps(state)), bool(named)
+
+
+# ---- A pass -------------------------------------------------------------------------------------
+
+
+class _Pass:
+    """One pass over all records."""
+
+    def __init__(
+        self, wanted: Computation, data: DatasetBase, reader: Reader, is_bitmap: bool
+    ) -> None:
+        self._wanted, self._data, self._is_bitmap = wanted, data, is_bitmap
+        self._records = reader.records
+        bytes_of_record = max(1, reader.bytes // max(1, reader.records))
+        bytes_of_record = max(bytes_of_record, sum(map(_row_bytes, wanted.blobs.values())))
+        rows = min(max(_BATCH_BYTES // bytes_of_record, _ALIGNMENT), _MOST_ROWS)
+        self._rows = rows // _ALIGNMENT * _ALIGNMENT
+        self._done = 0
+        self._array = (
+            np.zeros((self._records + 63) // 64, np.uint64) if is_bitmap else np.empty(0, np.int64)
+        )
+
+    def values(self) -> Array:
+        """Reads the records, in batches that all threads make."""
+        with (
+            _opened(self._wanted, self._data, self._rows) as loader,
+            Progress(self._wanted.said, self._records) as progress,
+        ):
+            if self._wanted.prepare is not None:
+                self._wanted.prepare(loader)
+            for batch in loader:
+                rows = len(next(iter(batch.values())))
+                found = self._checked(self._wanted.of_batch(batch), rows)
+                if self._is_bitmap:
+                    self._add_bits(found)
+                else:
+                    self._add(found)
+                self._done += rows
+                progress.update(self._done)
+        if self._is_bitmap and sys.byteorder == "big":
+            self._array.byteswap(inplace=True)
+        of_all = self._wanted.of_all
+        return self._array if of_all is None else of_all(self._array)
+
+    def _checked(self, found: Any, rows: int) -> Array:
+        if isinstance(found, Ragged):
+            if found.dtype != np.uint8 or len(found.row_shape) != 1 or self._is_bitmap:
+                self._refuse(f"rows of shape {found.row_shape}; len() gives their lengths", rows)
+            return np.array(found.to_bytes_list(), np.bytes_)
+        values = np.asarray(found)
+        if self._is_bitmap and values.shape != (rows,) and values.size == rows:
+            values = values.reshape(-1)
+        is_right = values.shape[:1] == (rows,) and not values.dtype.hasobject
+        if self._is_bitmap:
+            is_right = values.shape == (rows,) and values.dtype == np.bool_
+        if not is_right:
+            self._refuse(f"{values.dtype} of shape {values.shape}", rows)
+        return values
+
+    def _refuse(self, found: str, rows: int) -> NoReturn:
+        wanted = "one truth (bool)" if self._is_bitmap else "one value"
+        raise InvalidArgumentError(
+            f"{self._wanted.said} gives {found} for {rows} records; it must give {wanted} for each"
+        )
+
+    def _add_bits(self, truths: Array) -> None:
+        packed = np.packbits(truths, bitorder="little")
+        begin = self._done // 8  # a multiple of 8
+        self._array.view(np.uint8)[begin : begin + len(packed)] = packed
+
+    def _add(self, values: Array) -> None:
+        if self._done == 0:
+            self._array = np.empty((self._records, *values.shape[1:]), values.dtype)
+        if values.shape[1:] != self._array.shape[1:]:
+            self._refuse(f"rows of shape {values.shape[1:]} after {self._array.shape[1:]}",
+                         len(values))  # fmt: skip
+        dtype = np.promote_types(self._array.dtype, values.dtype)
+        if dtype != self._array.dtype:
+            self._array = self._array.astype(dtype)
+        self._array[self._done : self._done + len(values)] = values
+
+
+def _row_bytes(blob: Blob) -> int:
+    """Of a row that has one size; 0 of others."""
+    sizes = [size or 0 for size in blob.shape[1:]]
+    return math.prod(sizes) * blob.dtype.itemsize

@@ -1,0 +1,177 @@
+"""What a value depends on, in a text: two texts are equal only where the values must be.
+
+A text is None where that cannot be told, such as for a function of another language.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import hashlib
+import os
+import re
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..graph import Blob, Node
+from ..graph.objects import Object
+from ..graph.tables import Table
+from ..native import lib, text
+
+
+class _UnknownError(Exception):
+    """What something depends on cannot be told."""
+
+
+def of_function(function: Any) -> str | None:
+    """What the results of a Python function depend on: its code, its constants, the functions and
+    values that it names; None where one of them cannot be told."""
+    try:
+        return _hash(_value(function, set()))
+    except _UnknownError:
+        return None
+
+
+def of_blobs(blobs: Mapping[str, Blob]) -> str | None:
+    """How blobs are computed from the records of their readers and views, which are not part of
+    it."""
+    try:
+        return _hash([(name, _blob(blob)) for name, blob in blobs.items()], version())
+    except _UnknownError:
+        return None
+
+
+def version() -> str:
+    """Of the library."""
+    return text(lib.pfd_version())
+
+
+def _hash(*values: Any) -> str:
+    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# ---- Blobs --------------------------------------------------------------------------------------
+
+
+def _blob(blob: Blob) -> str:
+    return _hash(blob.index, _node(blob.node))
+
+
+def _node(node: Node) -> str:
+    inputs = [_blob(blob) for blob in node.inputs]
+    if node.op.is_reader or node.op.is_view:
+        return _hash(node.op.name, inputs)  # the spec of the loader has the rest
+    values = sorted((name, _value(value, set())) for name, value in node.values.items())
+    return _hash(node.op.name, _origin(node.op.origin), values, inputs)
+
+
+def _origin(origin: str) -> Any:
+    """Of an op of a plugin, its file as it is now."""
+    if origin.partition(" ")[0] == "python":
+        raise _UnknownError
+    if not os.path.isfile(origin):
+        return origin
+    found = os.stat(origin)
+    return origin, found.st_size, found.st_mtime_ns
+
+
+# ---- Functions ----------------------------------------------------------------------------------
+
+
+def _function(function: Any, seen: set[int]) -> Any:
+    """Of a function that was written in Python."""
+    if _is_library(function.__module__):
+        return "library", *_library(function)
+    if id(function) in seen:
+        return "seen"
+    seen.add(id(function))
+    code = function.__code__
+    cells = [_value(cell.cell_contents, seen) for cell in function.__closure__ or ()]
+    named = [
+        (name, _value(function.__globals__[name], seen))
+        for name in _names(code)
+        if name in function.__globals__
+    ]
+    defaults = _value([function.__defaults__, function.__kwdefaults__], seen)
+    return "function", sys.version_info[:2], _code(code), cells, named, defaults
+
+
+def _names(code: types.CodeType) -> list[str]:
+    """The names that a function and those in it may look up among the global ones."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names.update(_names(constant))
+    return sorted(names)
+
+
+def _code(code: types.CodeType) -> Any:
+    for step in dis.get_instructions(code):
+        if step.opname == "IMPORT_NAME" and not _is_library(step.argval):
+            raise _UnknownError
+    constants = [_constant(constant) for constant in code.co_consts]
+    return code.co_code.hex(), constants, code.co_names, code.co_varnames, code.co_freevars
+
+
+def _constant(constant: Any) -> Any:
+    if isinstance(constant, types.CodeType):
+        return _code(constant)
+    if isinstance(constant, (tuple, frozenset)):
+        parts = [repr(_constant(part)) for part in constant]
+        return type(constant).__name__, parts if isinstance(constant, tuple) else sorted(parts)
+    return type(constant).__name__, repr(constant)
+
+
+# ---- Values -------------------------------------------------------------------------------------
+
+
+def _is_library(module: str | None) -> bool:
+    """Whether a module belongs to Python or to an installed package: its version tells its code."""
+    top = (module or "").partition(".")[0]
+    if top in sys.stdlib_module_names:
+        return top != "__main__"
+    path = getattr(sys.modules.get(top), "__file__", None) or ""
+    return "site-packages" in path or "dist-packages" in path
+
+
+def _library(value: Any) -> tuple[str, str, str]:
+    top = sys.modules.get(value.__module__.partition(".")[0])
+    version_of_it = str(getattr(top, "__version__", sys.version))
+    return value.__module__, getattr(value, "__qualname__", value.__name__), version_of_it
+
+
+def _value(value: Any, seen: set[int]) -> Any:
+    """Of what a function may refer to."""
+    if isinstance(value, Object):
+        value = value.value
+    if isinstance(value, Table):
+        value = value.array
+    kind = type(value).__name__
+    if isinstance(value, (bool, int, float, complex, str, bytes, type(None), np.generic, range)):
+        return kind, repr(value)
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return kind, str(value.dtype), value.shape, hashlib.sha256(value.tobytes()).hexdigest()
+    if type(value) in (list, tuple):
+        return kind, [_value(part, seen) for part in value]
+    if type(value) in (set, frozenset):
+        return kind, sorted(repr(_value(part, seen)) for part in value)
+    if type(value) is dict:
+        return kind, [(_value(key, seen), _value(part, seen)) for key, part in value.items()]
+    if isinstance(value, types.FunctionType):
+        return _function(value, seen)
+    if isinstance(value, types.MethodType):
+        return kind, _value(value.__func__, seen), _value(value.__self__, seen)
+    if isinstance(value, functools.partial):
+        return kind, [_value(part, seen) for part in (value.func, value.args, value.keywords)]
+    if isinstance(value, types.ModuleType) and _is_library(value.__name__):
+        return kind, value.__name__, str(getattr(value, "__version__", sys.version))
+    if isinstance(value, re.Pattern):
+        return kind, value.pattern, value.flags
+    is_named = isinstance(value, (type, types.BuiltinFunctionType, np.ufunc))
+    if is_named and _is_library(getattr(value, "__module__", "") or "numpy"):
+        return kind, getattr(value, "__module__", ""), value.__name__
+    raise _UnknownError

@@ -1,0 +1,48 @@
+"""The lengths of records, as views need them that pack records or sort them by length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidArgumentError, shown
+from ..graph.tables import Table
+from .base import DatasetBase
+from .columns import evaluate, made_of
+
+Array = npt.NDArray[Any]
+
+
+def lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) -> Table:
+    """The length of each record; made when a loader first needs it, unless it is given.
+
+    Args:
+        data: The records.
+        field: Whose rows are counted.
+        lengths: One for each record, if they are known.
+
+    Raises:
+        InvalidArgumentError: The field has no length, the array no whole numbers, or a view draws
+            other records in each epoch.
+    """
+    if field not in data.fields:
+        data.blob(field)
+    if lengths is not None:
+        return Table(_whole_numbers(np.asarray(lengths)))
+    shape = data.fields[field].shape
+    if not shape:
+        raise InvalidArgumentError(f"field {shown(field)} is one number, which has no length")
+    counted = made_of(data, f"len(field({field!r}))")
+    return Table(lambda: _whole_numbers(evaluate(counted, data)), key=("lengths", field))
+
+
+def _whole_numbers(lengths: Array) -> Array:
+    if lengths.dtype.kind not in "iu":
+        raise InvalidArgumentError(
+            f"lengths is an array of {lengths.dtype}; lengths are whole numbers"
+        )
+    if lengths.dtype in (np.int32, np.int64):
+        return lengths
+    return lengths.astype(np.int32 if lengths.dtype.itemsize < 4 else np.int64)

@@ -1,0 +1,209 @@
+"""Which part of a split each record is in.
+
+By hash: a record's place in [0, 1) is a hash of the seed and of what names it: the values of some
+fields, or its file and its number there.  It does not depend on other records, so that appended
+records and files move nothing.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidArgumentError, shown
+from ..graph.tables import Table
+from ..loader import DataLoader
+from ..loader.places import file_of_record, files_of, first_records
+from .base import DatasetBase
+from .columns import ID, Columns, Computation, evaluate, refuse_changing_order, words_of
+from .hashes import Hashes, hash_bytes, hash_column, hash_words
+
+Array = npt.NDArray[Any]
+
+_BITS = 53  # of a hash that say the place
+_MOST_PARTS = 65536
+
+
+class Sizes:
+    """How large the parts are to be.
+
+    Attributes:
+        fractions: Of each part; empty where counts were given.
+        counts: Of each part; empty where fractions were given.
+    """
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        """Takes fractions, which are floats and sum to 1, or counts, which are integers."""
+        self.fractions: list[float] = []
+        self.counts: list[int] = []
+        if not 1 <= len(parts) <= _MOST_PARTS:
+            raise InvalidArgumentError(f"split() into {len(parts)} parts; there can be 1 to 65536")
+        whole = [isinstance(part, (int, np.integer)) and not isinstance(part, bool)
+                 for part in parts]  # fmt: skip
+        if all(whole):
+            self.counts = [operator.index(part) for part in parts]
+        elif any(whole) or not all(isinstance(part, (float, np.floating)) for part in parts):
+            raise InvalidArgumentError(
+                f"split({shown(list(parts))}): give fractions, as [0.9, 0.1], or counts, as "
+                "[1000, 200]"
+            )
+        else:
+            self.fractions = [float(part) for part in parts]
+        given = self.counts or self.fractions
+        if not all(0 <= part for part in given):
+            raise InvalidArgumentError(f"split({shown(given)}): no part can be below 0")
+        if self.fractions and not abs(sum(self.fractions) - 1) <= 1e-6:
+            raise InvalidArgumentError(
+                f"split({shown(given)}): the fractions sum to {sum(self.fractions):.9g}; the sum "
+                "must be 1"
+            )
+
+    def __len__(self) -> int:
+        return len(self.counts or self.fractions)
+
+    def of_hashes(self, hashes: Hashes) -> Array:
+        """The part of each record, by fractions."""
+        total, sums, bounds = sum(map(Fraction, self.fractions)), Fraction(0), []
+        for fraction in self.fractions[:-1]:
+            sums += Fraction(fraction)
+            bounds.append(int(sums / total * 2**_BITS))
+        places = hashes >> np.uint64(64 - _BITS)
+        found: Array = np.searchsorted(np.array(bounds, np.uint64), places, side="right")
+        return found.astype(self.dtype)
+
+    def of_all_hashes(self, hashes: Array) -> Array:
+        """The part of each record, by counts: those with the smallest hashes are in the first."""
+        parts = np.empty(len(hashes), self.dtype)
+        parts[np.argsort(hashes, kind="stable")] = np.repeat(np.arange(len(self)), self.counts)
+        return parts
+
+    def check(self, records: int) -> None:
+        """Refuses counts that are not of all records."""
+        if self.counts and sum(self.counts) != records:
+            raise InvalidArgumentError(
+                f"split({shown(self.counts)}): the parts have {sum(self.counts)} records together; "
+                f"the data set has {records}"
+            )
+
+    @property
+    def dtype(self) -> type[np.unsignedinteger[Any]]:
+        """Of the numbers of parts."""
+        return np.uint8 if len(self) <= 256 else np.uint16
+
+
+class Split:
+    """The part of each record of a data set, found when first needed."""
+
+    def __init__(
+        self, data: DatasetBase, sizes: Sizes, by: Sequence[str] | None, seed: int
+    ) -> None:
+        """Args:
+        data: The records.
+        sizes: Of the parts.
+        by: The fields whose values decide; None: the record itself.
+        seed: Of the hashes.
+        """
+        refuse_changing_order(data)
+        fields = data._fields
+        for name in by or ():
+            if name not in fields:
+                raise InvalidArgumentError(
+                    f"by = {shown(name)}: there is no such field; there are {', '.join(fields)}"
+                )
+            if fields[name].shape[1:].count(None) > 1 or None in fields[name].shape[2:]:
+                raise InvalidArgumentError(
+                    f"by = {shown(name)}: its rows are of shape {fields[name].shape[1:]}; only "
+                    "their first dimension can vary"
+                )
+        if by is not None and sizes.counts:
+            raise InvalidArgumentError(
+                f"split({shown(sizes.counts)}, by={shown(list(by))}): records with the same value "
+                "stay together, so that counts cannot be exact; give fractions"
+            )
+        self._data, self._sizes, self._by, self._seed = data, sizes, by, seed
+        self._found: Array | None = None
+
+    def table(self, part: int) -> Table:
+        """The records of a part, as a bitmap."""
+        sizes, by = self._sizes.counts or self._sizes.fractions, self._by or ()
+        key = ("split", tuple(sizes), tuple(by), self._seed, part)
+        of = f", by={', '.join(by)}" if by else ""
+        said = f"split({shown(list(sizes))}{of}, seed={self._seed})[{part}]"
+        return Table(lambda: words_of(self._parts() == part), said=said, key=key)
+
+    def _parts(self) -> Array:
+        if self._found is None:
+            self._found = evaluate(self._computation(), self._data)
+        return self._found
+
+    def _computation(self) -> Computation:
+        sizes = self._sizes
+        given = f"split {self._seed} {sizes.fractions} {sizes.counts} {self._by}"
+        records = _Records(self._seed, sizes)
+        fields = {name: self._data._fields[name] for name in self._by or ()}
+
+        def of_batch(batch: Columns) -> Array:
+            hashes = _of_values(batch, self._seed) if self._by else records.hashes(batch[ID])
+            return sizes.of_hashes(hashes) if sizes.fractions else hashes
+
+        return Computation(
+            fields, of_batch, given, "split", with_id=not self._by,
+            prepare=None if self._by else records.prepare,
+            of_all=None if sizes.fractions else sizes.of_all_hashes,
+        )  # fmt: skip
+
+
+def _start(seed: int, rows: int) -> Hashes:
+    start = np.array([seed], np.int64).view(np.uint64)
+    return np.repeat(hash_words(np.zeros(1, np.uint64), start), rows)
+
+
+def _of_values(batch: Columns, seed: int) -> Hashes:
+    hashes = _start(seed, len(next(iter(batch.values()))))
+    for column in batch.values():
+        hashes = hash_column(hashes, column)
+    return hashes
+
+
+class _Records:
+    """Hashes of the records themselves: of the name of their file, and their number in it."""
+
+    def __init__(self, seed: int, sizes: Sizes) -> None:
+        self._seed, self._sizes = seed, sizes
+
+    def prepare(self, loader: DataLoader[Columns]) -> None:
+        """Looks at the files.  Of files with the same name, each has the number of those before."""
+        self._sizes.check(loader.readers[0].records)
+        self._loader = loader
+        self._paths = files_of(loader)
+        self._are_folders = bool(self._paths) and os.path.isdir(self._paths[0])
+        before: Counter[str] = Counter()
+        names = []
+        for path in self._paths:
+            name = os.path.basename(os.path.normpath(path))
+            names.append(hash_bytes(os.fsencode(f"{name}\0{before[name]}")))
+            before[name] += 1
+        firsts = [0] * len(names) if self._are_folders else first_records(loader, len(names))
+        self._names = np.array([*names, 0], np.uint64)  # the last one: records without a file
+        self._firsts = np.array([*firsts, 0], np.int64)
+
+    def hashes(self, ids: Array) -> Hashes:
+        """Of the records with these files and numbers."""
+        files, numbers = ids[:, 0], ids[:, 1]
+        hashes = hash_words(_start(self._seed, len(ids)), self._names[files])
+        if self._are_folders:
+            own = [self._name_in_folder(*record) for record in ids.tolist()]
+            return hash_words(hashes, np.array(own, np.uint64))
+        return hash_words(hashes, (numbers - self._firsts[files]).view(np.uint64))
+
+    def _name_in_folder(self, file: int, number: int) -> int:
+        """The hash of a file's path in the folder of its data set."""
+        path = file_of_record(self._loader, file, number)
+        return hash_bytes(os.fsencode(os.path.relpath(path, self._paths[file])))
