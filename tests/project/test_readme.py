@@ -71,7 +71,7 @@ PAGES = """README.md CONTRIBUTING.md docs/torch.md docs/python-ops.md docs/plugi
     docs/custom-reader.md docs/port-pytorch-dataset.md docs/port-oneflow-loader.md
     docs/distributed.md docs/indexes.md docs/cache.md docs/formats.md docs/writers.md docs/command-line.md
     docs/decoders.md docs/eager.md docs/show.md docs/images.md
-    docs/equivalents-images.md docs/python-sources.md""".split()
+    docs/equivalents-images.md docs/python-sources.md docs/map.md""".split()
 
 
 @pytest.mark.parametrize("page", PAGES)
