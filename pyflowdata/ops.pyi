@@ -103,6 +103,7 @@ __all__ = [
     "BucketDataset",
     "ClassSampleDataset",
     "ConcatDataset",
+    "FlatDataset",
     "MixDataset",
     "PackDataset",
     "RepeatDataset",
@@ -4648,6 +4649,34 @@ def ConcatDataset(
     """
     ...
 
+def FlatDataset(
+    *in_: Blob,
+    fan_out: int,
+    divided: Sequence[int],
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """Several rows of each record: row p is part p mod fan_out of record p div fan_out.
+
+    Consecutive rows of a record are computed once in a range of rows; a shuffle after it takes them
+    apart.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        fan_out (int, required, in [1, 1000000000]): How many rows are made of each record.
+        divided (list of int, required): Which inputs have a part for each row, along their first
+            dimension: numbers from 0. The others are the same in all rows of a record.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields; of those that are divided, one part of the record's
+            row.
+    """
+    ...
+
 def MixDataset(
     *in_: Blob,
     num_sources: int,
@@ -4660,7 +4689,7 @@ def MixDataset(
     interleave: Literal["regular", "random"] = "regular",
     block_size: int = 1024,
     seed: int = -1,
-    names: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    source_names: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     name: str | None = None,
 ) -> Blobs:
     """Several data sets with the same fields, drawn by weights.
@@ -4690,7 +4719,7 @@ def MixDataset(
         block_size (int, default 1024, at least 2): Rows of a block, with random interleave; weights
             change where a block begins.
         seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
-        names (list of str, default ()): Of the sources, for messages.
+        source_names (list of str, default ()): Of the sources, for messages.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:

@@ -50,7 +50,7 @@ typedef struct pfd_view_methods {
 
     /* Views whose rows are made of several records, in place of map(): how many records `n` rows
      * are made of, then the place of each in the inner view, and where it goes. `parts` is in
-     * order of rows. */
+     * order of rows; a row without a part is made of the record of the row before it. */
     int64_t (*num_parts)(const pfd_view *self, const pfd_places *places);
     void (*expand)(const pfd_view *self, const pfd_places *places, const pfd_places *inner,
                    pfd_part *parts);

@@ -78,29 +78,47 @@ static void copy_place(const pfd_places *from, int64_t i, pfd_places *to, int64_
     to->draws[k] = from->draws[i];
 }
 
-/* The rows of a branch, of those of its parent. */
-static int32_t take_rows(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t b)
+/* Deals the rows of a choice out to the branches below, in one pass however many there are. */
+static int32_t deal_rows(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t parent)
 {
-    const pfd_branch *branch = &tree->branches[b], *parent = &tree->branches[branch->parent];
-    const pfd_branch_rows *from = &rows[branch->parent];
-    pfd_branch_rows *own = &rows[b];
-    if (parent->kind == PFD_VIEW_JOIN) {
-        const pfd_view *joint = parent->joint;
-        int64_t n = joint->methods->num_parts(joint, &from->places);
-        if (!reserve(own, n, 1)) return 0;
-        own->n = own->places.n = n;
-        joint->methods->expand(joint, &from->places, &own->places, own->parts);
-        for (int64_t k = 0; k < n; k++) own->parents[k] = own->parts[k].row;
-        return 1;
+    const pfd_branch *branch = &tree->branches[parent];
+    const pfd_branch_rows *from = &rows[parent];
+    for (int32_t s = 0; s < branch->num_children; s++) rows[branch->children[s]].n = 0;
+    for (int64_t i = 0; i < from->n; i++) rows[branch->children[from->places.sources[i]]].n++;
+    for (int32_t s = 0; s < branch->num_children; s++) {
+        pfd_branch_rows *own = &rows[branch->children[s]];
+        int64_t n = own->n;
+        if (!reserve(own, n, 0)) return 0;
+        own->places.n = n;
+        own->n = 0;
     }
-    if (!reserve(own, from->n, 0)) return 0;
-    int64_t k = 0;
     for (int64_t i = 0; i < from->n; i++) {
-        if (parent->kind == PFD_VIEW_CHOICE && from->places.sources[i] != branch->source) continue;
-        copy_place(&from->places, i, &own->places, k);
-        own->parents[k++] = i;
+        pfd_branch_rows *own = &rows[branch->children[from->places.sources[i]]];
+        copy_place(&from->places, i, &own->places, own->n);
+        own->parents[own->n++] = i;
     }
-    own->n = own->places.n = k;
+    return 1;
+}
+
+/* Gives the branches below a branch their rows. */
+static int32_t hand_down(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t parent)
+{
+    const pfd_branch *branch = &tree->branches[parent];
+    const pfd_branch_rows *from = &rows[parent];
+    if (branch->kind == PFD_VIEW_CHOICE) return deal_rows(tree, rows, parent);
+    for (int32_t s = 0; s < branch->num_children; s++) {
+        pfd_branch_rows *own = &rows[branch->children[s]];
+        int32_t is_join = branch->kind == PFD_VIEW_JOIN;
+        const pfd_view *joint = branch->joint;
+        int64_t n = is_join ? joint->methods->num_parts(joint, &from->places) : from->n;
+        if (!reserve(own, n, is_join)) return 0;
+        own->n = own->places.n = n;
+        if (is_join) joint->methods->expand(joint, &from->places, &own->places, own->parts);
+        for (int64_t i = 0; i < n; i++) {
+            if (!is_join) copy_place(&from->places, i, &own->places, i);
+            own->parents[i] = is_join ? own->parts[i].row : i;
+        }
+    }
     return 1;
 }
 
@@ -147,19 +165,35 @@ static pfd_status read_leaf(const pfd_view_tree *tree, pfd_branch_rows *rows, in
     return status;
 }
 
+/* The draw of a row that begins with element `begin` of a record: pieces of a record differ. */
+static pfd_record drawn_for(pfd_record drawn, int64_t begin)
+{
+    if (begin > 0)
+        drawn.ordinal =
+            (int64_t)(pfd_random_bits((uint64_t)drawn.ordinal, (uint64_t)begin) >> 1);
+    return drawn;
+}
+
 /* Gives the rows of the parent their records.  Of several data sets side by side those of the first
- * one count, of several parts the first part. */
+ * one count, of several parts the first part; a part is also that of rows after it without one. */
 static void hand_up(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t b)
 {
     const pfd_branch *branch = &tree->branches[b];
     const pfd_branch_rows *own = &rows[b], *to = &rows[branch->parent];
     if (tree->branches[branch->parent].kind == PFD_VIEW_ZIP && branch->source > 0) return;
     int64_t first_file = branch->leaf >= 0 ? tree->first_files[branch->leaf] : 0;
+    int32_t is_joined = has_parts(tree, b);
+    int64_t done = to->n; /* rows from here on have theirs */
     for (int64_t k = own->n - 1; k >= 0; k--) { /* the first part is the last to be written */
         pfd_record record = own->records[k];
+        int64_t first = own->parents[k], begin = is_joined ? own->parts[k].begin : 0;
         if (record.file >= 0) record.file += (int32_t)first_file;
-        to->records[own->parents[k]] = record;
-        to->drawn[own->parents[k]] = own->drawn[k];
+        int64_t end = is_joined && done > first + 1 ? done : first + 1;
+        for (int64_t row = first; row < end; row++) {
+            to->records[row] = record;
+            to->drawn[row] = drawn_for(own->drawn[k], begin + (row - first));
+        }
+        done = first;
     }
 }
 
@@ -193,8 +227,8 @@ pfd_status pfd_branch_rows_find(const pfd_view_tree *tree, pfd_branch_rows *rows
 {
     int32_t has_room = take_places(&rows[0], n, records);
     for (int32_t b = 0; b < tree->num_branches && has_room; b++) {
-        if (b > 0) has_room = take_rows(tree, rows, b);
-        if (has_room) run_views(&tree->branches[b], &rows[b].places);
+        run_views(&tree->branches[b], &rows[b].places);
+        has_room = hand_down(tree, rows, b);
     }
     if (!has_room) return pfd_fail_memory(err, n, "the rows of a view");
     for (int32_t b = 0; b < tree->num_branches; b++)

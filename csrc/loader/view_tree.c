@@ -68,11 +68,26 @@ static pfd_status grow(pfd_view_tree *tree, const pfd_node *node, int32_t parent
     return PFD_OK;
 }
 
+/* After all branches were made. */
+static pfd_status note_children(pfd_view_tree *tree, pfd_error *err)
+{
+    for (int32_t b = 1; b < tree->num_branches; b++)
+        tree->branches[tree->branches[b].parent].num_children++;
+    for (int32_t b = 0; b < tree->num_branches; b++) {
+        pfd_branch *branch = &tree->branches[b];
+        branch->children = calloc((size_t)branch->num_children + 1, sizeof *branch->children);
+        if (!branch->children) return fail_tree(err);
+        if (b > 0) tree->branches[branch->parent].children[branch->source] = b;
+    }
+    return PFD_OK;
+}
+
 pfd_status pfd_view_tree_create(const pfd_node *batches, pfd_view_tree **out, pfd_error *err)
 {
     pfd_view_tree *tree = calloc(1, sizeof *tree);
     if (!tree) return fail_tree(err);
     pfd_status status = grow(tree, batches->inputs[0].node->order, -1, 0, err);
+    if (status == PFD_OK) status = note_children(tree, err);
     if (status == PFD_OK) {
         tree->leaves = calloc((size_t)tree->num_leaves, sizeof *tree->leaves);
         tree->first_files = calloc((size_t)tree->num_leaves + 1, sizeof *tree->first_files);
@@ -89,9 +104,7 @@ pfd_status pfd_view_tree_create(const pfd_node *batches, pfd_view_tree **out, pf
 
 int32_t pfd_view_tree_child(const pfd_view_tree *tree, int32_t parent, int32_t source)
 {
-    int32_t b = parent + 1;
-    while (tree->branches[b].parent != parent || tree->branches[b].source != source) b++;
-    return b;
+    return tree->branches[parent].children[source];
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -172,14 +185,6 @@ static pfd_status open_view(pfd_view_tree *tree, const pfd_node *node, pfd_view 
     return PFD_OK;
 }
 
-static int32_t count_children(const pfd_view_tree *tree, int32_t parent)
-{
-    int32_t n = 0;
-    for (int32_t b = parent + 1; b < tree->num_branches; b++)
-        n += tree->branches[b].parent == parent;
-    return n;
-}
-
 static pfd_status open_branch(pfd_view_tree *tree, int32_t b, const int64_t *seed, pfd_view **out,
                               pfd_error *err);
 
@@ -187,7 +192,7 @@ static pfd_status open_branch(pfd_view_tree *tree, int32_t b, const int64_t *see
 static pfd_status open_joint(pfd_view_tree *tree, int32_t b, const int64_t *seed, pfd_view **out,
                              pfd_error *err)
 {
-    int32_t n = count_children(tree, b), opened = 0;
+    int32_t n = tree->branches[b].num_children, opened = 0;
     pfd_view **inner = calloc((size_t)n, sizeof *inner);
     if (!inner) return fail_tree(err);
     pfd_status status = PFD_OK;
@@ -252,6 +257,7 @@ void pfd_view_tree_close(pfd_view_tree *tree)
     for (int32_t b = 0; b < tree->num_branches; b++) {
         free(tree->branches[b].order_nodes);
         free(tree->branches[b].orders);
+        free(tree->branches[b].children);
     }
     for (int32_t i = 0; i < tree->num_names; i++) free(tree->names[i]);
     free(tree->names);

@@ -23,6 +23,8 @@ typedef struct pfd_branch {
     const pfd_node *end;
     const pfd_view **orders; /* opened, as order_nodes; owned array */
     const pfd_view *joint;   /* the view at its end; NULL for a reader */
+    int32_t *children;       /* the branch of each inner view of the view at its end; owned array */
+    int32_t num_children;
 } pfd_branch;
 
 typedef struct pfd_view_tree {

@@ -5,8 +5,8 @@
  * fill all columns.  One sweep (L. Huebschle-Schneider, P. Sanders: Parallel weighted random
  * sampling, 2019) goes over light records, which do not fill a column, and heavy ones, which
  * overfill it.  A light one's column is filled up by the current heavy one.  When that one fits
- * into its own column itself, the next heavy one fills it up.  As the sums are exact, a light record
- * is left whenever the current heavy one does not fit.
+ * into its own column itself, the next heavy one fills it up.  As the sums are exact, a light
+ * record is left whenever the current heavy one does not fit.
  */
 #include "views/alias_table.h"
 

@@ -28,7 +28,8 @@ static inline pfd_alias_draw pfd_alias_draw_column(int64_t n, uint64_t bits)
 {
     __extension__ typedef unsigned __int128 uint128;
     uint128 product = (uint128)bits * (uint64_t)n; /* its lower half is uniform in the column */
-    return (pfd_alias_draw){(int64_t)(uint64_t)(product >> 64), (uint32_t)((uint64_t)product >> 32)};
+    return (pfd_alias_draw){.column = (int64_t)(uint64_t)(product >> 64),
+                            .within = (uint32_t)((uint64_t)product >> 32)};
 }
 
 /* Without a branch: it would be guessed wrong half of the time. */

@@ -11,41 +11,42 @@
 
 /* ---- The order of rows ----------------------------------------------------------------------- */
 
-static uint32_t reverse_bits(uint32_t x, int32_t bits)
+/* Parts rows, the heaviest first, into two halves of about the same weight: each goes to the
+ * lighter one that has room.  Returns the size of the first half; in both the heaviest stay
+ * first. */
+static int64_t halve(const double *weights, int32_t *rows, int64_t n, int32_t *work)
 {
-    uint32_t out = 0;
-    for (int32_t i = 0; i < bits; i++) out = out << 1 | (x >> i & 1);
-    return out;
+    int64_t most = (n + 1) / 2, first = 0, second = 0;
+    double heavier = 0; /* of the first half */
+    for (int64_t i = 0; i < n; i++) {
+        int32_t is_first = first < most && (second == n / 2 || heavier <= 0);
+        heavier += is_first ? weights[rows[i]] : -weights[rows[i]];
+        if (is_first)
+            rows[first++] = rows[i];
+        else
+            work[second++] = rows[i];
+    }
+    memcpy(rows + first, work, (size_t)second * sizeof *work);
+    return first;
 }
 
-/* The i-th row is the one whose Gray code is i with its bits reversed.  In each run of 2^k rows of
- * 2^m sorted ones there is then one of each 2^(m - k) neighbours, taken from their two ends in
- * turn, so that what is too long here is too short there.  Numbers from n on are passed over. */
-void pfd_spread_order(int64_t n, int32_t *order)
+static void spread(const double *weights, int32_t *rows, int64_t n, int32_t *work)
 {
-    int32_t bits = 0;
-    while (INT64_C(1) << bits < n) bits++;
-    int64_t used = 0;
-    for (int64_t i = 0; i < INT64_C(1) << bits; i++) {
-        uint32_t row = reverse_bits((uint32_t)i, bits);
-        for (int32_t shift = 1; shift < bits; shift *= 2) row ^= row >> shift;
-        if (row < n) order[used++] = (int32_t)row;
-    }
+    if (n < 3) return;
+    int64_t first = halve(weights, rows, n, work);
+    spread(weights, rows, first, work);
+    spread(weights, rows + first, n - first, work);
 }
 
-/* The order for n rows, made once for all buckets.  NULL: out of memory. */
-static const int32_t *share_order(pfd_bucket_table *table, int64_t n)
+int32_t *pfd_spread_order(const double *weights, int64_t n)
 {
-    for (int64_t i = 0; i < table->num_buckets; i++) {
-        const pfd_bucket *other = &table->buckets[i];
-        if (other->order && other->rows == n) return other->order;
-    }
-    int32_t **grown = realloc(table->orders, (size_t)(table->num_orders + 1) * sizeof *grown);
-    int32_t *order = grown ? malloc((size_t)n * sizeof *order) : NULL;
-    if (grown) table->orders = grown;
-    if (!order) return NULL;
-    pfd_spread_order(n, order);
-    return grown[table->num_orders++] = order;
+    int32_t *rows = malloc((size_t)n * sizeof *rows), *work = malloc((size_t)n * sizeof *work);
+    for (int64_t i = 0; rows && i < n; i++) rows[i] = (int32_t)i;
+    if (rows && work) spread(weights, rows, n, work);
+    free(work);
+    if (work) return rows;
+    free(rows);
+    return NULL;
 }
 
 /* ---- Sorting --------------------------------------------------------------------------------- */
@@ -93,6 +94,20 @@ static pfd_status sort(pfd_bucket_table *table, const pfd_lengths *lengths, pfd_
 }
 
 /* ---- Buckets --------------------------------------------------------------------------------- */
+
+/* Groups are as equal as they can be: group g begins at record g * records / rows, rounded down. */
+static int64_t group_begin(const pfd_bucket *bucket, int64_t group)
+{
+    int64_t size = bucket->num_records / bucket->rows, rest = bucket->num_records % bucket->rows;
+    return group * size + group * rest / bucket->rows;
+}
+
+/* A short batch has rows of the larger groups only: the number of the i-th of these. */
+static int64_t larger_group(const pfd_bucket *bucket, int64_t i)
+{
+    int64_t rest = bucket->num_records % bucket->rows;
+    return ((i + 1) * bucket->rows + rest - 1) / rest - 1;
+}
 
 /* What buckets are made from. */
 typedef struct making {
@@ -168,6 +183,43 @@ static void size_batches(const pfd_bucket_rule *rule, int64_t most, pfd_bucket *
     bucket->num_batches = rows > 0 ? n / rows + (!rule->drops_short && n % rows != 0) : 0;
 }
 
+/* The mean of the squared lengths of a group. */
+static double weigh(const making *m, const pfd_bucket *bucket, int64_t group)
+{
+    int64_t begin = group_begin(bucket, group), end = group_begin(bucket, group + 1);
+    double sum = 0;
+    for (int64_t i = begin; i < end; i++) {
+        double length = (double)length_of(m, bucket->first_record + i);
+        sum += length * length;
+    }
+    return sum / (double)(end - begin);
+}
+
+/* The order of n rows, which are of all groups, or of the larger ones.  NULL: out of memory. */
+static const int32_t *order_rows(const making *m, const pfd_bucket *bucket, int64_t n)
+{
+    pfd_bucket_table *table = m->table;
+    int32_t **grown =
+        realloc(table->orders, (size_t)(table->num_orders + 1) * sizeof *table->orders);
+    if (grown) table->orders = grown;
+    double *weights = grown ? malloc((size_t)n * sizeof *weights) : NULL;
+    if (!weights) return NULL;
+    for (int64_t i = 0; i < n; i++)
+        weights[i] = weigh(m, bucket, n < bucket->rows ? larger_group(bucket, i) : i);
+    int32_t *order = pfd_spread_order(weights, n);
+    free(weights);
+    if (order) table->orders[table->num_orders++] = order;
+    return order;
+}
+
+static pfd_status order_batches(const making *m, pfd_bucket *bucket, int64_t last, pfd_error *err)
+{
+    bucket->order = order_rows(m, bucket, bucket->rows);
+    if (bucket->order && last < bucket->rows) bucket->short_order = order_rows(m, bucket, last);
+    if (bucket->order && (last == bucket->rows || bucket->short_order)) return PFD_OK;
+    return pfd_fail_memory(err, bucket->rows * 16, "the order of a batch's rows");
+}
+
 static pfd_status add_bucket(making *m, int64_t begin, int64_t end, int64_t most, pfd_error *err)
 {
     pfd_bucket_table *table = m->table;
@@ -184,12 +236,7 @@ static pfd_status add_bucket(making *m, int64_t begin, int64_t end, int64_t most
     if (bucket.num_batches == 0) return PFD_OK;
     int64_t last = bucket.num_records - (bucket.num_batches - 1) * bucket.rows;
     if (last > bucket.rows) last = bucket.rows; /* more records are left out */
-    bucket.order = share_order(table, bucket.rows);
-    if (last < bucket.rows && bucket.order) {
-        bucket.short_order = share_order(table, last);
-        if (!bucket.short_order) bucket.order = NULL;
-    }
-    if (!bucket.order) return pfd_fail_memory(err, bucket.rows * 4, "the order of a batch's rows");
+    PFD_TRY(order_batches(m, &bucket, last, err));
     table->num_batches += bucket.num_batches;
     table->num_positions += (bucket.num_batches - 1) * bucket.rows + last;
     if (bucket.rows > table->most_rows) table->most_rows = bucket.rows;
@@ -322,21 +369,13 @@ static int64_t end_of(const pfd_bucket_table *table, const pfd_bucket *bucket)
                                                             : table->num_positions;
 }
 
-/* The group of a row.  A short batch has rows of the larger groups only. */
-static int64_t group_of(const lookup *at, int64_t batch, int64_t row)
-{
-    const pfd_bucket *bucket = at->bucket;
-    if (!bucket->short_order || batch < bucket->num_batches - 1) return bucket->order[row];
-    int64_t larger = bucket->short_order[row] + 1;
-    return (larger * bucket->rows + at->num_larger - 1) / at->num_larger - 1;
-}
-
-/* Groups are as equal as they can be: group g begins at record g * records / rows, rounded down. */
 static int64_t find_record(lookup *at, int64_t position)
 {
     const pfd_bucket *bucket = at->bucket;
     int64_t place = position - bucket->first_position, batch = place / bucket->rows;
-    int64_t group = group_of(at, batch, place - batch * bucket->rows);
+    int64_t row = place - batch * bucket->rows;
+    int32_t is_short = bucket->short_order && batch == bucket->num_batches - 1;
+    int64_t group = is_short ? larger_group(bucket, bucket->short_order[row]) : bucket->order[row];
     int64_t larger_before = group * at->num_larger / bucket->rows;
     int64_t is_larger = (group + 1) * at->num_larger / bucket->rows - larger_before;
     int64_t first = bucket->first_record + group * at->size + larger_before;

@@ -7,7 +7,7 @@
  * their number is the same in every epoch.
  *
  * Rows of a batch are in an order in which every rank's run of rows, of any number of equal runs,
- * has nearly the same sum of squared lengths.
+ * has nearly the same sum of squared lengths: the cost of attention.
  *
  * OWNERSHIP  The table owns its arrays; the lengths are not needed after open.
  * THREADS    open and close: one thread; the rest: any number of threads.
@@ -41,7 +41,7 @@ typedef struct pfd_bucket_table {
     pfd_bucket *buckets; /* the longest first */
     int64_t num_buckets;
     int64_t *records; /* sorted by length, the longest first */
-    int32_t **orders; /* that the buckets share */
+    int32_t **orders; /* of the buckets */
     int64_t num_orders;
     int64_t num_batches;
     int64_t num_positions; /* rows of all batches */
@@ -62,7 +62,7 @@ void pfd_bucket_table_batch(const pfd_bucket_table *table, int64_t batch, int64_
 void pfd_bucket_table_records(const pfd_bucket_table *table, uint64_t key, int32_t is_random,
                               const int64_t *positions, int64_t n, int64_t *records);
 
-/* The order of n rows, sorted by length, of which each run has rows of all lengths: order[i] is the
- * number of the i-th row among the sorted ones. */
-void pfd_spread_order(int64_t n, int32_t *order);
+/* The order of n rows, the heaviest first, in which the two halves have nearly the same weight, so
+ * have their halves, and so on; for the caller to free.  NULL: out of memory. */
+int32_t *pfd_spread_order(const double *weights, int64_t n);
 #endif

@@ -10,8 +10,8 @@
 typedef struct pfd_class_members {
     int64_t num_classes;
     int64_t num_records; /* of all classes */
-    int64_t *begins;     /* of each class in records[], and their end */
-    uint32_t *records;   /* class by class, in ascending order of the labels; in a class in theirs */
+    int64_t *begins;   /* of each class in records[], and their end */
+    uint32_t *records; /* class by class, in ascending order of the labels; in a class in theirs */
 } pfd_class_members;
 
 /* The classes with at least `least` of n records, n < 2^32. */

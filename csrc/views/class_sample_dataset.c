@@ -1,9 +1,9 @@
 /* ClassSampleDataset: equally many records of each class, in runs of one class.
  *
  * The runs of all epochs are one sequence: epoch e begins at run e * runs.  The classes of runs are
- * dealt in rounds, and the k-th run of a class has the draws k * per_class ... of its members, which
- * are dealt in rounds as well: see views/dealing.h.  A class is used once in each round, so k is the
- * number of the round.
+ * dealt in rounds, and the k-th run of a class has the draws from k * per_class on of its members,
+ * which are dealt in rounds as well: see views/dealing.h.  A class is used once in each round, so k
+ * is the number of the round.
  */
 #include "core/error.h"
 #include "core/random.h"
@@ -42,43 +42,69 @@ static int64_t size(const pfd_view *view)
     return ((const class_sample *)view)->size;
 }
 
-/* Where the rows of a call are; what stays the same from row to row is kept. */
+/* What the rows of one call share. */
 typedef struct dealer {
     const class_sample *self;
     uint64_t class_key, member_key;
-    int64_t round, run; /* -1 at first */
-    int64_t label, num_members;
-    int64_t member_round; /* of the class; -1: not dealt */
-    pfd_deal classes, members;
+    int64_t round; /* of `classes`; -1 at first */
+    pfd_deal classes;
 } dealer;
 
-static void enter_run(dealer *at, int64_t run)
+/* The places in members.records of `count` draws of a class.  Classes with fewer members than a run
+ * has are dealt without groups. */
+static void deal_members(const dealer *by, int64_t label, int64_t draw, int64_t count, int64_t *out)
 {
-    const pfd_class_members *all = &at->self->members;
-    int64_t round = run / all->num_classes;
-    if (round != at->round)
-        pfd_deal_init(&at->classes, at->class_key, all->num_classes, at->self->classes, round);
-    at->round = round;
-    at->run = run;
-    at->label = pfd_deal_item(&at->classes, run - round * all->num_classes);
-    at->num_members = all->begins[at->label + 1] - all->begins[at->label];
-    at->member_round = -1;
+    const pfd_class_members *members = &by->self->members;
+    int64_t begin = members->begins[label], n = members->begins[label + 1] - begin;
+    int64_t group = n < by->self->per_class ? 1 : by->self->per_class;
+    uint64_t key = pfd_random_bits(by->member_key, (uint64_t)label);
+    while (count > 0) {
+        int64_t round = draw / n, first = draw - round * n;
+        int64_t taken = n - first < count ? n - first : count;
+        pfd_deal deal;
+        pfd_deal_init(&deal, key, n, group, round);
+        pfd_deal_items(&deal, first, taken, out);
+        for (int64_t i = 0; i < taken; i++) {
+            out[i] += begin;
+            __builtin_prefetch(&members->records[out[i]]);
+        }
+        draw += taken;
+        count -= taken;
+        out += taken;
+    }
 }
 
-/* The place in members.records of a draw.  Classes with fewer members than a run has are dealt
- * without groups. */
-static int64_t find_member(dealer *at, int64_t draw)
+/* The same for `count` rows in a row, from `row` of a run on. */
+static void deal_rows(dealer *by, int64_t run, int64_t row, int64_t count, int64_t *out)
 {
-    const class_sample *self = at->self;
-    int64_t round = draw / at->num_members;
-    if (round != at->member_round) {
-        int64_t group = at->num_members < self->per_class ? 1 : self->per_class;
-        uint64_t key = pfd_random_bits(at->member_key, (uint64_t)at->label);
-        pfd_deal_init(&at->members, key, at->num_members, group, round);
-        at->member_round = round;
+    enum { runs_at_once = 32 };
+    const int64_t per_class = by->self->per_class, n = by->self->members.num_classes;
+    while (count > 0) {
+        int64_t labels[runs_at_once], round = run / n, first = run - round * n;
+        int64_t runs = (row + count - 1) / per_class + 1;
+        if (runs > runs_at_once) runs = runs_at_once;
+        if (runs > n - first) runs = n - first;
+        if (round != by->round)
+            pfd_deal_init(&by->classes, by->class_key, n, by->self->classes, by->round = round);
+        pfd_deal_items(&by->classes, first, runs, labels);
+        for (int64_t k = 0; k < runs; k++, row = 0) {
+            int64_t taken = per_class - row < count ? per_class - row : count;
+            deal_members(by, labels[k], round * per_class + row, taken, out);
+            count -= taken;
+            out += taken;
+        }
+        run += runs;
     }
-    int64_t member = pfd_deal_item(&at->members, draw - round * at->num_members);
-    return self->members.begins[at->label] + member;
+}
+
+/* The rows from i on that are one after another in an epoch. */
+static int64_t count_successive(const pfd_places *places, int64_t i)
+{
+    int64_t end = i + 1;
+    while (end < places->n && places->epochs[end] == places->epochs[i] &&
+           places->positions[end] == places->positions[end - 1] + 1)
+        end++;
+    return end - i;
 }
 
 /* The records are read last, so that the waits for memory overlap. */
@@ -86,19 +112,20 @@ static void map(const pfd_view *view, const pfd_places *places)
 {
     const class_sample *self = (const class_sample *)view;
     uint64_t key = pfd_view_key(&self->args, self->seed, 0); /* epochs continue each other */
-    const uint64_t per_class = (uint64_t)self->per_class, runs = (uint64_t)self->size / per_class;
-    dealer at = {.self = self, .round = -1, .run = -1, .member_round = -1};
-    at.class_key = pfd_random_bits(key, 0);
-    at.member_key = pfd_random_bits(key, 1);
-    for (int64_t i = 0; i < places->n; i++) {
-        uint64_t position = (uint64_t)places->positions[i], of_epoch = position / per_class;
-        int64_t run = (int64_t)(((uint64_t)places->epochs[i] * runs + of_epoch) & INT64_MAX);
-        if (run != at.run) enter_run(&at, run);
-        int64_t row = (int64_t)(position - of_epoch * per_class);
-        places->positions[i] = find_member(&at, at.round * self->per_class + row);
-        __builtin_prefetch(&self->members.records[places->positions[i]]);
-        places->epochs[i] = 0;
-        pfd_view_count_draw(&places->draws[i], position);
+    const uint64_t runs = (uint64_t)(self->size / self->per_class);
+    dealer by = {.self = self, .round = -1};
+    by.class_key = pfd_random_bits(key, 0);
+    by.member_key = pfd_random_bits(key, 1);
+    for (int64_t i = 0, count; i < places->n; i += count) {
+        int64_t position = places->positions[i], of_epoch = position / self->per_class;
+        uint64_t run = (uint64_t)places->epochs[i] * runs + (uint64_t)of_epoch;
+        count = count_successive(places, i);
+        deal_rows(&by, (int64_t)(run & INT64_MAX), position - of_epoch * self->per_class, count,
+                  places->positions + i);
+        for (int64_t k = i; k < i + count; k++) {
+            pfd_view_count_draw(&places->draws[k], (uint64_t)(position + k - i));
+            places->epochs[k] = 0;
+        }
     }
     for (int64_t i = 0; i < places->n; i++)
         places->positions[i] = self->members.records[places->positions[i]];
@@ -177,8 +204,8 @@ static const pfd_op class_sample_dataset = {
     .doc = "Equally many records of each class, in runs of per_class records of one. Batches "
            "of classes * per_class rows have so many classes with so many records each. Classes "
            "come in rounds, each once in a round; the records of a class do too, and the next use "
-           "goes on where the last one ended, also in the next epoch. A label belongs to a position "
-           "of epoch 0 of the data set, and each epoch draws from these records.",
+           "goes on where the last one ended, also in the next epoch. A label belongs to a "
+           "position of epoch 0 of the data set, and each epoch draws from these records.",
     PFD_OP_ATTRS(class_sample_dataset_attrs, attr_table),
     PFD_OP_INPUTS(pfd_view_inputs),
     PFD_OP_OUTPUTS(pfd_view_outputs),

@@ -44,15 +44,26 @@ void pfd_deal_init(pfd_deal *deal, uint64_t key, int64_t n, int64_t group, int64
     }
 }
 
-int64_t pfd_deal_item(const pfd_deal *deal, int64_t draw)
+/* How many of the draws [begin, end) are before `draw`. */
+static int64_t count_before(int64_t draw, int64_t begin, int64_t end)
 {
-    int64_t item = draw - deal->head, between = deal->n - deal->head - deal->tail;
-    if (item >= 0 && item < between) {
-        item = pfd_item_order_at(&deal->body, item);
-        if (!deal->is_split) return item;
-        item += deal->head + deal->tail;
-    } else {
-        item = draw < deal->head ? draw : draw - between;
+    int64_t stop = draw < end ? draw : end;
+    return stop > begin ? stop - begin : 0;
+}
+
+void pfd_deal_items(pfd_deal *deal, int64_t first, int64_t count, int64_t *out)
+{
+    int64_t ends = deal->head + deal->tail, end = first + count;
+    int64_t in_head = count_before(deal->head, first, end);
+    int64_t in_body = count_before(deal->n - deal->tail, first + in_head, end);
+    for (int64_t i = 0; i < count; i++) out[i] = first + i - deal->head;
+    pfd_item_order_map(&deal->body, in_body, out + in_head);
+    if (!deal->is_split) return;
+    /* along the cycle: those of the head, those of the tail, and those of the body */
+    for (int64_t i = 0; i < count; i++) {
+        int64_t is_body = i >= in_head && i < in_head + in_body;
+        out[i] += is_body ? ends : i < in_head ? deal->head : deal->head - (deal->n - ends);
+        out[i] = (deal->split + out[i]) % deal->n;
     }
-    return pfd_item_order_at(&deal->order, (deal->split + item) % deal->n);
+    pfd_item_order_map(&deal->order, count, out);
 }

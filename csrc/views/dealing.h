@@ -4,7 +4,7 @@
  * items at most, and differ from one another, also where a group lies in two rounds.  Which item a
  * draw is, is a function of key, n, group and the number of the draw.
  *
- * THREADS  Everything here may be called from any thread.
+ * THREADS  Everything here may be called from any thread; a round belongs to one at a time.
  */
 #ifndef PFD_VIEWS_DEALING_H
 #define PFD_VIEWS_DEALING_H
@@ -23,6 +23,6 @@ typedef struct pfd_deal {
 /* 1 <= group <= n; round >= 0. */
 void pfd_deal_init(pfd_deal *deal, uint64_t key, int64_t n, int64_t group, int64_t round);
 
-/* The item of a draw, 0 <= draw < n, of the round. */
-int64_t pfd_deal_item(const pfd_deal *deal, int64_t draw);
+/* The items of draws [first, first + count) within [0, n) of the round. */
+void pfd_deal_items(pfd_deal *deal, int64_t first, int64_t count, int64_t *out);
 #endif

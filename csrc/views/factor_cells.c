@@ -8,8 +8,8 @@
  *
  *     floor(W(c + 1) + u) - floor(W(c) + u)
  *
- * points, u = 1 - 2^-32 - offset, which is uniform as well; the mean of floor(x + u) over all u is x, and the sum over all cells is
- * floor(W(end) + u) - floor(u) = W(end).
+ * points, u = 1 - 2^-32 - offset, which is uniform as well; the mean of floor(x + u) over all u is
+ * x, and the sum over all cells is floor(W(end) + u) - floor(u) = W(end).
  *
  * The sum of the factors need not be whole: their fractions are scaled so that it is the next whole
  * number, a change of half a row in all.  Whole factors stay whole.

@@ -76,8 +76,8 @@ static void build(pfd_mix_tree *tree, int64_t node, int32_t height, const uint64
     int64_t middle = begin + (end - begin) / 2;
     if (middle > begin) {
         uint64_t left = sums[middle] - sums[begin], total = sums[end] - sums[begin];
-        uint128 fraction = (((uint128)left << 64) + total - 1) / total;
-        tree->fractions[node] = fraction > UINT64_MAX ? UINT64_MAX : (uint64_t)fraction;
+        /* Below 2^64: the right side has at least 1 of at most 2^63. */
+        tree->fractions[node] = (uint64_t)((((uint128)left << 64) + total - 1) / total);
         build(tree, 2 * node, height - 1, sums, used, begin, middle);
     }
     build(tree, 2 * node + 1, height - 1, sums, used, middle, end);

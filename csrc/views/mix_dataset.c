@@ -29,7 +29,7 @@ typedef struct mix_dataset_attrs {
     int64_t length;
     int32_t interleave;
     int64_t block_size, seed;
-    pfd_list_string names;
+    pfd_list_string source_names;
 } mix_dataset_attrs;
 
 /* The records of a source, and what divides by their number. */
@@ -163,9 +163,10 @@ static pfd_status make_weights(const mix_dataset_attrs *attrs, double **out, pfd
 
 static pfd_status check_names(const mix_dataset_attrs *attrs, pfd_error *err)
 {
-    if (attrs->names.size == 0 || attrs->names.size == attrs->num_sources) return PFD_OK;
-    return pfd_fail_attr(err, "names", NULL, PFD_INVALID_ARGUMENT,
-                         ": there are %" PRId64 " for %" PRId64 " sources", attrs->names.size,
+    int64_t named = attrs->source_names.size;
+    if (named == 0 || named == attrs->num_sources) return PFD_OK;
+    return pfd_fail_attr(err, "source_names", NULL, PFD_INVALID_ARGUMENT,
+                         ": there are %" PRId64 " for %" PRId64 " sources", named,
                          attrs->num_sources);
 }
 
@@ -205,8 +206,8 @@ static pfd_status fail_empty(const mix *self, int64_t source, pfd_error *err)
     const mix_dataset_attrs *attrs = self->args.attrs;
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
                     "source %" PRId64 "%s%s has no records, and a weight above 0", source,
-                    attrs->names.size > 0 ? ", " : "",
-                    attrs->names.size > 0 ? attrs->names.data[source] : "");
+                    attrs->source_names.size > 0 ? ", " : "",
+                    attrs->source_names.size > 0 ? attrs->source_names.data[source] : "");
 }
 
 static pfd_status find_sources(mix *self, int64_t *records, pfd_error *err)
@@ -320,7 +321,7 @@ static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(mix_dataset_attrs, block_size, "1024", 2, 2147483648.0,
                  "Rows of a block, with random interleave; weights change where a block begins."),
     PFD_SEED_ATTR(mix_dataset_attrs),
-    PFD_ATTR_ROW_WITH(mix_dataset_attrs, names, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
+    PFD_ATTR_ROW_WITH(mix_dataset_attrs, source_names, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
                       "Of the sources, for messages.", PFD_NOT_IN_SPEC),
 };
 

@@ -38,8 +38,10 @@ static int64_t find_place(const pfd_factor_cells *cells, pfd_factor_row row, uin
     int64_t begin = cells->members[row.cell], n = cells->members[row.cell + 1] - begin;
     if (n == 1) return begin;
     pfd_item_order order;
+    int64_t turn = row.draw % n;
     pfd_item_order_init(&order, pfd_random_bits(key, (uint64_t)row.cell), n);
-    return begin + pfd_item_order_at(&order, row.draw % n);
+    pfd_item_order_map(&order, 1, &turn);
+    return begin + turn;
 }
 
 /* In steps, so that the waits for memory overlap. */

@@ -59,7 +59,7 @@ static pfd_status share_out(const pfd_list_float64 *fractions, int64_t rows, int
     for (; left > 0; left--) {
         int64_t most = 0;
         for (int64_t i = 1; i < fractions->size; i++)
-            if (lost[i] > lost[most]) most = i;
+            if (lost[i] > lost[most] + 1e-9) most = i; /* 0.7 * 2 and 0.2 * 2 lose the same */
         sizes[most]++;
         lost[most] = -1;
     }

@@ -32,8 +32,8 @@ static int64_t size(const pfd_view *view)
 
 enum { rows_at_once = 64 };
 
-/* Position p of an epoch is the p-th draw of its key.  The columns of some rows are drawn before they
- * are read, so that the waits for memory overlap. */
+/* Position p of an epoch is the p-th draw of its key.  The columns of some rows are drawn before
+ * they are read, so that the waits for memory overlap. */
 static void map_some(const weighted_sample *self, const pfd_places *places, int64_t begin,
                      int64_t end)
 {

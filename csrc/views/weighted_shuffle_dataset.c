@@ -2,8 +2,8 @@
  *
  * A record with weight w gets the key -ln(u) / w, u uniform in (0, 1] by epoch and record, and the
  * records go in ascending order of their keys.  So the next record is each of those left with a
- * probability in proportion to its weight (P. Efraimidis, P. Spirakis: Weighted random sampling with
- * a reservoir, 2006).
+ * probability in proportion to its weight (P. Efraimidis, P. Spirakis: Weighted random sampling
+ * with a reservoir, 2006).
  *
  * Which record is at a position depends on the keys of all records: there is no function of the
  * position alone.  So the thread that first asks for an epoch sorts its keys, some 60 ns a record,
@@ -222,10 +222,11 @@ static const pfd_op weighted_shuffle_dataset = {
     PFD_OP_SIZES,
     .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
     .name = "WeightedShuffleDataset",
-    .doc = "Records of a data set drawn by weights without replacement. The next one is each of those left "
-           "with a probability in proportion to its weight. A weight belongs to a position of epoch "
-           "0 of the data set, and each epoch draws from these records. The order of an epoch is "
-           "sorted when its first record is asked for, and kept for two epochs.",
+    .doc = "Records of a data set drawn by weights without replacement. The next one is each of "
+           "those left with a probability in proportion to its weight. A weight belongs to a "
+           "position of epoch 0 of the data set, and each epoch draws from these records. The "
+           "order of an epoch is sorted when its first record is asked for, and kept for two "
+           "epochs.",
     PFD_OP_ATTRS(weighted_shuffle_dataset_attrs, attr_table),
     PFD_OP_INPUTS(pfd_view_inputs),
     PFD_OP_OUTPUTS(pfd_view_outputs),

@@ -1,9 +1,10 @@
 """Where caches are kept: on disk, or in memory that the processes of a machine share.
 
-A cache is a folder `*.cache` with three files: the records; notes, which say of which data they are;
-and a lock of the process that makes them.  In memory it is in /dev/shm.  Each process that uses it
-there has a lock on the records, which ends with the process however it ends.  The last process
-removes the cache; what killed ones left is removed by the next one that uses a cache in memory.
+A cache is a folder `*.cache` with three files: the records; notes, which say of which data they
+are; and a lock of the process that makes them.  In memory it is in /dev/shm.  Each process that
+uses it there has a lock on the records, which ends with the process however it ends.  The last
+process removes the cache; what killed ones left is removed by the next one that uses a cache in
+memory.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, InvalidArgumentError
-from ..formats.base.fields import specs
+from ..formats import CacheWriter, cached_fields, encoded_records
 from ..graph import Blob, Node, find_op
 from ..graph.objects import Object
 from ..graph.tables import Prepared, Table
@@ -20,7 +20,6 @@ from ..loader import DataLoader
 from ..native import ffi, lib, text
 from ..ragged import Ragged
 from .base import DatasetBase, SetT
-from .cache_file import CacheWriter
 from .cache_place import CacheFolder, Place
 from .progress import Progress
 
@@ -124,8 +123,8 @@ class Cache(Prepared):
     # ---- The file -----------------------------------------------------------------------------
 
     def _fill(self, folder: CacheFolder, state: str) -> None:
-        encoder = Node(find_op("RecordEncoder"), None, self._batches(_AT_ONCE).outputs, {})
-        loader: DataLoader[Any] = DataLoader(encoder.outputs[0])
+        encoded = encoded_records(self._batches(_AT_ONCE).outputs)
+        loader: DataLoader[Any] = DataLoader(encoded)
         with loader, CacheWriter(folder.temporary(), self.fields) as writer:
             folder.keep(writer.fileno)
             total, most = loader.readers[0].records, 2 * loader._info.memory_budget
@@ -136,9 +135,8 @@ class Cache(Prepared):
                         self._check_room(writer, total, most)
                     progress.update(writer.records)
             writer.finish(folder.records)
-            about = {"records": writer.records, "bytes": writer.bytes,
-                     "version": text(lib.pfd_version()), "graph": self.graph.split("\n")}  # fmt: skip
-            folder.complete(state, about)
+            about = {"records": writer.records, "bytes": writer.bytes}
+            folder.complete(state, {**about, "graph": self.graph.split("\n")})
         _log.info("cached %d records, %d bytes: %s", writer.records, writer.bytes, folder.records)
 
     def _check_room(self, writer: CacheWriter, total: int, most: int) -> None:
@@ -147,7 +145,7 @@ class Cache(Prepared):
         wanted = writer.bytes * max(total, writer.records) // writer.records
         if wanted <= free:
             return
-        where = "memory" if self.place.is_memory else "on this disk"
+        where = "of memory" if self.place.is_memory else "on this disk"
         other = "; give cache() a folder on a disk" if self.place.is_memory else ""
         raise FileError(
             f"the cache of {total:,} records will take about {wanted / 1e6:,.1f} MB, and "
@@ -253,7 +251,5 @@ class Caching(DatasetBase):
             )
         fields = self.ordered()
         cache = Cache(fields, Place(where), _described(fields, version))
-        values = {"cache": cache, "fields": specs(self.fields.values()),
-                  "files": [str(cache.folder.records)]}  # fmt: skip
-        node = Node(find_op("CacheReader"), None, [], values)
-        return type(self)(dict(zip(fields, node.outputs, strict=False)))
+        blobs = cached_fields(cache, cache.folder.records, self.fields.values())
+        return type(self)(dict(zip(fields, blobs, strict=False)))

@@ -1,8 +1,8 @@
 """Arrays that were computed from all records of a data set, kept on disk like indexes.
 
-A file is an array of NumPy's format, and after it what it was computed from and a checksum.  Its name
-says which data, and what was computed; the state after the array, what the data was like.  It is
-written under another name, synced and renamed.  None of this is an error: where files cannot be
+A file is an array of NumPy's format, and after it what it was computed from and a checksum.  Its
+name says which data, and what was computed; the state after the array, what the data was like.  It
+is written under another name, synced and renamed.  None of this is an error: where files cannot be
 written, each process computes its own.
 """
 
@@ -125,8 +125,8 @@ class CachedArray:
         except OSError:
             yield
             return
+        is_ours = False
         try:
-            is_ours = False
             while not is_ours and time.monotonic() < deadline:
                 try:
                     fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -139,10 +139,10 @@ class CachedArray:
             if is_ours:
                 self._remove_leftovers()
             yield
-            if is_ours:
+        finally:
+            if is_ours:  # those who wait take the lock, and find the array
                 with contextlib.suppress(OSError):
                     os.unlink(path)
-        finally:
             os.close(number)
 
     def _remove_leftovers(self) -> None:

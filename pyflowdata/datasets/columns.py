@@ -160,7 +160,8 @@ def _empty(blob: Blob) -> Array | Ragged:
 def _of_blob(data: DatasetBase, blob: Blob) -> Computation:
     first = next(iter(data._fields.values()))
     try:
-        Node(find_op("BatchDataset"), None, [first, blob], {"rank": 0, "world_size": 1})
+        attrs = {"fields": ["first", "value"], "rank": 0, "world_size": 1}
+        Node(find_op("BatchDataset"), None, [first, blob], attrs)
     except InvalidArgumentError as failure:
         failure.message += "; it must be made of the fields of this data set"
         raise
@@ -261,7 +262,8 @@ def _cached(
 ) -> tuple[CachedArray | None, bool]:
     """The file for the values, if they can be kept; and whether the user said where."""
     nodes = reader_nodes(list(wanted.blobs.values()) or list(data._fields.values()))
-    named = next((str(node.values["index_dir"]) for node in nodes if node.values.get("index_dir")), "")
+    given = (str(node.values.get("index_dir", "")) for node in nodes)
+    named = next((folder for folder in given if folder), "")
     folder, graph = cache_folder(named), of_blobs(wanted.blobs)
     paths = [os.path.abspath(path) for path in files_of(loader)]
     if folder is None or wanted.key is None or graph is None or not paths:
@@ -323,8 +325,10 @@ class _Pass:
         values = np.asarray(found)
         if self._is_bitmap and values.shape != (rows,) and values.size == rows:
             values = values.reshape(-1)
-        is_shaped = values.shape == (rows,) if self._is_bitmap else values.shape[:1] == (rows,)
-        if not is_shaped or (self._is_bitmap and values.dtype != np.bool_) or values.dtype.hasobject:
+        is_right = values.shape[:1] == (rows,) and not values.dtype.hasobject
+        if self._is_bitmap:
+            is_right = values.shape == (rows,) and values.dtype == np.bool_
+        if not is_right:
             self._refuse(f"{values.dtype} of shape {values.shape}", rows)
         return values
 

@@ -15,6 +15,7 @@ from .base import Shuffle, named_view
 from .batches import Batches, batch_node, batches_of
 from .caching import Caching
 from .packing import Packing
+from .samplers import Samplers
 from .selecting import Selecting
 from .value import Value
 from .views import Views
@@ -22,7 +23,7 @@ from .views import Views
 OwnT = TypeVar("OwnT", bound="Dataset")
 
 
-class Dataset(Views, Selecting, Packing, Caching, Value):
+class Dataset(Views, Selecting, Packing, Caching, Samplers, Value):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 

@@ -14,6 +14,7 @@ from ..graph import Attr, Blob, Node
 from ..graph.objects import Object
 from ..graph.tables import Table
 from .base import ORDER_KEY, Shuffle
+from .caching import Cache
 from .mixing import MIX_ATTRS, mix_shares
 
 _MOST_FIELDS = 20
@@ -80,6 +81,11 @@ def _chain_of(blobs: Sequence[Blob]) -> _Chain:
         ops, order = _ops_before(blobs)
         decoders = _decoders_of(order)
         steps[:0] = [_step_of(node) for node in ops if node.op.name not in decoders]
+        cached = _cached_by(order)
+        if cached:
+            steps.insert(0, "cache()")
+            blobs = cached
+            continue
         if order.op.is_reader:
             return _Chain(_source_of(order), (), steps)
         groups = _groups_of(order)
@@ -112,6 +118,12 @@ def _ops_before(blobs: Sequence[Blob]) -> tuple[list[Node], Node]:
 
 def _order_of(blob: Blob) -> Node:
     return _ops_before([blob])[1]
+
+
+def _cached_by(reader: Node) -> list[Blob]:
+    """The fields that a reader has the cache of; none: it has other records."""
+    objects = [one.value for one in reader.values.values() if isinstance(one, Object)]
+    return [blob for one in objects if isinstance(one, Cache) for blob in one.fields.values()]
 
 
 def _groups_of(node: Node) -> list[Sequence[Blob]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
 from ..graph import Blob, Node
 from .base import DatasetBase, SetT, several_view
+from .columns import column
 
 Weights = Sequence[float] | Mapping[str, float]
 Changes = Mapping[int, Weights]
@@ -23,6 +24,7 @@ def mix(
     stop: str | None = None,
     length: int | None = None,
     unit: str = "records",
+    field: str | None = None,
     mean_lengths: Weights | None = None,
     interleave: str = "regular",
     block_size: int | None = None,
@@ -51,7 +53,8 @@ def mix(
         length: Records of an epoch, in place of `stop`.
         unit: "tokens": the weights are of what a record's length counts, such as tokens, not of
             records.  A source with longer records is then drawn more rarely.
-        mean_lengths: Of each source's records, for unit="tokens": a list, or a dict by name.
+        field: Whose lengths count, for unit="tokens": one pass over each source finds their mean.
+        mean_lengths: These, where they are known: a list, or a dict by name.
         interleave: "regular": the sources take turns as evenly as can be.  "random": in random order
             within blocks, whose counts stay exact; within one they are off by up to its size.
         block_size: Records of such a block; None: 1024.  New weights begin with a block.
@@ -66,9 +69,9 @@ def mix(
         raise InvalidArgumentError(
             f"mix: stop = {shown(stop)} and length = {shown(length)}; an epoch ends in one way only"
         )
-    attrs: dict[str, Any] = {"names": called, "interleave": interleave}
+    attrs: dict[str, Any] = {"source_names": called, "interleave": interleave}
     attrs |= _weights_attrs(weights, called, len(listed))
-    attrs["mean_lengths"] = _unit_attr(unit, mean_lengths, called, len(listed))
+    attrs["mean_lengths"] = _mean_lengths(unit, field, mean_lengths, called, listed)
     given = {"stop": stop, "length": length, "block_size": block_size, "seed": seed}
     attrs |= {name: value for name, value in given.items() if value is not None}
     return type(listed[0])(several_view("MixDataset", listed, attrs))
@@ -159,33 +162,48 @@ def _numbers(what: str, given: Any, names: Sequence[str], count: int) -> list[fl
     return [float(one) for one in given]
 
 
-def _unit_attr(
-    unit: str, mean_lengths: Weights | None, names: Sequence[str], count: int
+def _mean_lengths(
+    unit: str,
+    field: str | None,
+    given: Weights | None,
+    names: Sequence[str],
+    sources: Sequence[DatasetBase],
 ) -> list[float]:
+    """By which the weights of tokens are divided; none for weights of records."""
     if unit not in ("records", "tokens"):
+        raise InvalidArgumentError(f"mix: unit = {shown(unit)}; it must be 'records' or 'tokens'")
+    if unit == "records":
+        if field is not None or given is not None:
+            raise InvalidArgumentError(
+                "mix: field and mean_lengths are for unit='tokens', and the unit is 'records'"
+            )
+        return []
+    if (field is None) == (given is None):
         raise InvalidArgumentError(
-            f"mix: unit = {shown(unit)}; it must be 'records' or 'tokens'"
+            "mix: unit='tokens' needs either the field whose lengths count or mean_lengths"
         )
-    if (unit == "tokens") != (mean_lengths is not None):
-        raise InvalidArgumentError(
-            f"mix: unit = {shown(unit)} and mean_lengths = {shown(mean_lengths)}; weights of tokens "
-            "need the mean length of each source's records, and weights of records take none"
-        )
-    return [] if mean_lengths is None else _numbers("mean_lengths", mean_lengths, names, count)
+    if given is not None:
+        return _numbers("mean_lengths", given, names, len(sources))
+    return [_mean_length(source, str(field)) for source in sources]
+
+
+def _mean_length(source: DatasetBase, field: str) -> float:
+    lengths = column(source, f"len({field})")
+    return int(lengths.sum()) / max(1, len(lengths))
 
 
 # ---- In words -----------------------------------------------------------------------------------
 
 
 
-MIX_ATTRS = ("weights", "segments", "mean_lengths", "names")  # what `mix_shares` says
+MIX_ATTRS = ("weights", "segments", "mean_lengths", "source_names")  # what `mix_shares` says
 
 
 def mix_shares(node: Node) -> list[str]:
     """What is said of each source of a mix: its name, and its share of the records."""
     values: Mapping[str, Any] = node.values
     count = operator.index(values["num_sources"])
-    said = [f"{name}: " for name in values.get("names") or range(count)]
+    said = [f"{name}: " for name in values.get("source_names") or range(count)]
     for number, row in enumerate([0, *(values.get("segments") or [])]):
         when = f", {{}} from record {row:,}" if row else "{}"
         for source, share in enumerate(_shares(values, number, count)):

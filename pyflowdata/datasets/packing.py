@@ -46,12 +46,12 @@ class Packing(DatasetBase):
                 records of a window.  "chunk": the records one after another, cut at every `length`.
             longer: With "best_fit", what becomes of records longer than a pack: "split" into full
                 packs and a rest, "truncate", "drop" or "raise".
-            last: With "chunk", whether the last pack, if it is not full, is filled: "pad" or "drop".
+            last: With "chunk", what becomes of a last pack that is not full: "pad" or "drop".
             padding: The value after the last record of a pack, of all fields or by field.
             add: Fields that tell the records of a pack apart: segment_ids (1, 2 ..., and 0 for
                 padding), position_ids (from 0 in each segment), loss_mask (False for padding),
                 cu_seqlens (where segments begin, then `length`; padding is a segment of its own)
-                and max_seqlen (the longest segment).
+                and max_seqlen (the longest segment); "NAME=segment_ids" gives it another name.
             window: With "best_fit", how many consecutive records are packed among each other; 0
                 chooses what fills several hundred packs.
             lengths: Of all records, if they are known; None: one pass over the records counts
@@ -73,7 +73,8 @@ class Packing(DatasetBase):
             "lengths": lengths_table(self, names[0], lengths),
         }  # fmt: skip
         node = Node(find_op("PackDataset"), None, inputs, values)
-        return type(self)(dict(zip([*names, *added], node.outputs, strict=True)))
+        named = [*names, *(one.partition("=")[0] for one in added)]
+        return type(self)(dict(zip(named, node.outputs, strict=True)))
 
     def batch_by_tokens(
         self,

@@ -76,6 +76,9 @@ class Reading(DatasetBase):
 
     _opened: Opened | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_opened"}
+
     def _reader(self) -> Opened:
         """What reads single records, kept open; a forked child opens its own.
 

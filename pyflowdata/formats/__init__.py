@@ -9,6 +9,7 @@
 Each format has a module of its name here; shared code is in `base`.
 """
 
+from .base.cache_file import CacheWriter, cached_fields, encoded_records
 from .base.damage import Damage, Scan, damage_of, read_all
 from .base.detection import Detected, detect, is_data_set
 from .base.fields import Field, field_of
@@ -34,6 +35,7 @@ __all__ = [
     "COMPRESSION_SUFFIXES",
     "FORMATS",
     "RECORD",
+    "CacheWriter",
     "Damage",
     "Detected",
     "Field",
@@ -45,9 +47,11 @@ __all__ = [
     "Scan",
     "Source",
     "Writer",
+    "cached_fields",
     "damage_of",
     "decoded_image",
     "detect",
+    "encoded_records",
     "field_of",
     "image_fields",
     "image_formats",

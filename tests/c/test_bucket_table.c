@@ -224,25 +224,36 @@ static void test_ranks_are_balanced(void)
     pfd_bucket_table_close(&table);
 }
 
-/* The order itself: a permutation, and of 2^k rows each run of 2^j has one of each 2^(k - j)
- * neighbours. */
+static double sum_of(const double *weights, const int32_t *order, int64_t begin, int64_t end)
+{
+    double sum = 0;
+    for (int64_t i = begin; i < end; i++) sum += weights[order[i]];
+    return sum;
+}
+
+/* The order itself: a permutation whose halves, quarters and so on weigh nearly the same, whether
+ * weights rise evenly or few of them are much larger than the others. */
 static void test_order(void)
 {
-    int32_t order[1 << 10];
+    static double weights[1024];
     int right = 1;
-    for (int32_t n = 1; n < 300; n++) {
-        pfd_spread_order(n, order);
-        memset(seen, 0, sizeof order);
-        for (int32_t i = 0; i < n; i++) seen[order[i]]++;
-        for (int32_t i = 0; i < n; i++) right = right && seen[i] == 1;
-    }
-    pfd_spread_order(1 << 10, order);
-    for (int32_t run = 2; run <= 1 << 10; run *= 2)
-        for (int32_t begin = 0; begin < 1 << 10; begin += run) {
-            memset(seen, 0, sizeof order);
-            for (int32_t i = 0; i < run; i++) seen[order[begin + i] / ((1 << 10) / run)]++;
-            for (int32_t i = 0; i < run; i++) right = right && seen[i] == 1;
+    for (int power = 1; power < 5; power++) {
+        for (int i = 0; i < 1024; i++) weights[i] = pow(2000.0 - i, power);
+        for (int64_t n = 1; n <= 1024; n = n < 70 ? n + 1 : n * 2 - n % 64) {
+            int32_t *order = pfd_spread_order(weights, n);
+            REQUIRE(order);
+            memset(seen, 0, sizeof weights);
+            for (int64_t i = 0; i < n; i++) seen[order[i]]++;
+            for (int64_t i = 0; i < n; i++) right = right && seen[i] == 1;
+            double all = sum_of(weights, order, 0, n);
+            for (int64_t runs = 2; n % runs == 0 && n / runs >= 4; runs *= 2)
+                for (int64_t i = 0; i < runs; i++) {
+                    double sum = sum_of(weights, order, i * n / runs, (i + 1) * n / runs);
+                    right = right && sum * (double)runs < 1.02 * all;
+                }
+            free(order);
         }
+    }
     CHECK(right);
 }
 

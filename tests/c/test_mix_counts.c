@@ -215,6 +215,9 @@ static void test_past_is_what_decided_former_rows(void)
     CHECK(past_of(sets, starts, 2, 11) != past_of(other, starts, 2, 11));
     CHECK(past_of(sets, starts, 4, 12) != past_of(sets, later, 4, 12));
     CHECK(past_of(sets, starts, 4, 25) == past_of(sets, starts, 2, 25));
+    const double without_third[] = {3, 1, 0, /**/ 1, 0, 1, /**/ 1, 1, 1};
+    CHECK(past_of(sets, starts, 4, 40) == past_of(without_third, starts, 3, 40));
+    CHECK(past_of(sets, starts, 4, 40) != past_of(sets, starts, 3, 40));
     double swapped[] = {1, 3, 0}, moved[] = {3, 0, 1};
     CHECK(past_of(sets, starts, 1, 5) != past_of(swapped, starts, 1, 5));
     CHECK(past_of(sets, starts, 1, 5) != past_of(moved, starts, 1, 5));

@@ -22,7 +22,7 @@ typedef struct mix_attrs {
     int64_t length;
     int32_t interleave;
     int64_t block_size, seed;
-    pfd_list_string names;
+    pfd_list_string source_names;
 } mix_attrs;
 
 typedef struct fake {
@@ -48,7 +48,7 @@ static void test_the_struct_is_that_of_the_op(void)
         offsetof(mix_attrs, mean_lengths), offsetof(mix_attrs, stop),
         offsetof(mix_attrs, length),       offsetof(mix_attrs, interleave),
         offsetof(mix_attrs, block_size),   offsetof(mix_attrs, seed),
-        offsetof(mix_attrs, names)};
+        offsetof(mix_attrs, source_names)};
     const pfd_op *op = pfd_view_mix_dataset.op;
     REQUIRE(op->num_attrs == PFD_COUNT(offsets) && op->attrs_struct_size == sizeof(mix_attrs));
     for (uint32_t i = 0; i < op->num_attrs; i++) CHECK(op->attrs[i].offset == offsets[i]);
@@ -63,7 +63,8 @@ static pfd_status open_mix(const mix_attrs *attrs, const int64_t *sizes, pfd_vie
         sources[s] = (fake){{.methods = &fake_methods}, sizes[s]};
         inner[s] = &sources[s].base;
     }
-    pfd_view_args args = {attrs, inner, (int32_t)attrs->num_sources, &loader_seed, "mix"};
+    pfd_view_args args = {.attrs = attrs, .inner = inner, .seed = &loader_seed, .name = "mix",
+                          .num_inner = (int32_t)attrs->num_sources};
     return pfd_view_mix_dataset.open(&args, out, &err);
 }
 

@@ -221,6 +221,12 @@ static void test_weighted_shuffle_in_threads(void)
 
 /* ---- Dealing --------------------------------------------------------------------------------- */
 
+static void deal_in_pieces(pfd_deal *deal, int64_t piece, int64_t *out)
+{
+    for (int64_t i = 0; i < deal->n; i += piece)
+        pfd_deal_items(deal, i, deal->n - i < piece ? deal->n - i : piece, out + i);
+}
+
 /* Each round has every item once, and each group has no item twice. */
 static void test_dealing(void)
 {
@@ -233,10 +239,8 @@ static void test_dealing(void)
                 pfd_deal deal;
                 uint64_t seen = 0;
                 pfd_deal_init(&deal, 5, n, group, round);
-                for (int64_t i = 0; i < n; i++) {
-                    items[round * n + i] = pfd_deal_item(&deal, i);
-                    seen |= UINT64_C(1) << items[round * n + i];
-                }
+                deal_in_pieces(&deal, 1 + round % 5, items + round * n);
+                for (int64_t i = 0; i < n; i++) seen |= UINT64_C(1) << items[round * n + i];
                 complete += seen == (UINT64_C(1) << n) - 1;
             }
             for (int64_t d = 0; d < n * rounds; d++)
@@ -245,6 +249,27 @@ static void test_dealing(void)
             CHECK(complete == rounds);
             CHECK(twice == 0);
         }
+}
+
+/* All orders of few items come equally often. */
+static void test_orders_of_few_items(void)
+{
+    enum { n = 4, keys = 24000 };
+    int64_t found[n * n * n * n] = {0}, num_orders = 0;
+    double expected[n * n * n * n];
+    for (uint64_t key = 0; key < keys; key++) {
+        pfd_item_order order;
+        int64_t items[n] = {0, 1, 2, 3};
+        pfd_item_order_init(&order, key, n);
+        pfd_item_order_map(&order, n, items);
+        found[((items[0] * n + items[1]) * n + items[2]) * n + items[3]]++;
+    }
+    for (int64_t i = 0; i < n * n * n * n; i++) {
+        if (found[i] == 0) continue;
+        found[num_orders] = found[i];
+        expected[num_orders++] = keys / 24.0;
+    }
+    CHECK(num_orders == 24 && chi_square(found, expected, 24) < 49.73); /* of 23, p = 0.001 */
 }
 
 /* Every pair of items shares a group equally often, over many keys. */
@@ -257,7 +282,7 @@ static void test_groups_are_random(void)
         for (int64_t round = 0; round < rounds; round++) {
             pfd_deal deal;
             pfd_deal_init(&deal, key, n, group, round);
-            for (int64_t i = 0; i < n; i++) items[round * n + i] = pfd_deal_item(&deal, i);
+            pfd_deal_items(&deal, 0, n, items + round * n);
         }
         /* one group of each key, so that the counts of pairs are independent: its first two */
         int64_t first = items[key % 7 * group], second = items[key % 7 * group + 1];
@@ -360,7 +385,7 @@ typedef struct factor_attrs {
     int64_t factors, seed;
 } factor_attrs;
 
-/* How often epochs [0, epochs) have each record; `low` and `high` of one epoch.  Checks the draws. */
+/* How often epochs [0, epochs) have each record; low and high of one epoch.  Checks the draws. */
 static pfd_view *count_rows(const double *factors, int64_t n, int64_t epochs, int64_t *found,
                             int64_t *low, int64_t *high)
 {
@@ -511,6 +536,7 @@ int main(void)
     test_weighted_shuffle();
     test_weighted_shuffle_in_threads();
     test_dealing();
+    test_orders_of_few_items();
     test_groups_are_random();
     test_classes();
     test_equal_factors();

@@ -48,8 +48,8 @@ UNDAMAGED = {
     "ObjectSegmentationPolygonFlip", "ObjectSegmentationPolygonScale",
     "ObjectSegmentationPolygonToMask", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize",
     "RandAugment", "RandomAffine", "RandomCrop", "RandomErasing", "RandomFlip",
-    "RandomResizedCrop", "RandomRotation", "RecordEncoder", "Resize", "Rotate", "SequenceExampleDecoder",
-    "SizeRatio", "Slice", "Solarize", "TrivialAugment",
+    "RandomResizedCrop", "RandomRotation", "RecordEncoder", "Resize", "Rotate",
+    "SequenceExampleDecoder", "SizeRatio", "Slice", "Solarize", "TrivialAugment",
 }  # fmt: skip
 
 

@@ -38,7 +38,7 @@ def shares_of(weights: tuple[float, ...]) -> list[int]:
 @functools.cache
 def part_of(shares: tuple[int, ...], half: int) -> int:
     """What the first half of the sources has, in 2^-64."""
-    return min(math.ceil(Fraction(sum(shares[:half]) * ONE, sum(shares))), ONE - 1)
+    return math.ceil(Fraction(sum(shares[:half]) * ONE, sum(shares)))
 
 
 def tree_counts(shares: tuple[int, ...], n: int) -> list[int]:

@@ -145,7 +145,8 @@ def test_random_predicates_are_as_in_python():
     for _ in range(150):
         text = f"{truth(3)} or label != label"
         found = Expression(text, list(columns)).evaluate(columns)
-        assert found.tolist() == [bool(eval(text, FUNCTIONS, row)) for row in rows], text  # noqa: S307
+        wanted = [bool(eval(text, FUNCTIONS, row)) for row in rows]  # noqa: S307
+        assert found.tolist() == wanted, text
 
 
 def test_numbers_without_a_counterpart_in_python():

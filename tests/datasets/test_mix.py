@@ -129,6 +129,17 @@ def test_weights_of_tokens(make):
     np.testing.assert_allclose(tokens / tokens.sum(), [0.5, 0.25, 0.25], atol=0.01)
 
 
+def test_lengths_of_tokens_are_counted(tmp_path):
+    sources = {}
+    for name, texts in (("short", ["ab", "abcd"] * 50), ("long", ["a" * 30] * 90)):
+        (tmp_path / f"{name}.txt").write_text("".join(text + "\n" for text in texts))
+        lines = flow.TextLineReader(files=str(tmp_path / f"{name}.txt"))
+        sources[name] = flow.Dataset({"text": lines})
+    data = flow.mix(sources, unit="tokens", field="text", length=220)
+    lengths = [len(record["text"]) for record in data]
+    assert abs(sum(length < 30 for length in lengths) - 200) <= 1  # means of 3 and 30: 10 for one
+
+
 # ---- Resuming -----------------------------------------------------------------------------------
 
 
@@ -329,8 +340,9 @@ def test_what_is_wrong_is_said_when_it_is_built(tmp_path, make):
         (dict(sources=named, weights=3), "weights = 3; it must be a list of 2 numbers"),
         (dict(sources=named, stop="shortest"), "first_exhausted"),
         (dict(sources=named, stop="all_exhausted", length=9), "ends in one way only"),
-        (dict(sources=named, unit="tokens"), "need the mean length"),
-        (dict(sources=named, mean_lengths=[1, 2]), "weights of records take none"),
+        (dict(sources=named, unit="tokens"), "either the field whose lengths count or mean_lengths"),
+        (dict(sources=named, mean_lengths=[1, 2]), "are for unit='tokens'"),
+        (dict(sources=named, unit="tokens", field="x"), r"len\(\) takes a field with several elements"),
         (dict(sources=named, unit="bytes"), "'records' or 'tokens'"),
         (dict(sources=named, unit="tokens", mean_lengths=[1, 0]), "source 1 is 0; it must be"),
         (dict(sources=named, interleave="shuffled"), "regular"),

@@ -12,6 +12,8 @@ are numbered from the outermost view on, the first source of a view before the s
 from __future__ import annotations
 
 import collections
+import functools
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -354,14 +356,28 @@ class WeightedShuffle(View):
         return size, find
 
 
+def item_order(key: int, n: int) -> list[int]:
+    """Up to 64 items are shuffled as Fisher and Yates do it, from the first on; each number of the key
+    has the chances of two items."""
+    if n > 64:
+        return permutation(key, n)
+    items = list(range(n))
+    for i in range(n - 1):
+        chance = random_bits(key, i // 2 * 2) >> 32 * (i % 2) & 2**32 - 1
+        other = i + (chance * (n - i) >> 32)
+        items[i], items[other] = items[other], items[i]
+    return items
+
+
+@functools.cache
 def deal(key: int, n: int, group: int, round_: int) -> list[int]:
     """The items of a round: see views/dealing.c, whose picture this builds as lists."""
     rounds = group // math.gcd(n, group)
     set_, number = divmod(round_, rounds)
     body_key = random_bits(key, round_)
     if rounds == 1:
-        return permutation(body_key, n)
-    cycle = permutation(random_bits(key, ONE - 1 - set_), n)
+        return item_order(body_key, n)
+    cycle = item_order(random_bits(key, ONE - 1 - set_), n)
     across = [  # the groups across the ends of the rounds, one run of the cycle after another
         [cycle[place % n] for place in range(i * group, (i + 1) * group)] for i in range(rounds - 1)
     ]
@@ -374,7 +390,62 @@ def deal(key: int, n: int, group: int, round_: int) -> list[int]:
     begin = (number - 1) * group + tail_size(number - 1) if number else 0
     rest = [cycle[(begin + i) % n] for i in range(len(head) + len(tail), n)]
     assert sorted(head + tail + rest) == list(range(n))
-    return [*head, *(rest[i] for i in permutation(body_key, len(rest)) if rest), *tail]
+    return [*head, *(rest[i] for i in item_order(body_key, len(rest))), *tail]
+
+
+class RepeatFactor(View):
+    """Systematic sampling: factors end to end on a line, of which each epoch has the points offset,
+    offset + 1 ...; see views/factor_cells.c.  All in 2^-32 of a row."""
+
+    def __init__(self, inner: Node, factors: Sequence[float], seed: int) -> None:
+        super().__init__("RepeatFactorDataset", inner)
+        self.factors, self.seed = factors, seed
+
+    def cells(self) -> list[tuple[int, list[int]]]:
+        """(end, records) of each cell: those of like factors, then rests of single records."""
+        one = 2**32
+        wholes = [math.floor(Fraction(factor) * one + Fraction(1, 2)) for factor in self.factors]
+        by_factor = sorted(range(len(wholes)), key=lambda i: wholes[i])
+        groups = [list(group) for _, group in itertools.groupby(
+            by_factor, key=lambda i: wholes[i] >> 26)]  # fmt: skip
+        cells = [(wholes[group[0]], group) for group in groups]
+        for group in groups:
+            rests = [(wholes[i] - wholes[group[0]], [i]) for i in group]
+            cells += [cell for cell in rests if cell[0]]
+        fractions = sum(whole % one for whole in wholes)
+        rows = (2 * fractions + one) // (2 * one)  # rounded
+        ends, whole, part = [], 0, 0
+        for factor, records in cells:
+            whole += len(records) * (factor // one)
+            part += len(records) * (factor % one)
+            scaled = part * rows * one // fractions if fractions else 0
+            ends.append((whole * one + scaled, records))
+        return ends
+
+    def rows(self, n: int, keys: Keys) -> Any:
+        own = keys if self.seed < 0 else keys._replace(seed=self.seed)
+        cells = self.cells()
+        size = cells[-1][0] >> 32
+        lists: dict[int, list[int]] = {}
+
+        def list_of(epoch: int) -> list[int]:
+            key = own.of(epoch)
+            offset = random_bits(key, 2) % 2**32
+            listed, row = [], 0
+            for number, (end, records) in enumerate(cells):
+                order = item_order(random_bits(random_bits(key, 1), number), len(records))
+                draw = 0
+                while row < size and (row << 32) + offset < end:
+                    listed.append(records[order[draw % len(records)]])
+                    row, draw = row + 1, draw + 1
+            return [listed[i] for i in permutation(random_bits(key, 0), size)]
+
+        def find(epoch: int, position: int, draw: int) -> tuple[int, int, int]:
+            if epoch not in lists:
+                lists[epoch] = list_of(epoch)
+            return 0, lists[epoch][position], count_draw(draw, position)
+
+        return size, find
 
 
 class ClassSample(View):
@@ -536,8 +607,10 @@ class Step(NamedTuple):
 class Model:
     """The batches of a data set, of all ranks together and of each."""
 
-    def __init__(self, node: Node, batching: Batching) -> None:
-        self.batching = batching
+    def __init__(
+        self, node: Node, batching: Batching, types: Mapping[str, tuple[str, tuple[int, ...]]]
+    ) -> None:
+        self.batching, self.types = batching, types
         self._epoch = [0]  # of the batch that is made, which random ops depend on
         self.data = node.open(Opening(batching.seed), self._epoch)
         self._orders: dict[int, Sequence[int]] = {}
@@ -578,7 +651,7 @@ class Model:
         places = self.places(epoch, step)
         chosen = np.array_split(np.arange(len(places)), world_size)[rank]
         self._epoch[0] = epoch
-        fields: dict[str, list[Any]] = {"mask": [], "id": []}
+        fields: dict[str, list[Any]] = {name: [] for name in (*self.types, "mask", "id")}
         for epoch_, position, is_real in (places[i] for i in chosen):
             row = self.data.at(epoch_, position, 0)
             if row.damage and self.batching.on_error == "skip":
@@ -586,7 +659,7 @@ class Model:
             is_lost = row.damage == "lost"
             fields["mask"].append(is_real and not row.damage)
             fields["id"].append((-1, -1) if is_lost else (row.file, row.ordinal))
-            for name, value in row.values.items():
-                blank = np.zeros(value.shape, value.dtype)
-                fields.setdefault(name, []).append(blank if row.damage else value)
+            for name, (dtype, shape) in self.types.items():
+                blank = np.zeros([max(0, size) for size in shape], dtype)
+                fields[name].append(blank if row.damage else row.values[name])
         return fields

@@ -273,7 +273,7 @@ SAMPLES = {
         range(300), fields=["x:int64"], batch_size=4, thread_safe=True
     ),
     "CacheReader": cached,
-    "RecordEncoder": lambda: flow.RecordEncoder(*[text_lines()] * 2),
+    "RecordEncoder": lambda: flow.RecordEncoder(*flow.MiniDecoder(mini_rows())),
     "ImageFolderReader": lambda: flow.ImageFolderReader(image_folder(), batch_size=4),
     "ManifestReader": lambda: flow.ManifestReader(manifest(), batch_size=4),
     "COCOReader": lambda: coco()[3],

@@ -1,7 +1,7 @@
 """A file of computed records, which CacheReader reads: csrc/formats/cache/cache_file.h.
 
-It is written under another name, synced and renamed, so whoever finds it finds all of it.  Its bytes
-depend on the records alone, so a loader's state goes on with the cache of another machine.
+It is written under another name, synced and renamed, so whoever finds it finds all of it.  Its
+bytes depend on the records alone: a loader's state goes on with the cache of another machine.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import Error, FileError
-from ..graph import Blob
-from ..native import ffi, lib, text
+from ...errors import Error, FileError
+from ...graph import Blob, Node, find_op
+from ...native import ffi, lib, text
+from .fields import Field, specs
 
 Array = npt.NDArray[Any]
 
@@ -53,6 +54,23 @@ def _record_bytes(fields: Mapping[str, Blob]) -> int:
         return 0
     sizes = [blob.dtype.itemsize * int(np.prod(blob.dense_row_shape)) for blob in fields.values()]
     return sum(-(-size // 8) * 8 for size in sizes)
+
+
+def encoded_records(blobs: Sequence[Blob]) -> Blob:
+    """The records of fields as `CacheWriter.write()` takes them."""
+    return Node(find_op("RecordEncoder"), None, list(blobs), {}).outputs[0]
+
+
+def cached_fields(cache: object, path: Path, fields: Iterable[Field]) -> tuple[Blob, ...]:
+    """The fields of the records of a file.
+
+    Args:
+        cache: What makes the file before a loader opens it.
+        path: The file.
+        fields: Of its records.
+    """
+    values = {"cache": cache, "fields": specs(fields), "files": [str(path)]}
+    return Node(find_op("CacheReader"), None, [], values).outputs
 
 
 class CacheWriter:
@@ -107,8 +125,10 @@ class CacheWriter:
         table = self._first + self.bytes
         if not self._record_bytes:
             self._file.write((np.concatenate(self._ends) + self._first).data)
-        header = _HEADER.pack(_MAGIC, _VERSION, self._num_fields, self.records,
-                              self._record_bytes, self._first, table, self._file.tell(), 0)  # fmt: skip
+        places = (self._first, table, self._file.tell(), 0)
+        header = _HEADER.pack(
+            _MAGIC, _VERSION, self._num_fields, self.records, self._record_bytes, *places
+        )
         self._file.seek(0)
         self._file.write(header + self._types)
         self._file.flush()

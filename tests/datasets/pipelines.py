@@ -1,0 +1,494 @@
+"""Random pipelines of views: the same seed makes the same files, the same data set, and its model.
+
+A pipeline is a data set of up to three levels over small files of several formats, with ops between
+views, random ones too, then batches.  Each record has values of its own.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import pyflowdata as flow
+from datasets import view_model as model
+from formats.mds import mds_files
+from formats.tfrecord import tfrecords
+from pyflowdata.datasets.base import several_view
+from pyflowdata.graph.tables import Table
+
+Type = tuple[str, tuple[int, ...]]  # dtype, shape with -1 where it varies
+Schema = Mapping[str, Type]
+
+V: Schema = {"v": ("float64", (2,))}
+N: Schema = {"n": ("int64", ())}
+T: Schema = {"t": ("uint8", (-1,))}
+NT: Schema = {**N, **T}
+NS: Schema = {**N, "s": ("int64", (-1,))}
+SCHEMAS = (V, N, T, NT, NS)
+
+WORLD_SIZES = (1, 3, 8)
+BATCH_SIZES = (24, 24, 24, 48, 1, 2, 3, 4, 6, 8, 16)  # not all world sizes divide all of them
+
+
+class Made(NamedTuple):
+    """A data set, its definition, and how many records it has."""
+
+    data: flow.Dataset
+    node: model.Node
+    size: int
+    schema: Schema
+
+
+class Pipeline(NamedTuple):
+    """`blobs(rank, world_size)` are those of a loader, by name."""
+
+    blobs: Callable[[int, int], dict[str, flow.Blob]]
+    model: model.Model
+    schema: Schema
+    batching: model.Batching
+    text: str  # what it is, for messages
+
+
+# ---- Values and files ----------------------------------------------------------------------------
+
+
+def values_of(schema: Schema, number: int) -> dict[str, np.ndarray]:
+    """The fields of a record; whole numbers over 8, which every format keeps exactly."""
+    made = {
+        "v": np.array([number / 8, number * -1.5]),
+        "n": np.int64(number),
+        "t": np.frombuffer(b"%d:%s" % (number, b"x" * (number % 5)), np.uint8),
+        "s": np.arange(number, number + number % 4, dtype=np.int64),
+    }
+    return {name: np.asarray(made[name]) for name in schema}
+
+
+Rows = Sequence[Mapping[str, np.ndarray]]
+
+
+def _csv(path: Path, rows: Rows, damage: Mapping[int, str]) -> None:
+    lines = []
+    for i, row in enumerate(rows):
+        cells = []
+        for name, value in row.items():
+            cells += [bytes(value).decode()] if name == "t" else map(repr, value.ravel().tolist())
+        cells[0] = "?" if i in damage else cells[0]
+        lines.append(",".join(cells) + "\n")
+    path.write_text("".join(lines))
+
+
+def _tfrecord(path: Path, rows: Rows, damage: Mapping[int, str]) -> None:
+    frames = []
+    for i, row in enumerate(rows):
+        features = {
+            "v": lambda value: tfrecords.floats(*value.tolist()),
+            "n": lambda value: tfrecords.ints(int(value)),
+            "t": lambda value: tfrecords.strings(bytes(value)),
+            "s": lambda value: tfrecords.ints(*value.tolist()),
+        }
+        frame = tfrecords.framed(
+            tfrecords.example(**{name: features[name](value) for name, value in row.items()})
+        )
+        if i in damage:
+            frame = frame[:-1] + bytes([frame[-1] ^ 1])  # in the checksum
+        frames.append(frame)
+    path.write_bytes(b"".join(frames))
+
+
+def _mds(folder: Path, schema: Schema, shards: Sequence[Rows]) -> Path:
+    columns: mds_files.Columns = {"n": ("int", 8), "t": ("bytes", None)}
+    used = {name: columns[name] for name in schema}
+    samples = [
+        [[struct.pack("<q", row["n"]) if name == "n" else bytes(row["t"]) for name in used]
+         for row in rows]
+        for rows in shards
+    ]  # fmt: skip
+    return mds_files.write(folder, used, samples)
+
+
+FORMATS: dict[str, tuple[Schema, ...]] = {
+    "mini": (V,),
+    "npy": (V, N),
+    "raw": (V, N),
+    "csv": (V, N, T, NT),
+    "tfrecord": (V, N, T, NT, NS),
+    "mds": (N, T, NT),
+    "text": (T,),
+}
+CAN_BE_DAMAGED = ("csv", "tfrecord")
+
+
+def _blobs(schema: Schema, format_: str, files: list[str]) -> dict[str, flow.Blob]:
+    """The fields of files, without flow.open: by the readers themselves."""
+    if format_ == "mini":
+        return {"v": flow.MiniReader(files=files)}
+    if format_ == "npy":
+        return {name: flow.NpyReader(files=files) for name in schema}
+    if format_ == "raw":
+        ((name, (dtype, shape)),) = schema.items()
+        return {name: flow.RawReader(files=files, dtype=dtype, shape=list(shape))}
+    if format_ == "text":
+        return {"t": flow.TextLineReader(files=files)}
+    if format_ == "csv":
+        columns = {"v": "v=0|1:float64", "n": "n=0:int64", "t": f"t={len(schema) - 1}:bytes"}
+        blobs = flow.CSVReader(files=files, columns=[columns[name] for name in schema])
+    elif format_ == "tfrecord":
+        features = {"v": "v:float32[2]", "n": "n:int64", "t": "t:bytes", "s": "s:int64[?]"}
+        rows = flow.TFRecordReader(files=files)
+        blobs = flow.ExampleDecoder(rows, features=[features[name] for name in schema])
+    else:
+        columns = {"n": "n:int64", "t": "t:bytes"}
+        blobs = flow.MDSReader(files=files, columns=[columns[name] for name in schema])
+    blobs = blobs if isinstance(blobs, tuple) else (blobs,)
+    named = dict(zip(schema, blobs, strict=True))
+    if format_ == "tfrecord" and "v" in schema:
+        named["v"] = flow.Cast(named["v"], dtype="float64")
+    return named
+
+
+def write_source(
+    folder: Path, schema: Schema, format_: str, counts: Sequence[int], first: int,
+    damage: Mapping[int, str],
+) -> flow.Dataset:  # fmt: skip
+    """Records first, first + 1 ... in a file for each count; damage by record."""
+    files, begin = [], 0
+    shards = []
+    for i, count in enumerate(counts):
+        rows = [values_of(schema, first + begin + k) for k in range(count)]
+        own = {k - begin: damage[k] for k in damage if begin <= k < begin + count}
+        path = folder / f"{first}-{format_}-{i}"
+        path.parent.mkdir(exist_ok=True)
+        if format_ == "csv":
+            _csv(path, rows, own)
+        elif format_ == "mini":
+            path.write_text("".join("{!r},{!r}\n".format(*row["v"].tolist()) for row in rows))
+        elif format_ == "tfrecord":
+            _tfrecord(path, rows, own)
+        elif format_ == "text":
+            path.write_bytes(b"".join(bytes(row["t"]) + b"\n" for row in rows))
+        elif format_ in ("npy", "raw"):
+            ((name, (dtype, shape)),) = schema.items()
+            array = np.array([row[name] for row in rows], dtype).reshape(count, *shape)
+            with path.open("wb") as file:
+                np.save(file, array) if format_ == "npy" else file.write(array.tobytes())
+        files.append(str(path))
+        shards.append(rows)
+        begin += count
+    if format_ == "mds":
+        index = folder / f"{first}-mds"
+        index.mkdir()
+        files = [str(_mds(index, schema, shards))]
+    return flow.Dataset(_blobs(schema, format_, files))
+
+
+# ---- Pipelines -----------------------------------------------------------------------------------
+
+
+class Generator:
+    """Makes one pipeline; with `changes` its outermost view is a mix, whose weights change at some
+    rows, and are drawn from these numbers."""
+
+    def __init__(self, seed: int, folder: Path, changes: Mapping[int, int] | None) -> None:
+        self.rng = random.Random(seed)
+        self.folder, self.changes = folder, changes
+        self.seed = self.rng.choice((0, 7, 2**40 + 3))
+        self.num_sources = self.num_flips = 0
+        self.made: list[Made] = []
+        self.may_damage = self.rng.random() < 0.4
+        self.has_damage = False
+        self.words: list[str] = []
+
+    # ---- Sources ------------------------------------------------------------------------------
+
+    def source(self, schema: Schema) -> Made:
+        rng = self.rng
+        format_ = rng.choice([name for name in FORMATS if schema in FORMATS[name]])
+        counts = [rng.choice((0, 1, 2, 5, 9, 14)) for _ in range(rng.randint(1, 3))]
+        counts[rng.randrange(len(counts))] = rng.randint(1, 20)
+        size, first = sum(counts), 1000 * self.num_sources
+        self.num_sources += 1
+        damage: dict[int, str] = {}
+        is_text = format_ == "csv" and "t" in schema and len(schema) == 1
+        if self.may_damage and format_ in CAN_BE_DAMAGED and not is_text and rng.random() < 0.5:
+            damage = {k: "bad" for k in rng.sample(range(size), rng.randint(0, min(2, size)))}
+            self.has_damage = True
+        data = write_source(self.folder, schema, format_, counts, first, damage)
+        if format_ == "mds":
+            counts = [0, *counts]  # the index is a file, too
+        rows = [values_of(schema, first + k) for k in range(size)]
+        columns = {name: [row[name] for row in rows] for name in schema}
+        self.words.append(f"{format_}{counts}")
+        return Made(data, model.Source(counts, columns, damage), size, schema)
+
+    # ---- Views --------------------------------------------------------------------------------
+
+    def make(self, schema: Schema, depth: int, *, at_top: bool = False) -> Made:
+        if depth == 0:
+            source = self.source(schema)
+            return self.with_ops(source) if self.rng.random() < 0.3 else source
+        known = [made for made in self.made if made.schema is schema]
+        if known and self.rng.random() < 0.1:
+            self.words.append("again")
+            return self.rng.choice(known)
+        kinds = [self.of_one] * 6 + [self.concat] * 2 + [self.mix] * 3 + [self.ops] * 2
+        if len(schema) > 1:
+            kinds += [self.zip] * 4
+        kind = self.mix if at_top and self.changes is not None else self.rng.choice(kinds)
+        made = kind(schema, depth, at_top)
+        self.made.append(made)
+        return made
+
+    def of_one(self, schema: Schema, depth: int, at_top: bool) -> Made:
+        inner = self.make(schema, depth - 1)
+        views = [self.take, self.skip, self.slice, self.repeat, self.shuffle, self.select,
+                 self.bitmap, self.split, self.weighted_sample, self.weighted_shuffle,
+                 self.class_sample, self.repeat_factor]  # fmt: skip
+        view = self.rng.choice(views)
+        self.words.append(view.__name__)
+        return view(inner)
+
+    def _made(self, inner: Made, data: flow.Dataset, node: model.Node) -> Made:
+        opened = node.open(model.Opening(0), [0])
+        return Made(data, node, opened.size, inner.schema)
+
+    def take(self, of: Made) -> Made:
+        count = self.rng.randint(1, of.size + 3)
+        return self._made(of, of.data.take(count), model.take(of.node, count))
+
+    def skip(self, of: Made) -> Made:
+        count = self.rng.randint(0, of.size - 1)
+        return self._made(of, of.data.skip(count), model.skip(of.node, count))
+
+    def slice(self, of: Made) -> Made:
+        begin, end = (self.rng.choice((None, self.rng.randint(-of.size - 2, of.size + 2)))
+                      for _ in range(2))  # fmt: skip
+        step = self.rng.choice((None, 1, 2, 3, -1, -2))
+        if not range(of.size)[begin:end:step]:
+            begin = end = None
+        return self._made(of, of.data[begin:end:step], model.cut(of.node, begin, end, step))
+
+    def repeat(self, of: Made) -> Made:
+        times = self.rng.randint(1, 3)
+        return self._made(of, of.data.repeat(times), model.Repeat(of.node, times))
+
+    def _seed(self) -> int:
+        return self.rng.choice((-1, -1, 5))
+
+    def shuffle(self, of: Made) -> Made:
+        attrs = {"seed": self._seed(), "order_key": self.rng.choice(("", "key")),
+                 "reshuffle": self.rng.random() < 0.8}  # fmt: skip
+        data = of.data.view("ShuffleDataset", **attrs)
+        return self._made(of, data, model.Shuffle(of.node, **attrs))
+
+    def select(self, of: Made) -> Made:
+        indexes = [self.rng.randrange(of.size) for _ in range(self.rng.randint(1, 20))]
+        if self.rng.random() < 0.5:
+            indexes = list(dict.fromkeys(indexes))
+        dtype = self.rng.choice(("int32", "uint32", "int64"))
+        data = of.data.view("SelectDataset", table=Table(np.array(indexes, dtype)))
+        return self._made(of, data, model.Select(of.node, indexes))
+
+    def bitmap(self, of: Made) -> Made:
+        bits = [self.rng.random() < 0.7 for _ in range(of.size)]
+        bits[self.rng.randrange(of.size)] = True
+        words = [sum(bit << i for i, bit in enumerate(bits[k : k + 64]))
+                 for k in range(0, of.size, 64)]  # fmt: skip
+        data = of.data.view("SelectDataset", table=Table(np.array(words, np.uint64)))
+        return self._made(of, data, model.select_bits(of.node, bits))
+
+    def split(self, of: Made) -> Made:
+        parts = self.rng.choice(((8, 8), (12, 4), (5, 5, 6), (1, 15)))
+        fractions = [Fraction(part, 16) for part in parts]
+        made = [
+            self._made(of, of.data.view("SplitDataset", fractions=[part / 16 for part in parts],
+                                        part=i), model.split(of.node, fractions, i))
+            for i in range(len(parts))
+        ]  # fmt: skip
+        return self.rng.choice([part for part in made if part.size])
+
+    def _weights(self, n: int, most: int = 9) -> list[float]:
+        weights = [self.rng.choice((0.0, 1.0, self.rng.uniform(0.1, most))) for _ in range(n)]
+        weights[self.rng.randrange(n)] = 1.5
+        return weights
+
+    def weighted_sample(self, of: Made) -> Made:
+        weights, seed = self._weights(of.size), self._seed()
+        num_samples = self.rng.choice((0, self.rng.randint(1, 40)))
+        data = of.data.view("WeightedSampleDataset", weights=Table(np.array(weights)),
+                            num_samples=num_samples, seed=seed)  # fmt: skip
+        return self._made(of, data, model.WeightedSample(of.node, weights, num_samples, seed))
+
+    def weighted_shuffle(self, of: Made) -> Made:
+        weights, seed = self._weights(of.size), self._seed()
+        most = sum(weight > 0 for weight in weights)
+        num_samples = self.rng.choice((0, self.rng.randint(1, most)))
+        data = of.data.view("WeightedShuffleDataset", weights=Table(np.array(weights)),
+                            num_samples=num_samples, seed=seed)  # fmt: skip
+        return self._made(of, data, model.WeightedShuffle(of.node, weights, num_samples, seed))
+
+    def repeat_factor(self, of: Made) -> Made:
+        rng, seed = self.rng, self._seed()
+        kinds = (lambda: rng.choice((0.0, 0.5, 1.0, 2.0)), lambda: rng.uniform(0, 3), lambda: 1.3)
+        kind = rng.choice(kinds)
+        factors = [kind() for _ in range(of.size)]
+        factors[rng.randrange(of.size)] = 1.0
+        data = of.data.view("RepeatFactorDataset", factors=Table(np.array(factors)), seed=seed)
+        return self._made(of, data, model.RepeatFactor(of.node, factors, seed))
+
+    def class_sample(self, of: Made) -> Made:
+        labels = [self.rng.randint(-2, 2) for _ in range(of.size)]
+        drops = self.rng.random() < 0.3
+        per_class = self.rng.randint(1, 3)
+        sizes = [labels.count(label) for label in set(labels)]
+        usable = sum(size >= per_class for size in sizes) if drops else len(sizes)
+        if not usable:
+            drops, usable = False, len(sizes)
+        classes = self.rng.randint(0, usable)
+        num_samples = self.rng.choice((0, 2, 5)) * (classes or usable) * per_class
+        seed = self._seed()
+        data = of.data.view("ClassSampleDataset", labels=Table(np.array(labels, np.int64)),
+                            classes=classes, per_class=per_class, num_samples=num_samples,
+                            too_few="drop" if drops else "wrap", seed=seed)  # fmt: skip
+        node = model.ClassSample(of.node, labels, classes, per_class, num_samples, drops, seed)
+        return self._made(of, data, node)
+
+    # ---- Views of several ---------------------------------------------------------------------
+
+    def several(self, schema: Schema, depth: int) -> list[Made]:
+        return [
+            self.make(schema, self.rng.randint(0, depth - 1))
+            for _ in range(self.rng.choice((1, 2, 2, 3, 4)))
+        ]
+
+    def concat(self, schema: Schema, depth: int, at_top: bool) -> Made:
+        sources = self.several(schema, depth)
+        data = sources[0].data.concat(*(made.data for made in sources[1:]))
+        node = model.Concat([made.node for made in sources])
+        self.words.append(f"concat{len(sources)}")
+        return self._made(sources[0], data, node)
+
+    def mix(self, schema: Schema, depth: int, at_top: bool) -> Made:
+        sources = self.several(schema, depth)
+        names = ("first_exhausted", "all_exhausted")
+        stop, length = self.rng.choice(names), self.rng.choice((0, self.rng.randint(1, 60)))
+        if at_top and self.changes is not None:
+            length = 40  # else a change of weights would change it
+        block, seed = self.rng.choice((1, 1, 2, 7)), self._seed()
+        draws = random.Random(self.rng.random())
+        weights = {0: self.weights_of_mix(draws, len(sources))}
+        if length == 0 and stop == "first_exhausted":
+            weights[0] = [1 + weight for weight in weights[0]]
+        changes = self.changes or {} if at_top else {}
+        for row in changes:
+            weights[row] = self.weights_of_mix(random.Random(changes[row]), len(sources))
+        node = model.Mix([made.node for made in sources], weights, stop, length, block, seed)
+        given = {"weights": [weight for row in sorted(weights) for weight in weights[row]],
+                 "segments": [row for row in sorted(weights) if row], "stop": stop,
+                 "length": length, "seed": seed}  # fmt: skip
+        if block > 1:
+            given |= {"interleave": "random", "block_size": block}
+        data = type(sources[0].data)(
+            several_view("MixDataset", [made.data for made in sources], given)
+        )
+        self.words.append(f"mix{len(sources)}")
+        return self._made(sources[0], data, node)
+
+    def weights_of_mix(self, rng: random.Random, n: int) -> list[float]:
+        weights = [rng.choice((0.0, 1.0, 3.0, rng.uniform(0.5, 5))) for _ in range(n)]
+        weights[rng.randrange(n)] = 1.0
+        return weights
+
+    def zip(self, schema: Schema, depth: int, at_top: bool) -> Made:
+        names = list(schema)
+        parts = [next(one for one in SCHEMAS if list(one) == [name]) if name != "s" else None
+                 for name in names]  # fmt: skip
+        if None in parts:  # nothing but one format has lists of numbers: beside them comes a text
+            left = self.make(schema, depth - 1)
+            return self._made(left, left.data.take(left.size), model.take(left.node, left.size))
+        legs = [self.make(part, self.rng.randint(0, depth - 1)) for part in parts if part]
+        least = min(leg.size for leg in legs)
+        data = [leg.data.take(least) for leg in legs]
+        nodes = [model.take(leg.node, least) for leg in legs]
+        self.words.append("zip")
+        made = Made(legs[0].data, legs[0].node, least, schema)
+        return self._made(made, data[0].zip(*data[1:]), model.Zip(nodes))
+
+    # ---- Ops ----------------------------------------------------------------------------------
+
+    def ops(self, schema: Schema, depth: int, at_top: bool) -> Made:
+        return self.with_ops(self.make(schema, depth - 1))
+
+    def with_ops(self, inner: Made) -> Made:
+        blobs: dict[str, flow.Blob] = {}
+        formulas: dict[str, model.Formula] = {}
+        for name in inner.schema:
+            blobs[name], formulas[name] = self.op_on(name, inner.data.blob(name))
+        self.words.append("ops")
+        return self._made(inner, flow.Dataset(blobs), model.Ops(inner.node, formulas))
+
+    def op_on(self, name: str, blob: flow.Blob) -> tuple[flow.Blob, model.Formula]:
+        if name == "v" and self.rng.random() < 0.7:
+            flip_name = f"flip{self.num_flips}"
+            self.num_flips += 1
+            flip = model.coin_flip(flip_name, 0.5, self.seed)
+            flipped = flow.Cast(flow.CoinFlip(blob, name=flip_name), dtype="float64")
+            return flow.Concat(flipped, flow.Slice(blob, start=[1], stop=[2])), (
+                lambda values, drawn, epoch: np.array(
+                    [float(flip(values, drawn, epoch)), values["v"][1]]
+                )
+            )
+        if name == "v":
+            return flow.Affine(blob, scale=2.0, shift=-1.0), lambda values, *_: (
+                values["v"] * 2.0 - 1.0
+            )
+        if name == "n":
+            return flow.Cast(flow.Affine(blob, scale=-1.0, shift=3.0), dtype="int64"), (
+                lambda values, *_: np.asarray(3 - values["n"])
+            )
+        if name == "t":
+            return flow.Slice(blob, start=[0], stop=[6]), lambda values, *_: values["t"][:6]
+        return flow.Slice(blob, start=[1], stop=[9]), lambda values, *_: values["s"][1:9]
+
+    # ---- Batches ------------------------------------------------------------------------------
+
+    def pipeline(self) -> Pipeline:
+        rng = self.rng
+        schema = rng.choice((V, V, *SCHEMAS))
+        made = self.make(schema, rng.choice((1, 2, 3, 3)), at_top=True)
+        shuffle = rng.choice(("none", "none", "global", "window"))
+        shuffle = "none" if self.changes is not None else shuffle
+        batching = model.Batching(
+            batch_size=rng.choice(BATCH_SIZES),
+            last=rng.choice(("short", "drop", "pad", "wrap")),
+            seed=self.seed,
+            on_error=rng.choice(("skip", "pad")) if self.has_damage else "raise",
+            shuffle=shuffle,
+            order_key="shuffle",
+            reshuffle=rng.random() < 0.8,
+            block_size=rng.randint(1, 6),
+            window=rng.randint(1, 4),
+        )
+        data = made.data
+        if shuffle != "none":
+            window = {"block_size": batching.block_size, "window": batching.window}
+            data = data.shuffle(kind=shuffle, reshuffle=batching.reshuffle,
+                                **(window if shuffle == "window" else {}))  # fmt: skip
+
+        def blobs(rank: int, world_size: int) -> dict[str, flow.Blob]:
+            return data.batch(batching.batch_size, last=batching.last, seed=self.seed, rank=rank,
+                              world_size=world_size, with_mask=True, with_id=True,
+                              on_error=batching.on_error).blobs  # fmt: skip
+
+        text = " ".join(self.words)
+        return Pipeline(blobs, model.Model(made.node, batching, schema), schema, batching, text)
+
+
+def make_pipeline(seed: int, folder: Path, changes: Mapping[int, int] | None = None) -> Pipeline:
+    """The same for the same seed, but for the weights that change; the files are written again."""
+    return Generator(seed, folder, changes).pipeline()

@@ -1,0 +1,275 @@
+"""Random pipelines of views, killed anywhere and resumed with other world sizes: every batch of every
+rank is held against the model in view_model.py, bit for bit.
+
+    python tests/datasets/soak.py [--pipelines 1000] [--first 0] [--seconds 0]
+    python tests/datasets/soak.py --killed 7       # one pipeline, in processes that get SIGKILL
+
+A run of a pipeline has some parts.  Each opens a loader for every rank, with its own threads and
+prefetch, loads the state of a random rank, which went through JSON, takes some steps over the ends of
+epochs, and leaves the loaders in the middle of their work.  Where the outermost view is a mix, some
+parts change its weights from a row on that was not delivered yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # a checkout works without being installed
+    os.environ.setdefault("PYFLOWDATA_INDEX_DIR", "none")
+
+import numpy as np
+
+import pyflowdata as flow
+from datasets.pipelines import WORLD_SIZES, Pipeline, make_pipeline
+
+MOST_STATE_BYTES = 1000
+
+
+def rows_of(values: Any) -> list[np.ndarray]:
+    return [np.asarray(values[i]) for i in range(len(values))]
+
+
+def same(got: np.ndarray, want: np.ndarray) -> bool:
+    return (
+        got.dtype == want.dtype and got.shape == want.shape and got.tobytes() == want.tobytes()
+    )
+
+
+def compare(batch: dict[str, Any], expected: dict[str, list[Any]], types: dict[str, Any]) -> None:
+    """Raises AssertionError where a batch differs from the model's in a bit."""
+    assert set(batch) == set(expected), (set(batch), set(expected))
+    for name, values in batch.items():
+        want = expected[name]
+        if name in types:
+            dtype, shape = types[name]
+            is_ragged = -1 in shape
+            assert isinstance(values, flow.Ragged) == is_ragged, name
+            if not is_ragged:
+                whole = np.array(want, dtype).reshape(len(want), *shape)
+                assert same(values, whole), f"{name}: {values.tolist()}, not {whole.tolist()}"
+                continue
+            got = rows_of(values)
+            assert len(got) == len(want), f"{name}: {len(got)} rows, not {len(want)}"
+            for i, (row, other) in enumerate(zip(got, want)):
+                assert same(row, other), f"{name}[{i}]: {row.tolist()}, not {other.tolist()}"
+        else:
+            assert values.tolist() == [list(one) if name == "id" else one for one in want], (
+                f"{name}: {values.tolist()}, not {want}"
+            )
+
+
+def text_of(state: Any) -> str:
+    text = json.dumps(state)
+    assert len(text) < MOST_STATE_BYTES, f"a state of {len(text)} bytes: {text}"
+    return text
+
+
+class Run:
+    """A pipeline on its way through several world sizes."""
+
+    def __init__(self, seed: int, folder: Path, most_steps: int = 12) -> None:
+        self.seed, self.folder, self.most_steps = seed, folder, most_steps
+        self.rng = random.Random(-1 - seed)
+        self.batches = 0
+        self.state: Any = None
+        self.changes: dict[int, int] | None = {} if seed % 4 == 0 else None
+        self.place = [0, 0]
+        self.begin()
+
+    def begin(self) -> None:
+        own = self.folder / str(len(self.changes or ()))
+        own.mkdir()
+        self.pipeline: Pipeline = make_pipeline(self.seed, own, self.changes)
+
+    def world_size(self) -> int:
+        batch_size = self.pipeline.batching.batch_size
+        return self.rng.choice([w for w in WORLD_SIZES if batch_size % w == 0])
+
+    def part(self) -> None:
+        """Opens the ranks, takes some steps, and leaves."""
+        rng, model = self.rng, self.pipeline.model
+        world_size = self.world_size()
+        loaders = []
+        try:
+            for rank in range(world_size):
+                loaders.append(self.open_rank(rank, world_size))
+            assert {len(loader) for loader in loaders} == {model.num_batches}
+            if model.num_batches == 0:
+                return
+            iterators = {rank: loader.repeat() for rank, loader in enumerate(loaders)}
+            for _ in range(rng.randint(1, self.most_steps)):
+                self.step(iterators, world_size)
+            if rng.random() < 0.3 and world_size > 1:
+                next(iterators[world_size - 1])  # a rank that is ahead is not the one to be asked
+                ahead = loaders.pop()
+                ahead.close()
+                state = ahead.state_dict()
+                assert [state["epoch"], state["position"]] == self.following(self.place), state
+            states = [loader.state_dict() for loader in loaders]
+            assert all(one == states[0] for one in states), states
+            assert [states[0]["epoch"], states[0]["position"]] == self.place, states[0]
+            self.state = json.loads(text_of(states[0]))
+        finally:
+            for loader in loaders:
+                loader.close()
+
+    def open_rank(self, rank: int, world_size: int) -> flow.DataLoader[Any]:
+        """A loader at the place of the state."""
+        threads, prefetch = self.rng.choice((1, 2, 3)), self.rng.randint(1, 5)
+        blobs = self.pipeline.blobs(rank, world_size)
+        loader = flow.DataLoader(blobs, num_threads=threads, prefetch=prefetch)
+        if self.state is not None:
+            loader.load_state_dict(self.state)
+        return loader
+
+    def following(self, place: list[int]) -> list[int]:
+        """The place after a step."""
+        epoch, step = place
+        is_last = step + 1 == self.pipeline.model.num_batches
+        return [epoch + 1, 0] if is_last else [epoch, step + 1]
+
+    def step(self, iterators: dict[int, Any], world_size: int) -> None:
+        """One batch of each of these ranks."""
+        pipeline, (epoch, step) = self.pipeline, self.place
+        for rank, iterator in iterators.items():
+            batch = next(iterator)
+            expected = pipeline.model.batch(epoch, step, rank, world_size)
+            try:
+                compare(batch, expected, dict(pipeline.schema))
+            except AssertionError as error:
+                raise AssertionError(
+                    f"epoch {epoch}, batch {step}, rank {rank} of {world_size}: {error}"
+                ) from None
+        self.batches += 1
+        self.place = self.following(self.place)
+
+    def change_weights(self, changes: dict[int, int]) -> None:
+        """From a row on that no batch had yet; with wrap the last batch had rows of the next epoch,
+        which come again."""
+        model = self.pipeline.model
+        epoch, step = self.place
+        row = epoch * model.data.size + min(
+            model.data.size, step * self.pipeline.batching.batch_size
+        )
+        row += self.rng.randint(0, 30)
+        if row > max(changes, default=0):
+            changes[row] = self.rng.getrandbits(30)
+            self.begin()
+
+
+def run_pipeline(seed: int, folder: Path, parts: int = 3, most_steps: int = 12) -> int:
+    """How many logical batches were right; AssertionError: one was not."""
+    run = Run(seed, folder, most_steps)
+    try:
+        for _ in range(parts):
+            if run.changes is not None and run.batches:
+                run.change_weights(run.changes)
+            run.part()
+    except Exception as error:
+        raise AssertionError(
+            f"pipeline {seed} ({run.pipeline.text}; {run.pipeline.batching}; weights "
+            f"{run.changes}) after {run.batches} batches: {error!r}"
+        ) from error
+    return run.batches
+
+
+# ---- Killed processes ----------------------------------------------------------------------------
+
+
+def run_rank(seed: int, out: Path, rank: int, world_size: int) -> None:
+    """Steps until it is killed; the state after each step is a file that a rename makes."""
+    own = out / f"rank-{rank}"
+    own.mkdir()
+    run = Run(seed, own)
+    given = out / "state"
+    if given.exists():
+        run.state = json.loads(given.read_text())
+        run.place = [run.state["epoch"], run.state["position"]]
+    with run.open_rank(rank, world_size) as loader:
+        iterators = {rank: loader.repeat()}
+        while True:
+            run.step(iterators, world_size)
+            (own / "new").write_text(text_of(loader.state_dict()))
+            (own / "new").rename(out / f"{run.batches}.{rank}")
+
+
+def run_killed(seed: int, folder: Path, parts: int = 3) -> int:
+    """How many steps all ranks saved; AssertionError: a batch was wrong."""
+    rng, state, steps = random.Random(seed), "", 0
+    batching = make_pipeline(seed, folder, {} if seed % 4 == 0 else None).batching
+    for part in range(parts):
+        out = folder / f"part-{part}"
+        out.mkdir()
+        if state:
+            (out / "state").write_text(state)
+        world_size = rng.choice([w for w in WORLD_SIZES[:2] if batching.batch_size % w == 0])
+        command = [sys.executable, __file__, "--rank", str(seed), str(out)]
+        ranks = [
+            subprocess.Popen([*command, str(rank), str(world_size)]) for rank in range(world_size)
+        ]
+        try:
+            while not all(list(out.glob(f"{rng.randint(1, 3)}.{rank}")) for rank in range(world_size)):
+                assert all(rank.poll() is None for rank in ranks), "a rank has ended"
+                time.sleep(0.005)
+            time.sleep(rng.uniform(0, 0.01))
+            assert all(rank.poll() is None for rank in ranks), "a rank has ended"
+        finally:
+            for process in rng.sample(ranks, world_size):
+                process.kill()
+            for process in ranks:
+                process.wait()
+        saved = [int(path.stem) for path in out.glob("*.0")]
+        saved = [step for step in saved
+                 if all((out / f"{step}.{rank}").exists() for rank in range(world_size))]  # fmt: skip
+        if saved:
+            state = (out / f"{max(saved)}.{rng.randrange(world_size)}").read_text()
+            steps += max(saved)
+    return steps
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--pipelines", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first one")
+    parser.add_argument("--seconds", type=float, default=0, help="stop after so long; 0: never")
+    parser.add_argument("--killed", type=int, help="a pipeline in processes that are killed")
+    parser.add_argument("--rank", nargs=4, help=argparse.SUPPRESS)  # one of these processes
+    args = parser.parse_args()
+    if args.rank:
+        seed, out, rank, world_size = args.rank
+        run_rank(int(seed), Path(out), int(rank), int(world_size))
+    if args.killed is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            print(f"{run_killed(args.killed, Path(folder))} steps")
+        return 0
+    began, done, batches, failed = time.monotonic(), 0, 0, 0
+    for seed in range(args.first, args.first + args.pipelines):
+        if args.seconds and time.monotonic() - began > args.seconds:
+            break
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                batches += run_pipeline(seed, Path(folder))
+            except AssertionError as error:
+                failed += 1
+                traceback.print_exception(error)
+        done += 1
+    seconds = time.monotonic() - began
+    print(f"{done} pipelines killed and resumed in {seconds:.0f} s: {batches} batches as the model "
+          f"has them; {failed} pipelines failed")  # fmt: skip
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

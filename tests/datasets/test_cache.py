@@ -1,0 +1,387 @@
+"""Dataset.cache(): the same records as without it, made once, and again when the data change."""
+
+import gzip
+import json
+import logging
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from images.image_files import photo, saved
+
+import pyflowdata as flow
+from pyflowdata.datasets import cache_place
+from pyflowdata.io import TFRecordWriter
+from support.oracle import python_environment
+from support.paths import ROOT
+
+FEATURES = ["image:bytes", "label:int64", "ids:int32[?]", "boxes:float32[?,4]", "x:float32[3]"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two TFRecord files of images, numbers, and lists of different lengths."""
+    folder = tmp_path_factory.mktemp("records")
+    chance = np.random.default_rng(0)
+    for part in range(2):
+        with TFRecordWriter(folder / f"part-{part}") as writer:
+            for i in range(60):
+                writer.write({
+                    "image": saved(photo(9 + i % 4, 12 - i % 5, seed=i), "png"),
+                    "label": 100 * part + i,
+                    "ids": np.arange(i % 5, dtype=np.int64),
+                    "boxes": chance.normal(size=(i % 3) * 4).astype(np.float32),
+                    "x": chance.normal(size=3).astype(np.float32),
+                })  # fmt: skip
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def memory(tmp_path, monkeypatch):
+    """Caches in memory are in a folder of the test."""
+    monkeypatch.setattr(cache_place, "_MEMORY", tmp_path / "shm")
+    yield
+    cache_place._release()
+
+
+def records(folder, fields=FEATURES):
+    """A data set of every kind of field: bytes, numbers, vectors, ragged ones, decoded images."""
+    record = flow.TFRecordReader(files=[f"{folder}/part-{part}" for part in range(2)])
+    made = flow.ExampleDecoder(record, features=fields)
+    made = [made] if isinstance(made, flow.Blob) else made
+    blobs = {blob.name.rpartition("/")[2]: blob for blob in made}
+    if "image" in blobs:
+        blobs["pixels"] = flow.ImageDecoder(blobs["image"])
+    return flow.Dataset(blobs)
+
+
+def batches(data, **attrs):
+    """All batches of two epochs, as lists of rows of bytes."""
+    blobs = data.batch(attrs.pop("batch_size", 16), seed=7, **attrs).blobs
+    with flow.DataLoader(blobs, num_threads=2) as loader:
+        return [
+            {name: [(row.dtype.name, row.shape, row.tobytes()) for row in map(np.asarray, rows)]
+             for name, rows in batch.items()}
+            for _ in range(2) for batch in loader
+        ]  # fmt: skip
+
+
+def caches(folder):
+    return sorted(path.name for path in Path(folder).glob("*.cache"))
+
+
+# ---- The same records ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["memory", "disk", "a folder"])
+def test_it_changes_nothing(folder, tmp_path, monkeypatch, where):
+    monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", str(tmp_path / "indexes"))
+    data = records(folder)
+    cached = data.cache(tmp_path / "own" if where == "a folder" else where)
+    assert cached.fields == data.fields and len(cached) == len(data) == 120
+    assert cached.fields == data.fields and repr(cached) == repr(data) + " -> cache()"
+    found = {"memory": tmp_path / "shm" / f"pyflowdata-{os.geteuid()}",
+             "disk": tmp_path / "indexes", "a folder": tmp_path / "own"}[where]  # fmt: skip
+    assert len(caches(found)) == 1
+    for index in (0, 7, -1):
+        for name, value in data[index].items():
+            assert np.array_equal(value, cached[index][name]), name
+    assert batches(cached) == batches(data)
+    shuffled = dict(rank=1, world_size=4, last="drop")
+    assert batches(cached.shuffle(3), **shuffled) == batches(data.shuffle(3), **shuffled)
+    views = [one.skip(5).repeat(2).shuffle(1).take(77) for one in (cached, data)]
+    assert batches(views[0]) == batches(views[1])
+    again = pickle.loads(pickle.dumps(cached))
+    assert again[3]["label"] == data[3]["label"]
+    assert len(caches(found)) == 1
+
+
+def test_random_ops_after_it_draw_the_same(folder, tmp_path):
+    def augmented(data):
+        pixels = flow.RandomResizedCrop(data["pixels"], size=(6, 6), name="crop")
+        return data.with_blobs({"pixels": flow.RandomFlip(pixels, name="flip")})
+
+    data = records(folder)
+    assert batches(augmented(data.cache(tmp_path))) == batches(augmented(data))
+
+
+def test_all_fields_dense(folder, tmp_path):
+    data = records(folder, ["label:int64", "x:float32[3]"])
+    cached = data.cache(tmp_path)
+    assert batches(cached) == batches(data)
+    (file,) = tmp_path.glob("*/records")
+    assert file.stat().st_size == 4096 + 120 * 24, "no table"
+
+
+def test_a_source_that_is_read_in_sequence_gets_records_by_number(tmp_path):
+    text = "".join(f"{i},{i * 2}\n" for i in range(500))
+    (tmp_path / "part-0").write_bytes(gzip.compress(text.encode()))
+    x, y = flow.MiniDecoder(flow.MiniReader(str(tmp_path)))
+    data = flow.Dataset({"x": x, "y": y})
+    with pytest.raises(TypeError):
+        len(data)
+    cached = data.cache(tmp_path / "cache")
+    assert len(cached) == 500 and cached[-1]["x"] == 499
+    drawn = [x[0] for row in batches(cached.shuffle(1).take(20)) for x in row["x"]]
+    assert len(drawn) == 40
+
+
+def test_a_state_goes_on_with_another_cache_of_the_same(folder, tmp_path):
+    """On another machine, where files have other times and caches other places."""
+    first = records(folder).cache(tmp_path / "one").shuffle(5).batch(10)["label"]
+    with flow.DataLoader(first) as loader:
+        whole = [next(iter(loader)).tolist(), *(batch.tolist() for batch in loader)]
+        batch = iter(loader)
+        expected = [next(batch).tolist() for _ in range(5)]
+        state = json.loads(json.dumps(loader.state_dict()))
+        expected = [one.tolist() for one in batch]
+    assert len(whole) == 13
+    for part in range(2):
+        os.utime(folder / f"part-{part}")
+    second = records(folder).cache(tmp_path / "two").shuffle(5).batch(10)["label"]
+    with flow.DataLoader(second) as loader:
+        loader.load_state_dict(state)
+        assert [one.tolist() for one in loader] == expected
+
+
+# ---- Made once, and again when something changes -------------------------------------------------
+
+
+def fills(caplog):
+    found = [one.getMessage() for one in caplog.records if one.getMessage().startswith("cached ")]
+    caplog.clear()
+    return len(found)
+
+
+def test_what_makes_it_anew(folder, tmp_path, caplog):
+    caplog.set_level(logging.INFO, "pyflowdata")
+    own = tmp_path / "data"
+    own.mkdir()
+    for part in range(2):
+        (own / f"part-{part}").write_bytes((folder / f"part-{part}").read_bytes())
+
+    def read(*fields, **attrs):
+        data = records(own, fields or ["label:int64"])
+        list(data.cache(tmp_path / "cache", **attrs))
+        return fills(caplog)
+
+    assert (read(), read()) == (1, 0)
+    assert read("label:int32") == 1, "another type"
+    assert read(version="2") == 1, "another version"
+    assert (read(), read("label:int32"), read(version="2")) == (0, 0, 0), "all are kept"
+    os.utime(own / "part-1", (1, 1))
+    assert (read(), read()) == (1, 0), "another time"
+    with open(own / "part-1", "ab") as file:
+        file.write((folder / "part-0").read_bytes())
+    data = records(own, ["label:int64"]).cache(tmp_path / "cache")
+    assert len(data) == 180 and fills(caplog) == 1
+    file = data["label"].node.values["cache"].value.folder.records
+    os.truncate(file, 5000)
+    assert (read(), read()) == (1, 0), "a truncated cache"
+    with open(file, "rb+") as opened:
+        opened.write(b"damaged")
+    assert (read(), read()) == (1, 0), "a changed cache"
+    file.chmod(0o666)
+    assert (read(), read()) == (1, 0), "others could have written it"
+    assert len(records(own, ["label:int64"]).cache(tmp_path / "cache")) == 180
+
+
+def test_an_order_that_changes_is_refused(folder, tmp_path):
+    data = records(folder)
+    with pytest.raises(flow.InvalidArgumentError, match="shuffle after it"):
+        data.shuffle(1).cache(tmp_path)
+    fixed = data.shuffle(1, reshuffle=False)
+    labels = [record["label"] for record in fixed]
+    assert [record["label"] for record in fixed.cache(tmp_path)] == labels != sorted(labels)
+    inner = data.shuffle(1).take(50).cache(tmp_path)
+    with pytest.raises(flow.InvalidArgumentError, match="label.*change from epoch to epoch"):
+        len(inner)
+    crop = flow.RandomCrop(data["pixels"], size=(4, 4))
+    mixed = data.with_blobs({"label": data["label"], "crop": crop}).cache(tmp_path)
+    with pytest.raises(flow.InvalidArgumentError, match=r"cache\(\): crop of the first 64 records"):
+        flow.DataLoader(mixed.batch(4)["label"])
+
+
+def test_python_needs_a_version(tmp_path):
+    samples = [{"x": float(i)} for i in range(10)]
+    data = flow.Dataset(flow.GeneratorReader(samples, fields=["x:float64"]))
+    with pytest.raises(flow.InvalidArgumentError, match="GeneratorReader reads a Python object"):
+        data.cache(tmp_path)
+    assert data.cache(tmp_path, version="1")[4]["x"] == 4
+    samples[4]["x"] = -1.0
+    assert data.cache(tmp_path, version="1")[4]["x"] == 4
+    assert data.cache(tmp_path, version="2")[4]["x"] == -1
+
+
+# ---- Several processes ---------------------------------------------------------------------------
+
+
+SCRIPT = """
+import logging, os, sys, time
+from pathlib import Path
+import pyflowdata as flow
+
+logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+folder, where, rank, slow = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "slow"
+
+@flow.register_decoder(outputs={"y": ("float64", ())}, name="WaitABit", per="row")
+def wait(x):
+    time.sleep(0.01 if slow else 0)
+    return x[0] * 2
+
+x, _ = flow.MiniDecoder(flow.MiniReader(folder))
+data = flow.Dataset({"y": flow.WaitABit(x)}).cache(where, version="1").shuffle(1)
+with flow.DataLoader(data.batch(8, rank=rank, world_size=2)["y"]) as loader:
+    print("read", int(sum(batch.sum() for batch in loader)), flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def numbers(tmp_path):
+    folder = tmp_path / "numbers"
+    folder.mkdir()
+    (folder / "part-0").write_text("".join(f"{i},0\n" for i in range(64)))
+    return folder
+
+
+def start(folder, where, rank, speed):
+    command = [sys.executable, "-c", SCRIPT, str(folder), str(where), str(rank), speed]
+    return subprocess.Popen(
+        command, env=python_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def finish(processes):
+    said = [process.communicate("\n", timeout=60) for process in processes]
+    assert all(process.returncode == 0 for process in processes), said
+    return "".join(out for out, _ in said)
+
+
+def test_several_processes_make_it_once(numbers, tmp_path):
+    said = finish([start(numbers, tmp_path / "cache", rank, "slow") for rank in (0, 1, 0)])
+    assert said.count("cached 64 records") == 1 and said.count("read ") == 3
+    totals = [int(one) for one in re.findall(r"read (\d+)", said)]
+    assert totals[0] == totals[2] and totals[0] + totals[1] == 64 * 63
+    assert "cached" not in finish([start(numbers, tmp_path / "cache", 1, "slow")])
+
+
+def test_another_process_goes_on_where_one_was_killed(numbers, tmp_path):
+    first = start(numbers, tmp_path / "cache", 0, "slow")
+    until = time.monotonic() + 30
+    while not list(tmp_path.glob("cache/*.cache/.*")) and time.monotonic() < until:
+        time.sleep(0.01)
+    second = start(numbers, tmp_path / "cache", 1, "fast")
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    assert "cached 64 records" in finish([second])
+    (cache,) = tmp_path.glob("cache/*.cache")
+    assert sorted(os.listdir(cache)) == ["lock", "notes.json", "records"]
+
+
+def test_memory_ends_with_its_last_process(numbers):
+    """Also where a process is killed: the next one cleans up."""
+    shared = Path(f"/dev/shm/pyflowdata-{os.geteuid()}")
+    before = set(shared.glob("*")) if shared.exists() else set()
+    processes = [start(numbers, "memory", rank, "fast") for rank in (0, 1)]
+    said = ""
+    for process in processes:
+        while not said.endswith("read"):
+            said += process.stdout.readline().split()[0]
+        said += " "
+    assert said.count("cached") == 1
+    (cache,) = set(shared.glob("*")) - before
+    finish(processes[:1])
+    assert cache.exists(), "the other one uses it"
+    finish(processes[1:])
+    assert not cache.exists()
+    killed = start(numbers, "memory", 0, "fast")
+    while "read" not in killed.stdout.readline():
+        pass
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    assert cache.exists()
+    place = cache_place.Place("memory")
+    place.folder = shared
+    place.make()
+    assert not cache.exists()
+
+
+# ---- No room -------------------------------------------------------------------------------------
+
+
+def test_too_little_room_is_told_before_it_is_used(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(cache_place.Place, "free_bytes", lambda self, most: 10_000)
+    for where, words in (("memory", "memory are free; give cache"), (tmp_path, "on this disk")):
+        cached = records(folder).cache(where)
+        needs = r"120 records will take about 0\.1 MB, and 0\.0 MB"
+        with pytest.raises(flow.FileError, match=f"{needs} .*{words}"):
+            len(cached)
+    assert not list(tmp_path.rglob("records"))
+
+
+FULL = """
+import resource, sys
+import pyflowdata as flow
+from pathlib import Path
+
+x, y = flow.MiniDecoder(flow.MiniReader(sys.argv[1]))
+cached = flow.Dataset({"x": x, "y": y}).cache(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (4500, 4500))
+try:
+    len(cached)
+except flow.FileError as failure:
+    print(failure.message)
+print([path.name for path in Path(sys.argv[2]).glob("*/*")])
+"""
+
+
+def test_a_disk_that_becomes_full(numbers, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(numbers), str(tmp_path / "cache")],
+        env=python_environment(), capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.splitlines()
+    assert said[0].startswith("the cache cannot be written after 64 records of 0.0 MB together: ")
+    assert said[1] == "['lock']"
+
+
+def test_folders_that_cannot_be(folder, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(flow.FileError, match="the folder for caches cannot be made"):
+        len(records(folder).cache(tmp_path / "file"))
+    monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", "none")
+    with pytest.raises(flow.InvalidArgumentError, match="cache\\('disk'\\).*give a folder"):
+        records(folder).cache("disk")
+    shared = tmp_path / "shm" / f"pyflowdata-{os.geteuid()}"
+    shared.mkdir(parents=True)
+    shared.chmod(0o777)
+    with pytest.raises(flow.FileError, match="other users can use it"):
+        len(records(folder).cache())
+
+
+# ---- docs/cache.md -------------------------------------------------------------------------------
+
+
+def test_the_page_runs(tmp_path):
+    page = (ROOT / "docs/cache.md").read_text()
+    script = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M))
+    expected = re.findall(r"^print\(.*#\s*(.*)$|^\s+print\(.*#\s*(.*)$", script, re.M)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=python_environment(),
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["".join(pair) for pair in expected] != []
+    assert len(caches(tmp_path / "caches")) == 2
+    notes = [one.read_text() for one in tmp_path.glob("caches/*.cache/notes.json")]
+    assert any("points.csv" in one for one in notes)

@@ -1,0 +1,246 @@
+"""pack(): every token once in rows of one length, and nothing attends across records."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pack_model
+import pytest
+from support.oracle import epoch_order
+
+import pyflowdata as flow
+from pyflowdata.io import TFRecordWriter
+
+LENGTH = 48
+SCALARS = ("max_seqlen",)
+
+
+class Corpus:
+    """Documents of 0 to 200 tokens, each token another number, and their labels."""
+
+    def __init__(self, path, count=260):
+        rng = np.random.default_rng(5)
+        self.lengths = np.minimum(200, rng.lognormal(2.6, 1.1, count)).astype(np.int64)
+        self.lengths[[3, 40, count - 1]] = [0, LENGTH, 3 * LENGTH]
+        ends = np.cumsum(self.lengths)
+        self.tokens = [np.arange(end - n, end) + 1 for n, end in zip(self.lengths, ends)]
+        self.labels = [tokens % 7 for tokens in self.tokens]
+        self.path = str(path / "corpus.tfrecord")
+        with TFRecordWriter(self.path) as writer:
+            for tokens, labels in zip(self.tokens, self.labels):
+                writer.write({"ids": tokens, "labels": labels, "weight": [0.5]})
+
+    def open(self):
+        return flow.open(self.path, fields=["ids:int64[?]", "labels:int64[?]", "weight:float32"])
+
+    def row(self, pack, length, field="tokens", padding=0):
+        values = getattr(self, field)
+        parts = [values[record][begin : begin + size] for record, begin, size in pack]
+        row = np.full(length, padding)
+        joined = np.concatenate(parts)
+        row[: len(joined)] = joined
+        return row
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return Corpus(tmp_path_factory.mktemp("corpus"))
+
+
+def rows_of(packs, **attrs):
+    """All rows of an epoch, by field."""
+    with flow.DataLoader(packs.batch(16, rank=0, world_size=1, **attrs).blobs) as loader:
+        batches = list(loader)
+    return {
+        name: [row for batch in batches for row in batch[name]]
+        for name in packs.fields
+    }
+
+
+def expected_mask(pack, length):
+    """What may attend to what: tokens of one record in one pack."""
+    number = np.zeros(length, int)
+    at = 0
+    for i, (_, _, size) in enumerate(pack):
+        number[at : at + size] = i + 1
+        at += size
+    return (number[:, None] == number) & (number[:, None] > 0)
+
+
+def mask_of_segments(segment_ids):
+    return (segment_ids[:, None] == segment_ids) & (segment_ids[:, None] > 0)
+
+
+def mask_of_cu_seqlens(cu_seqlens, length):
+    mask = np.zeros((length, length), bool)
+    for begin, end in zip(cu_seqlens, cu_seqlens[1:]):
+        mask[begin:end, begin:end] = True
+    return mask
+
+
+def check_rows(corpus, rows, packs, length):
+    """Rows against the parts that they are to be made of."""
+    assert len(rows["ids"]) == len(packs)
+    for i, pack in enumerate(packs):
+        sizes = [size for _, _, size in pack]
+        used, last = sum(sizes), [length - sum(sizes)] if sum(sizes) < length else []
+        row = {name: values[i] for name, values in rows.items()}
+        np.testing.assert_array_equal(row["ids"], corpus.row(pack, length))
+        mask = expected_mask(pack, length)
+        np.testing.assert_array_equal(mask_of_segments(row["segment_ids"]), mask)
+        by_ends = mask_of_cu_seqlens(row["cu_seqlens"], length)
+        np.testing.assert_array_equal(by_ends[:used, :used], mask[:used, :used])
+        assert not by_ends[:used, used:].any() and by_ends[used:, used:].all()
+        np.testing.assert_array_equal(
+            row["position_ids"], np.concatenate([np.arange(n) for n in [*sizes, *last]])
+        )
+        np.testing.assert_array_equal(row["loss_mask"], np.arange(length) < used)
+        assert row["max_seqlen"] == max([*sizes, *last])
+        dtypes = {name: row[name].dtype for name in row}
+        assert dtypes == dict(ids=np.int64, segment_ids=np.int32, position_ids=np.int32,
+                              loss_mask=bool, cu_seqlens=np.int32, max_seqlen=np.int32)  # fmt: skip
+
+
+def test_best_fit(corpus):
+    lengths = corpus.lengths.tolist()
+    data = corpus.open()
+    for length, window, longer in [(LENGTH, 0, "split"), (9, 0, "split"), (211, 50, "truncate"),
+                                   (20, 64, "drop"), (64, 7, "split")]:  # fmt: skip
+        packs = data.pack(length, field="ids", longer=longer, window=window)
+        model = pack_model.best_fit(lengths, length, longer, window or 8192)
+        assert len(packs) == len(model)
+        check_rows(corpus, rows_of(packs), model, length)
+
+
+def test_chunk(corpus):
+    lengths = corpus.lengths.tolist()
+    for length, last in [(LENGTH, "pad"), (LENGTH, "drop"), (19, "pad"), (1500, "drop")]:
+        packs = corpus.open().pack(length, field="ids", rule="chunk", last=last)
+        check_rows(corpus, rows_of(packs), pack_model.chunks(lengths, length, last), length)
+    assert len(corpus.open().pack(1 << 20, field="ids", rule="chunk", last="drop")) == 0
+
+
+def test_several_fields_and_padding(corpus):
+    data = corpus.open()
+    packs = data.pack(LENGTH, field=["ids", "labels"], padding={"labels": -100},
+                      add=["document=segment_ids"])  # fmt: skip
+    assert list(packs.fields) == ["ids", "labels", "document"]
+    model = pack_model.best_fit(corpus.lengths.tolist(), LENGTH)
+    rows = rows_of(packs)
+    for pack, ids, labels, document in zip(model, *rows.values()):
+        np.testing.assert_array_equal(ids, corpus.row(pack, LENGTH))
+        np.testing.assert_array_equal(labels, corpus.row(pack, LENGTH, "labels", -100))
+        np.testing.assert_array_equal(mask_of_segments(document), expected_mask(pack, LENGTH))
+    only = data.pack(LENGTH, field="ids", add=())
+    assert list(only.fields) == ["ids"]
+    np.testing.assert_array_equal(rows_of(only)["ids"], rows["ids"])
+
+
+def test_other_views_and_ops(corpus):
+    """Packs of a part of the data, of what an op made of it, and side by side with others."""
+    data = corpus.open()
+    part = data.take(100)
+    narrow = flow.Dataset({"ids": flow.Cast(part["ids"], dtype="int32")})
+    packs = narrow.pack(64, field="ids", add=())
+    model = pack_model.best_fit(corpus.lengths[:100].tolist(), 64)
+    wanted = np.array([corpus.row(pack, 64) for pack in model])
+    rows = rows_of(packs.skip(5))["ids"]
+    np.testing.assert_array_equal(rows, wanted[5:])
+    assert rows[0].dtype == np.int32
+    doubled = flow.Dataset({"ids": flow.Affine(packs["ids"], scale=2.0)})
+    np.testing.assert_array_equal(rows_of(doubled.take(9))["ids"], 2 * wanted[:9])
+    both = packs.concat(packs.take(3))
+    np.testing.assert_array_equal(rows_of(both)["ids"], [*wanted, *wanted[:3]])
+    np.testing.assert_array_equal(packs[4]["ids"], wanted[4])
+    again = packs.pack(96, field="ids", add=())  # packs are records, too
+    tokens = np.concatenate([row[row > 0] for row in rows_of(again)["ids"]])
+    assert sorted(tokens) == sorted(wanted[wanted > 0])
+
+
+@pytest.mark.parametrize("rule", ["best_fit", "chunk"])
+def test_shuffled_packs_on_ranks_and_resumed(corpus, rule):
+    """Epoch 0 on one rank and the rest on three: all rows in the order of a permutation."""
+    lengths = corpus.lengths.tolist()
+    make = pack_model.best_fit if rule == "best_fit" else pack_model.chunks
+    model = make(lengths, LENGTH)
+    packs = corpus.open().pack(LENGTH, field="ids", rule=rule).shuffle(seed=3, order_key="k")
+    order = [epoch_order(3, epoch, "k", len(model), reshuffle=True) for epoch in range(2)]
+    steps = [part for epoch in order for part in np.array_split(epoch, range(12, len(epoch), 12))]
+    wanted = [[corpus.row(model[i], LENGTH) for i in step] for step in steps]
+    stop = len(wanted) // 2 + 3
+    found = []
+    with flow.DataLoader(packs.batch(12, rank=0, world_size=1)["ids"]) as loader:
+        batches = loader.repeat()
+        found = [next(batches) for _ in range(stop)]
+        state = json.dumps(loader.state_dict())
+    assert len(state) < 2000
+    for rank in range(3):
+        with flow.DataLoader(packs.batch(12, rank=rank, world_size=3)["ids"]) as loader:
+            loader.load_state_dict(json.loads(state))
+            batches = loader.repeat()
+            part = [next(batches) for _ in range(len(wanted) - stop)]
+        found[stop:] = part if rank == 0 else [
+            np.concatenate(pair) for pair in zip(found[stop:], part)
+        ]
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_known_lengths(corpus):
+    """Given lengths are not counted again; those of other data are found out."""
+    data = corpus.open()
+    for dtype in (np.int32, np.int64, np.uint16):
+        given = data.pack(LENGTH, field="ids", lengths=corpus.lengths.astype(dtype))
+        counted = data.pack(LENGTH, field="ids")
+        np.testing.assert_array_equal(rows_of(given)["ids"], rows_of(counted)["ids"])
+    wrong = corpus.lengths.copy()
+    wrong[[10, 11]] += [1, -1]
+    for lengths in (wrong, np.maximum(corpus.lengths - 1, 1)):
+        packs = data.pack(LENGTH, field=["labels", "ids"], lengths=lengths)
+        with pytest.raises(flow.CorruptDataError, match=r"\(labels\), but attr 'lengths' says"):
+            rows_of(packs)
+    longer = corpus.lengths.copy()
+    longer[np.argmax(longer)] -= LENGTH  # its last piece is that of the shorter length
+    with pytest.raises(flow.CorruptDataError, match="has 200 elements"):
+        rows_of(data.pack(LENGTH, field="ids", lengths=longer))
+    for lengths, says in [
+        (corpus.lengths[1:], "has 259 elements, but the data set has 260 records"),
+        (-corpus.lengths, "element 0 is -"),
+    ]:
+        with pytest.raises(flow.InvalidArgumentError, match=says):
+            len(data.pack(LENGTH, field="ids", lengths=lengths))
+    with pytest.raises(flow.InvalidArgumentError, match="lengths are whole numbers"):
+        data.pack(LENGTH, field="ids", lengths=corpus.lengths + 0.5)
+
+
+def test_fields_of_unequal_length(tmp_path):
+    path = str(tmp_path / "uneven.tfrecord")
+    with TFRecordWriter(path) as writer:
+        for count in (3, 5, 4):
+            writer.write({"ids": np.arange(count), "labels": np.arange(min(count, 4))})
+    data = flow.open(path, fields=["ids:int64[?]", "labels:int64[?]"])
+    says = r"record 2 of the 2 .* 4 elements .*\(labels\)"
+    with pytest.raises(flow.CorruptDataError, match=says):
+        rows_of(data.pack(8, field=["ids", "labels"]))
+
+
+def test_wrong_use(corpus):
+    data = corpus.open()
+    long = data.pack(150, field="ids", longer="raise")
+    with pytest.raises(flow.InvalidArgumentError, match="elements, and longer = 'raise'"):
+        len(long)
+    for call, says in [
+        (lambda: data.shuffle().pack(8, field="ids"), r"data.pack\(...\).shuffle"),
+        (lambda: data.pack(0, field="ids"), "length"),
+        (lambda: data.pack(1 << 30, field="ids"), "length"),
+        (lambda: data.pack(8, field="idz"), "no field 'idz'"),
+        (lambda: data.pack(8, field="weight"), "which has no length"),
+        (lambda: data.pack(8, field=["ids", "weight"]), "rows with one dimension"),
+        (lambda: data.pack(8, field="ids", rule="first_fit"), "best_fit"),
+        (lambda: data.pack(8, field="ids", add="lengths"), "element 'lengths'"),
+        (lambda: data.pack(8, field="ids", padding=0.5), "padding"),
+        (lambda: data.pack(8, field="ids", padding={"labels": 1}), "not packed; ids are"),
+    ]:
+        with pytest.raises(flow.InvalidArgumentError, match=says):
+            call()

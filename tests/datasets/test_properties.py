@@ -1,0 +1,78 @@
+"""Random pipelines of views, killed and resumed on 1, 3 and 8 ranks: the short form of soak.py, and
+that it would show a fault."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pyflowdata as flow
+from datasets import soak, view_model
+from support.oracle import fewer
+
+
+def test_what_is_delivered_is_the_models(tmp_path):
+    batches = 0
+    for seed in range(max(8, fewer(60))):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        batches += soak.run_pipeline(seed, folder, most_steps=6)
+    assert batches > 5 * seed
+
+
+def test_killed_processes(tmp_path):
+    """SIGKILL in the middle of work; the state that was saved last counts."""
+    assert soak.run_killed(1, tmp_path, parts=2) >= 2
+
+
+def test_a_fault_is_found(tmp_path, monkeypatch):
+    """A model with another draw, order or repeat does not agree with what is delivered."""
+
+    def failures() -> int:
+        failed = 0
+        for seed in range(24):
+            folder = tmp_path / str(next(numbers))
+            folder.mkdir()
+            try:
+                soak.run_pipeline(seed, folder, parts=1, most_steps=6)
+            except AssertionError:
+                failed += 1
+        return failed
+
+    numbers = itertools.count()
+    count_draw, permutation = view_model.count_draw, view_model.permutation
+    with monkeypatch.context() as patched:
+        patched.setattr(view_model, "count_draw", lambda draw, number: count_draw(draw, number + 1))
+        assert 0 < failures() < 24
+    with monkeypatch.context() as patched:
+        patched.setattr(view_model, "permutation", lambda key, n: permutation(key ^ 1, n))
+        assert failures() > 4
+    with monkeypatch.context() as patched:
+        patched.setattr(soak.Run, "following", lambda self, place: [place[0], place[1] + 2])
+        assert failures() > 20  # one may have no batches
+
+
+def weights_changed_at(row: int, folder: Path, batch_size: int) -> flow.DataLoader:
+    np.save(folder / "a.npy", np.arange(30))
+    sources = [flow.Dataset({"n": flow.NpyReader(files=str(folder / "a.npy"))}) for _ in range(2)]
+    data = flow.mix(sources, weights={0: [1, 1], row: [1, 3]} if row else [1, 1], length=40)
+    return flow.DataLoader(data.batch(batch_size, seed=0).blobs)
+
+
+@pytest.mark.parametrize("batch_size, batches, delivered", [(24, 1, 24), (48, 1, 40), (20, 1, 20)])
+def test_weights_may_change_at_the_next_row(tmp_path, batch_size, batches, delivered):
+    """Also where fewer rows than a batch are left of the epoch, or where all of it is one batch."""
+    with weights_changed_at(0, tmp_path, batch_size) as loader:
+        for _ in zip(range(batches), loader):
+            pass
+        state = json.loads(json.dumps(loader.state_dict()))
+    with weights_changed_at(delivered, tmp_path, batch_size) as loader:
+        loader.load_state_dict(state)
+        next(iter(loader))
+    with weights_changed_at(delivered - 1, tmp_path, batch_size) as loader:
+        with pytest.raises(flow.InvalidArgumentError, match="weights"):
+            loader.load_state_dict(state)

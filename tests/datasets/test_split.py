@@ -1,0 +1,220 @@
+"""split() by hash, beside the same written in plain Python: appended data, and groups."""
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import pyflowdata as flow
+from pyflowdata.datasets.hashes import hash_column
+from pyflowdata.errors import InvalidArgumentError
+from pyflowdata.ragged import Ragged
+
+MASK = 2**64 - 1
+
+
+def mix(x):
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK
+    return x ^ x >> 31
+
+
+def hash_word(hash_, word):
+    return mix((hash_ ^ word & MASK) + 0x9E3779B97F4A7C15 & MASK)
+
+
+def hash_bytes(hash_, text):
+    for begin in range(0, len(text), 8):
+        hash_ = hash_word(hash_, int.from_bytes(text[begin : begin + 8], "little"))
+    return hash_word(hash_, len(text))
+
+
+def part_of(hash_, fractions):
+    place, sums = Fraction(hash_ >> 11, 2**53), Fraction(0)
+    for part, fraction in enumerate(fractions[:-1]):
+        sums += Fraction(fraction)
+        if place < Fraction(int(sums * 2**53), 2**53):
+            return part
+    return len(fractions) - 1
+
+
+def of_record(seed, name, number):
+    file = hash_bytes(0, name.encode() + b"\0" + b"0")
+    return hash_word(hash_word(hash_word(0, seed), file), number)
+
+
+def xs(data, field="x"):
+    return [int(record[field]) for record in data]
+
+
+def write(path, numbers):
+    np.asarray(numbers, np.int64).tofile(path)
+
+
+def opened(*paths):
+    files = [str(path) for path in paths]
+    return flow.Dataset({"x": flow.RawReader(files=files, shape=(), dtype="int64")})
+
+
+FRACTIONS = [0.625, 0.25, 0.125]
+
+
+def test_records_are_where_the_definition_puts_them(tmp_path):
+    write(tmp_path / "a", range(300))
+    write(tmp_path / "b", range(1000, 1500))
+    data = opened(tmp_path / "a", tmp_path / "b")
+    for seed in (0, 1, 2**63 - 1):
+        wanted = [[], [], []]
+        for name, first, count in ("a", 0, 300), ("b", 1000, 500):
+            for number in range(count):
+                hash_ = of_record(seed, name, number)
+                wanted[part_of(hash_, FRACTIONS)].append(first + number)
+        parts = data.split(FRACTIONS, seed=seed)
+        assert [xs(part) for part in parts] == wanted
+        for part, fraction in zip(parts, FRACTIONS, strict=True):
+            assert abs(len(part) - 800 * fraction) < 5 * (800 * fraction * (1 - fraction)) ** 0.5
+        named = data.split(dict(zip("abc", FRACTIONS, strict=True)), seed=seed)
+        assert [xs(named[name]) for name in "abc"] == wanted
+
+
+def test_appended_data_moves_nothing(tmp_path):
+    for name in ("b", "d"):
+        write(tmp_path / name, range(ord(name) * 1000, ord(name) * 1000 + 200))
+    before = [set(xs(part)) for part in opened(tmp_path / "b", tmp_path / "d").split(FRACTIONS)]
+    write(tmp_path / "b", range(98000, 98300))  # records are appended
+    for name in ("a", "c", "e"):  # and files, before others as well
+        write(tmp_path / name, range(ord(name) * 1000, ord(name) * 1000 + 100))
+    split = opened(*(tmp_path / name for name in "abcde")).split(FRACTIONS)
+    after = [set(xs(part)) for part in split]
+    for old, new in zip(before, after, strict=True):
+        assert old <= new
+    assert sum(len(part) for part in after) == 800
+    # In another folder, and in another order, the same records are in each part.
+    os.rename(tmp_path / "b", tmp_path / "kept")
+    (tmp_path / "moved").mkdir()
+    os.rename(tmp_path / "kept", tmp_path / "moved" / "b")
+    moved = opened(tmp_path / "moved" / "b", tmp_path / "a").split(FRACTIONS)
+    for whole, part in zip(after, moved, strict=True):
+        assert set(xs(part)) <= whole
+
+
+def test_files_of_one_name_are_told_apart(tmp_path):
+    paths = []
+    for run in range(40):
+        (tmp_path / f"run-{run:02}").mkdir()
+        paths.append(tmp_path / f"run-{run:02}" / "data")
+        write(paths[-1], [run])
+    halves = [xs(part) for part in opened(*paths).split([0.5, 0.5])]
+    assert sorted(sum(halves, [])) == list(range(40)) and 5 < len(halves[0]) < 35
+    fewer = [xs(part) for part in opened(*paths[:25]).split([0.5, 0.5])]
+    assert all(set(few) <= set(all_) for few, all_ in zip(fewer, halves, strict=True))
+
+
+def test_a_part_does_not_depend_on_the_views_before(tmp_path):
+    write(tmp_path / "a", range(1000))
+    write(tmp_path / "b", range(1000, 1400))
+    data = opened(tmp_path / "a", tmp_path / "b")
+    first, second = (set(xs(part)) for part in data.split([0.5, 0.5]))
+    for view in data.skip(700).take(500), data.where("x % 3 == 0"), data[::-2], data.shuffle(1):
+        one, other = view.split([0.5, 0.5])
+        assert set(xs(one)) == first & set(xs(view))
+        assert set(xs(other)) == second & set(xs(view))
+    assert first.isdisjoint(second)
+
+
+def test_counts_are_exact(tmp_path):
+    write(tmp_path / "a", range(1000))
+    data = opened(tmp_path / "a")
+    hashes = sorted(range(1000), key=lambda number: of_record(7, "a", number))
+    parts = data.split([700, 0, 250, 50], seed=7)
+    assert [xs(part) for part in parts] == [
+        sorted(hashes[:700]), [], sorted(hashes[700:950]), sorted(hashes[950:])
+    ]  # fmt: skip
+    with pytest.raises(InvalidArgumentError, match="have 999 records together; the data set has"):
+        len(data.split([999, 0])[1])
+
+
+def test_groups_are_never_torn(tmp_path):
+    names = [f"user-{number % 37}" + "x" * (number % 37) for number in range(900)]
+    lines = "".join(f"{name},{number % 11},{number}\n" for number, name in enumerate(names))
+    (tmp_path / "t.csv").write_text("user,day,x\n" + lines)
+    data = flow.open(tmp_path / "t.csv")
+    assert data.fields["user"].type == "bytes"
+    parts = [xs(part) for part in data.split([0.5, 0.5], by="user", seed=3)]
+    start = hash_word(0, 3)
+    for part, numbers in enumerate(parts):
+        own = [hash_bytes(start, names[n].encode()) for n in range(900)]
+        assert numbers == [n for n in range(900) if part_of(own[n], [0.5, 0.5]) == part] != []
+    for part, numbers in enumerate(map(xs, data.split([0.5, 0.5], by=["day", "user"], seed=3))):
+        both = [hash_bytes(hash_word(start, n % 11), names[n].encode()) for n in range(900)]
+        assert numbers == [n for n in range(900) if part_of(both[n], [0.5, 0.5]) == part] != []
+
+
+def test_values_hash_alike_in_every_dtype():
+    start = np.zeros(4, np.uint64)
+    whole = [hash_word(0, value) for value in (0, 1, 3, 100)]
+    for dtype in "int8 uint8 int16 uint32 int64 uint64 float16 float32 float64".split():
+        assert hash_column(start, np.array([0, 1, 3, 100], dtype)).tolist() == whole
+    signed = hash_column(start[:3], np.array([-1, -0.0, 0.5]))
+    half = int(np.float64(0.5).view(np.uint64))
+    assert signed.tolist() == [hash_word(0, MASK), hash_word(0, 0), hash_word(0, half)]
+    nans = np.array([0x7FF8000000000000, 0xFFF8000000000001], np.uint64).view(np.float64)
+    assert len(set(hash_column(start[:2], nans).tolist())) == 1
+    rows = hash_column(start[:2], np.array([[1, 2], [2, 1]], np.int8))
+    assert rows.tolist() == [hash_word(hash_word(0, 1), 2), hash_word(hash_word(0, 2), 1)]
+    ragged = Ragged(np.array([5, 6, 7], np.int32), np.array([0, 0, 2, 3]))
+    assert hash_column(start[:3], ragged).tolist() == [
+        hash_word(0, 0), hash_word(hash_word(hash_word(0, 5), 6), 2), hash_word(hash_word(0, 7), 1)
+    ]  # fmt: skip
+
+
+def test_an_image_folder_is_split_by_the_names_of_its_files(tmp_path):
+    def make(name, shade):
+        path = tmp_path / "photos" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((2, 2, 3), shade, np.uint8)).save(path)
+
+    def shades(part):
+        blobs = flow.ImageDecoder(part.blob("image"))
+        return {int(record["x"][0, 0, 0]) for record in flow.Dataset({"x": blobs})}
+
+    for number in range(60):
+        make(f"{'cat' if number % 2 else 'dog'}/{number}.png", number)
+    one, other = map(shades, flow.open(str(tmp_path / "photos")).split([0.5, 0.5]))
+    assert one | other == set(range(60)) and not one & other and 15 < len(one) < 45
+    for number in range(60, 100):
+        make(f"{'ant' if number % 2 else 'cat'}/{number % 7}-{number}.png", number)
+    more, others = map(shades, flow.open(str(tmp_path / "photos")).split([0.5, 0.5]))
+    assert one < more and other < others
+    for number in range(60):
+        name = b"%s/%d.png" % (b"cat" if number % 2 else b"dog", number)
+        folder = hash_word(hash_word(0, 0), hash_bytes(0, b"photos\x000"))
+        own = hash_word(folder, hash_bytes(0, name))
+        assert (number in other) == part_of(own, [0.5, 0.5])
+
+
+def test_what_is_refused(tmp_path):
+    write(tmp_path / "a", range(10))
+    data = opened(tmp_path / "a")
+    for parts, attrs, says in [
+        ([0.9, 0.2], {}, "the fractions sum to 1.1; the sum must be 1"),
+        ([0.5, 5], {}, "give fractions, as [0.9, 0.1], or counts, as [1000, 200]"),
+        (["a"], {}, "give fractions"),
+        ([], {}, "split() into 0 parts"),
+        ([1.5, -0.5], {}, "no part can be below 0"),
+        ([11, -1], {}, "no part can be below 0"),
+        ([float("nan"), 0.5], {}, "no part can be below 0"),
+        ([0.5, 0.5], {"by": "y"}, "by = 'y': there is no such field; there are x"),
+        ([5, 5], {"by": "x"}, "counts cannot be exact; give fractions"),
+        ([0.5, 0.5], {"by": "x", "in_order": True}, "leave in_order or by out"),
+        ([0.5, 0.5], {"seed": -1}, "seed = -1"),
+    ]:
+        with pytest.raises(InvalidArgumentError) as caught:
+            data.split(parts, **attrs)
+        assert says in str(caught.value)
+    for in_order in (False, True):  # both parts would have all records in time
+        with pytest.raises(InvalidArgumentError, match="ShuffleDataset draws other records"):
+            data.shuffle(seed=1).take(5).split([0.5, 0.5], in_order=in_order)
+    data.shuffle(seed=1, reshuffle=False).take(5).split([0.5, 0.5])

@@ -1,0 +1,470 @@
+"""where() and columns, beside NumPy; when the pass over the records is made, and when not."""
+
+import functools
+import math
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from support.paths import ROOT
+
+import pyflowdata as flow
+from pyflowdata.datasets import columns
+from pyflowdata.datasets.columns import column
+from pyflowdata.datasets.fingerprints import of_function
+from pyflowdata.errors import InvalidArgumentError
+
+N = 3000
+VALUES = np.random.default_rng(0).integers(-20, 20, (N, 2))
+
+
+def write(path, values=VALUES):
+    values.astype(np.int64).tofile(path)
+
+
+@pytest.fixture
+def path(tmp_path):
+    write(tmp_path / "rows")
+    return tmp_path / "rows"
+
+
+def opened(path, **attrs):
+    rows = flow.RawReader(files=str(path), shape=(2,), dtype="int64", **attrs)
+    first = flow.Cast(flow.Slice(rows, start=[0], stop=[1]), dtype="float32")
+    return flow.Dataset({"pair": rows, "first": first})
+
+
+def firsts(data, **attrs):
+    with flow.DataLoader(data.batch(100, **attrs)["pair"]) as loader:
+        batches = [batch[:, 0] for batch in loader]
+    return np.concatenate([*batches, np.empty(0)]).astype(np.int64).tolist()
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """What was evaluated over all records, in words."""
+    done = []
+    values = columns._Pass.values
+
+    def counted(self):
+        done.append(self._wanted.said)
+        return values(self)
+
+    monkeypatch.setattr(columns._Pass, "values", counted)
+    return done
+
+
+# ---- Which records ------------------------------------------------------------------------------
+
+
+def test_predicates_of_every_kind(path):
+    data = opened(path)
+    is_true = VALUES[:, 0] > 3
+    wanted = VALUES[is_true, 0].tolist()
+    for predicate in (
+        "pair[0] > 3",
+        lambda pair: pair[:, 0] > 3,
+        lambda pair, first, limit=3: first[:, 0] > limit,
+        lambda **fields: (fields["pair"][:, :1] > 3),
+        functools.partial(lambda limit, pair: pair[:, 0] > limit, 3),
+        "not 2 * max(pair[0], -30) <= 7 and first[0] > 0",
+    ):
+        selected = data.where(predicate)
+        assert len(selected) == len(wanted)
+        assert firsts(selected) == wanted
+
+
+def test_a_blob_of_truths(path):
+    write(path, VALUES % 2)
+    data = opened(path)
+    is_odd = flow.Cast(flow.Slice(data["pair"], start=[1], stop=[2]), dtype="bool")
+    assert firsts(data.where(is_odd)) == (VALUES % 2)[VALUES[:, 1] % 2 == 1, 0].tolist()
+    later = data.skip(7)
+    is_odd = flow.Cast(flow.Slice(later["pair"], start=[1], stop=[2]), dtype="bool")
+    assert len(later.where(is_odd)) == (VALUES[7:, 1] % 2).sum()
+
+
+def test_any_number_of_records(tmp_path):
+    for n in (1, 63, 64, 65, 1000):
+        write(tmp_path / "some", VALUES[:n])
+        data = opened(tmp_path / "some")
+        assert firsts(data.where("pair[0] % 2 == 0")) == [v for v in VALUES[:n, 0] if v % 2 == 0]
+        assert firsts(data.where("pair[0] < 100")) == VALUES[:n, 0].tolist()
+
+
+def test_small_batches_fill_the_bitmap_alike(path, monkeypatch):
+    wanted = VALUES[VALUES[:, 0] > 0, 0].tolist()
+    for size in (1, 1000, 5000):
+        monkeypatch.setattr(columns, "_BATCH_BYTES", size)
+        assert firsts(opened(path).where("pair[0] > 0")) == wanted
+        assert column(opened(path), "pair[0]").tolist() == VALUES[:, 0].tolist()
+
+
+def test_formats_and_texts(tmp_path):
+    words = ["", "cat", "dog", "a,b", "Ünder"]
+    rows = [(words[i % 5], i % 7, [i] * (i % 4)) for i in range(500)]
+    lines = "".join(f'"{word}",{number}\n' for word, number, _ in rows)
+    (tmp_path / "t.csv").write_text("word,number\n" + lines)
+    data = flow.open(tmp_path / "t.csv")
+    found = data.where("word in ('cat', 'Ünder') and number != 3 or word == ''")
+    wanted = [(w, n) for w, n, _ in rows if w in ("cat", "Ünder") and n != 3 or w == ""]
+    assert [(r["word"].decode(), r["number"]) for r in found] == wanted
+    assert len(data.where(lambda word: word.lengths > 3)) == 100
+    assert column(data, "word").tolist() == [w.encode() for w, *_ in rows]
+    assert column(data, "len(word)").tolist() == [len(w.encode()) for w, *_ in rows]
+
+
+def test_nothing_and_everything(path):
+    data = opened(path)
+    none = data.where("pair[0] > 1000")
+    assert (len(none), list(none), none.head(), firsts(none)) == (0, [], [], [])
+    with pytest.raises(IndexError, match="record 0 of 0 records"):
+        none[0]
+    assert len(none.where("pair[0] > 0")) == len(none.split([0.5, 0.5])[0]) == 0
+    assert column(none, "pair[0]").shape == (0,)
+    assert firsts(data.where("pair[0] < 1000")) == VALUES[:, 0].tolist()
+
+
+def test_nan_is_in_no_order(tmp_path):
+    values = np.array([1, math.nan, -1, math.inf, math.nan], np.float32)
+    values.tofile(tmp_path / "x")
+    data = flow.Dataset({"x": flow.RawReader(files=str(tmp_path / "x"), shape=(), dtype="float32")})
+    texts = "x > 0", "x <= 0", "not x > 0", "isnan(x)", "x != x"
+    assert [len(data.where(text)) for text in texts] == [2, 1, 3, 2, 2]
+
+
+def test_views_before_and_after(path):
+    data = opened(path)
+    order = VALUES[::-1][:1000]
+    nested = data[::-1].take(1000).where("pair[0] > 0").where("pair[1] > 0").skip(3)
+    assert firsts(nested) == order[(order > 0).all(1), 0].tolist()[3:]
+    twice = data.take(50).repeat(2).where("pair[0] > 0")
+    assert firsts(twice) == 2 * VALUES[:50][VALUES[:50, 0] > 0, 0].tolist()
+    both = data.take(10).concat(data.skip(2990)).where("pair[0] > 0")
+    ends = np.concatenate([VALUES[:10, 0], VALUES[2990:, 0]])
+    assert firsts(both) == ends[ends > 0].tolist()
+
+
+def test_a_shuffle_before_shuffles_what_is_left(path):
+    wanted = VALUES[VALUES[:, 0] > 0, 0].tolist()
+    before = opened(path).shuffle(7).where("pair[0] > 0")
+    after = opened(path).where("pair[0] > 0").shuffle(7)
+    assert firsts(before) == firsts(after) != wanted
+    assert sorted(firsts(before)) == sorted(wanted)
+    window = opened(path).shuffle(7, kind="window", block_size=8, window=4).where("pair[0] > 0")
+    assert sorted(firsts(window)) == sorted(wanted)
+    with pytest.raises(InvalidArgumentError, match="ShuffleDataset draws other records"):
+        opened(path).shuffle(7).take(10).where("pair[0] > 0")
+    with pytest.raises(InvalidArgumentError, match="ShuffleDataset draws other records"):
+        column(opened(path).shuffle(7).take(10), "pair")
+
+
+def test_ranks_and_resume(path):
+    data = opened(path).where("pair[0] > 0").shuffle(3)
+    with flow.DataLoader(data.batch(64, rank=0, world_size=1)["pair"]) as loader:
+        whole = [batch[:, 0].tolist() for batch in loader]
+    parts = []
+    for rank in range(4):
+        with flow.DataLoader(data.batch(64, rank=rank, world_size=4)["pair"]) as loader:
+            batches = iter(loader)
+            first = [next(batches)[:, 0].tolist() for _ in range(3)]
+            state = loader.state_dict()
+        with flow.DataLoader(data.batch(64, rank=rank, world_size=4)["pair"]) as loader:
+            loader.load_state_dict(state)
+            parts.append(first + [batch[:, 0].tolist() for batch in loader])
+    assert [sum(step, []) for step in zip(*parts, strict=True)] == whole
+    other = opened(path).where("pair[0] > 1").shuffle(3)
+    with flow.DataLoader(other.batch(64)["pair"]) as loader, pytest.raises(InvalidArgumentError):
+        loader.load_state_dict(state)
+
+
+# ---- Columns ------------------------------------------------------------------------------------
+
+
+def test_columns(path):
+    data = opened(path)
+    assert column(data, "pair").tolist() == VALUES.tolist()
+    assert column(data, "pair[1]").dtype == np.int64
+    sums = column(data, lambda pair: pair.sum(1).astype(np.float32))
+    assert sums.tolist() == VALUES.sum(1).tolist()
+    assert column(data, data.blob("first")).shape == (N, 1)
+    assert column(data.where("pair[0] > 0"), "pair[0]").min() == 1
+    # Where one batch has whole numbers and another floats, all are floats.
+    mixed = column(data, lambda pair: pair[:, 0] / 2 if pair[0, 0] % 2 else pair[:, 0] // 2)
+    assert mixed.shape == (N,)
+
+
+def test_a_pass_is_made_when_it_is_needed_and_once(path, passes):
+    selected = opened(path).where("pair[0] > 0").where(lambda pair: pair[:, 1] > 0)
+    assert passes == []
+    blobs = selected.batch(10)
+    assert passes == []
+    assert len(selected) == len(selected) == len(list(selected)) > 0
+    with flow.DataLoader(blobs) as loader:
+        assert len(loader) == math.ceil(len(selected) / 10)
+    assert passes == ["'pair[0] > 0'", "<lambda>"]
+    train, val = opened(path).split([0.5, 0.5])
+    assert len(train) + len(val) == N and passes[2:] == ["split"]
+
+
+def test_only_the_fields_of_the_predicate_are_read(path):
+    data = opened(path)
+    wanted = columns.made_of(data, "first[0] > 0")
+    assert list(wanted.blobs) == ["first"]
+    assert list(columns.made_of(data, lambda pair: pair).blobs) == ["pair"]
+
+
+def test_a_bitmap_takes_a_bit_for_each_record(path):
+    table = columns.bitmap_of(opened(path), "pair[0] > 0")
+    assert table.array.nbytes == (N + 63) // 64 * 8
+    bits = np.unpackbits(table.array.view(np.uint8), bitorder="little")
+    assert bits[:N].astype(bool).tolist() == (VALUES[:, 0] > 0).tolist() and not bits[N:].any()
+
+
+# ---- The cache ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return tmp_path / "cache"
+
+
+def test_another_program_finds_the_result(path, cache, passes):
+    def length(predicate="pair[0] > 0", **attrs):
+        return len(opened(path, index_dir=str(cache), **attrs).where(predicate))
+
+    first = length()
+    assert passes == ["'pair[0] > 0'"] and length() == first and len(passes) == 1
+    assert length(lambda pair: pair[:, 0] > 0) == length(lambda pair: pair[:, 0] > 0) == first
+    assert len(passes) == 2
+    assert sorted(one.suffix for one in cache.iterdir()) == [".column"] * 2
+    # Another predicate, part of the data set, or field of that name:
+    assert length("pair[0] > 1") < first and len(passes) == 3
+    assert len(opened(path, index_dir=str(cache)).take(5).where("pair[0] > 0")) <= 5
+    renamed = flow.Dataset({"pair": opened(path, index_dir=str(cache)).blob("first")})
+    assert len(renamed.where("pair[0] > 0")) == first and len(passes) == 5
+    moved = path.with_name("moved")
+    os.rename(path, moved)
+    write(path, -VALUES)
+    assert length() == int((VALUES[:, 0] < 0).sum()) and len(passes) == 6
+
+
+def test_a_changed_file_is_noticed(path, cache, passes):
+    def length():
+        return len(opened(path, index_dir=str(cache)).where("pair[0] == 100"))
+
+    assert length() == length() == 0 and len(passes) == 1
+    changed = VALUES.copy()
+    changed[1234, 0] = 100  # between the samples of the fingerprint, in a file of the same size
+    found = os.stat(path)
+    write(path, changed)
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + 1))
+    assert length() == length() == 1 and len(passes) == 2
+    write(path, np.concatenate([changed, changed]))
+    assert length() == length() == 2 and len(passes) == 3
+    assert len(list(cache.iterdir())) == 1  # each replaced the one before
+
+
+def test_a_file_that_is_not_ours_or_not_whole_is_computed_again(path, cache, passes):
+    def length():
+        return len(opened(path, index_dir=str(cache)).where("pair[0] > 0"))
+
+    wanted = length()
+    (file,) = cache.iterdir()
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:60], whole[:-1], whole[:200] + b"\xff\x00" + whole[202:],
+                    whole[:-20] + bytes(20), b"\x93NUMPY\x01\x00\xff\xff" + whole[10:]):  # fmt: skip
+        file.write_bytes(damaged)
+        done = len(passes)
+        assert length() == wanted and len(passes) == done + 1
+        assert file.read_bytes() == whole
+    file.chmod(0o666)
+    assert length() == wanted and len(passes) == done + 2
+    os.unlink(file)
+    file.mkdir()  # nothing can be stored there
+    assert length() == wanted and len(passes) == done + 3
+
+
+def test_where_nothing_is_kept(path, cache, passes, monkeypatch):
+    for attrs, folder in [({"index_dir": "none"}, str(cache)), ({}, str(cache)), ({}, "none")]:
+        monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", folder)
+        for _ in range(2):
+            assert len(opened(path, **attrs).where("pair[0] > 0")) > 0
+    assert len(passes) == 6 and not cache.exists()
+    # Small files are kept where a pass takes long.
+    monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", str(cache))
+    monkeypatch.setattr(columns, "_LEAST_SECONDS", 0)
+    for _ in range(2):
+        assert len(opened(path).where("pair[0] > 0")) > 0
+    assert len(passes) == 7 and len(list(cache.iterdir())) == 1
+    monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", str(path / "no" / "folder"))
+    assert len(opened(path).where("pair[0] > 0")) > 0
+
+
+def test_one_computes_and_the_others_wait(path, cache, passes):
+    found = []
+    threads = [
+        threading.Thread(
+            target=lambda: found.append(
+                len(opened(path, index_dir=str(cache)).where("pair[0] + 0 > 0"))
+            )
+        )
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [int((VALUES[:, 0] > 0).sum())] * 4 and len(passes) == 1
+    assert [one.suffix for one in cache.iterdir()] == [".column"]
+
+
+def test_a_pass_that_is_interrupted_leaves_nothing(path, cache):
+    def interrupted(pair):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        len(opened(path, index_dir=str(cache)).where(interrupted))
+    assert list(cache.iterdir()) == []
+
+
+# ---- What a function depends on -----------------------------------------------------------------
+
+LIMIT = 3
+HELPERS = {"limit": 3}
+
+
+def helper(x):
+    return x > LIMIT
+
+
+def test_a_changed_function_is_noticed(monkeypatch):
+    def make(limit, values=(1, 2)):
+        return lambda x: helper(x) & (x > limit) & np.isin(x, values)
+
+    first = of_function(make(1))
+    assert first == of_function(make(1)) is not None
+    assert first != of_function(make(2)) != of_function(make(1, (1, 3)))
+    assert of_function(lambda x: x > 1) != of_function(lambda x: x > 2)
+    assert of_function(lambda x: x > 1) != of_function(lambda x: x >= 1)
+    assert of_function(lambda x, a=1: x > a) != of_function(lambda x, a=2: x > a)
+    assert of_function(lambda x: x.real) != of_function(lambda x: x.imag)
+    assert of_function(lambda x: [y > 1 for y in x]) != of_function(lambda x: [y > 2 for y in x])
+    half = functools.partial(helper, y=1)
+    assert None is not of_function(half) != of_function(functools.partial(helper, y=2))
+    array = np.arange(3)
+    with_array = of_function(lambda x: np.isin(x, array))
+    array[0] = 7
+    assert with_array != of_function(lambda x: np.isin(x, array))
+    by_name = of_function(lambda x: x > HELPERS["limit"])
+    monkeypatch.setitem(HELPERS, "limit", 4)
+    assert by_name != of_function(lambda x: x > HELPERS["limit"])
+    monkeypatch.setitem(globals(), "LIMIT", 4)  # helper() has it
+    assert first != of_function(make(1))
+
+
+def test_what_cannot_be_told_is_not_kept():
+    class Predicate:
+        def __call__(self, x):
+            return x > 1
+
+        def method(self, x):
+            return x > 1
+
+    predicate = Predicate()
+    for function in (predicate, predicate.method, lambda x: predicate(x), lambda x: columns.np):
+        assert of_function(function) is None
+
+    def importing(x):
+        import support.paths
+
+        return support.paths
+
+    assert of_function(importing) is None
+
+
+def test_the_fingerprint_is_the_same_in_every_process():
+    program = (
+        "from pyflowdata.datasets.fingerprints import of_function\n"
+        "names = {'a', 'b', 'c', 'd'}\n"
+        "print(of_function(lambda x: x in {'e', 'f', 'g', 'h'} or x in names))"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT, capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(said) == 1 and len(said.pop()) == 65
+
+
+# ---- What is refused ----------------------------------------------------------------------------
+
+
+def test_what_is_refused_when_it_is_written(path):
+    data, other = opened(path), opened(path)
+    for predicate, says in [
+        ("pari[0] > 3", "character 1 (pari): there is no field 'pari'; the fields are pair, first"),
+        ("pair[0] >", "at its end: invalid syntax"),
+        ("pair[0]", "'pair[0]' gives int64 for a record; a predicate gives one truth"),
+        ("pair", "'pair' gives int64 of shape (2,) for a record; a predicate gives one truth"),
+        ("pair > 3", "'pair > 3' gives bool of shape (2,) for a record"),
+        (lambda x: x, "<lambda>: there is no field 'x' for its parameter; the fields are pair"),
+        (lambda: True, "it has no parameter; they are the fields it needs"),
+        (lambda *columns: True, "there is no field 'columns'"),
+        (7, "7 was given; it must be an expression, a function of fields, or a blob"),
+        (data.blob("pair"), "gives int64 of shape (2,) for a record"),
+        (other.blob("first"), "it must be made of the fields of this data set"),
+    ]:
+        with pytest.raises(InvalidArgumentError) as caught:
+            data.where(predicate)
+        assert says in str(caught.value)
+
+
+def test_what_is_refused_when_it_is_evaluated(path):
+    data = opened(path)
+    for function, says in [
+        (lambda pair: pair[:, 0], "<lambda> gives int64 of shape (3000,) for 3000 records; it must "
+                                  "give one truth (bool) for each"),
+        (lambda pair: pair > 3, "gives bool of shape (3000, 2) for 3000 records"),
+        (lambda pair: True, "gives bool of shape () for 3000 records"),
+        (lambda pair: (pair[:, 0] > 3)[1:], "gives bool of shape (2999,) for 3000 records"),
+        (lambda pair: None, "gives object of shape () for 3000 records"),
+    ]:  # fmt: skip
+        with pytest.raises(InvalidArgumentError) as caught:
+            len(data.where(function))
+        assert says in str(caught.value)
+
+    def divide(pair):
+        return 1 / 0
+
+    with pytest.raises(ZeroDivisionError) as failure:
+        len(data.where(divide))
+    assert failure.traceback[-1].name == "divide"
+    with pytest.raises(InvalidArgumentError, match="gives int64 of shape .* one value for each"):
+        column(data, lambda pair: pair[:5])
+
+
+def test_damage_is_an_error(tmp_path):
+    (tmp_path / "t.csv").write_text("x\n" + "1\n" * 100 + "oops\n" + "2\n" * 100)
+    data = flow.open(tmp_path / "t.csv", fields="x:int64")
+    with pytest.raises(flow.CorruptDataError, match=r"t\.csv:102"):
+        len(data.where("x > 1"))
+
+
+def test_progress_is_shown_after_two_seconds(path, monkeypatch, capsys):
+    import pyflowdata.datasets.progress as progress
+
+    monkeypatch.setattr(columns, "_BATCH_BYTES", 1)
+    assert len(opened(path).where("pair[0] > 0"))
+    assert capsys.readouterr().err == ""
+    clock = iter(range(0, 10000))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    assert len(opened(path).where("pair[0] > 0"))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "pyflowdata: 'pair[0] > 0': 128 of 3,000 records (4 %), 64 a second"
+    assert len(lines) == 10
