@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob
 from ..graph.in_use import InUse
+from ..graph.node import check_is_batched, reader_nodes
 from ..graph.records import Records, hint_of
 from ..graph.tables import prepare_tables
 from ..graph.world import World
@@ -88,6 +89,8 @@ def open_loader(
     if not isinstance(rule, str) or rule not in _ZIP:
         raise InvalidArgumentError(f"zip = {shown(rule)}; it must be one of {', '.join(_ZIP)}")
     options.zip = _ZIP[rule]
+    for node in reader_nodes(blobs):
+        check_is_batched(node)
     prepare_tables(blobs)
     slots = ffi.new("pfd_blob[]", len(blobs))
     for slot, blob in zip(slots, blobs, strict=True):

@@ -95,7 +95,7 @@ def test_a_world_larger_than_any_says_who_chose_it(monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", str(10**12))
     with pytest.raises(flow.InvalidArgumentError, match="was inferred: RANK and WORLD_SIZE"):
-        flow.MiniReader(DATA)
+        flow.MiniReader(DATA, batch_size=2)
 
 
 def test_the_world_is_found_when_the_node_is_made(monkeypatch):
