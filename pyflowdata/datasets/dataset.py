@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Blob
-from .base import Shuffle, named_view
+from ..graph import Blob, Node, find_op
+from .base import Shuffle
 from .batches import Batches, batch_node, batches_of
 from .caching import Caching
 from .packing import Packing
@@ -132,7 +132,7 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Value):
 def _check_records(blobs: Mapping[str, Blob]) -> None:
     """Refuses batches, a random order, and the fields of several readers, as views do."""
     try:
-        named_view("TakeDataset", blobs, {"count": 0})
+        Node(find_op("TakeDataset"), None, list(blobs.values()), {"fields": list(blobs), "count": 0})
     except InvalidArgumentError as failure:
         failure.op = "Dataset"
         raise

@@ -11,7 +11,7 @@ Each format has a module of its name here; shared code is in `base`.
 
 from .base.cache_file import CacheWriter, cached_fields, encoded_records
 from .base.damage import Damage, Scan, damage_of, read_all
-from .base.detection import Detected, detect, is_data_set
+from .base.detection import Detected, detect, head_of, is_data_set
 from .base.fields import Field, field_of
 from .base.format import Format
 from .base.images import (
