@@ -73,7 +73,7 @@ static void to_ordinals(const pfd_lanes *lanes, int64_t lane, int64_t *numbers, 
         blocks[i] = slots[i] == lanes->last_block ? 0 : slots[i];
         numbers[i] = place - slots[i] * block_size; /* in its block */
     }
-    if (lanes->last_block > 0) pfd_permute(&lanes->blocks, blocks, count, blocks);
+    if (lanes->last_block > 0 && count > 0) pfd_permute(&lanes->blocks, blocks, count, blocks);
     for (int64_t i = 0; i < count; i++)
         numbers[i] += (slots[i] == lanes->last_block ? slots[i] : blocks[i]) * block_size;
 }

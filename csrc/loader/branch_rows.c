@@ -135,11 +135,12 @@ static void run_views(const pfd_branch *branch, const pfd_places *places)
 /* Random numbers depend on what is in `drawn`: of one reader without repeats the ordinal itself. */
 static void tell_draws_apart(const pfd_branch_rows *rows, int32_t leaf)
 {
+    const uint64_t first_draw = pfd_random_bits(0, (uint64_t)leaf);
     for (int64_t i = 0; i < rows->n; i++) {
         uint64_t draw = rows->places.draws[i];
         rows->drawn[i] = rows->records[i];
         if (leaf == 0 && draw == 0) continue;
-        uint64_t key = pfd_random_bits(draw, (uint64_t)leaf);
+        uint64_t key = draw == 0 ? first_draw : pfd_random_bits(draw, (uint64_t)leaf);
         rows->drawn[i].ordinal =
             (int64_t)(pfd_random_bits(key, (uint64_t)rows->records[i].ordinal) >> 1);
     }
@@ -156,7 +157,7 @@ static pfd_status read_leaf(const pfd_view_tree *tree, pfd_branch_rows *rows, in
                                                  scratch, own->records, err);
     status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);
     if (status == PFD_OK) {
-        tell_draws_apart(own, tree->branches[b].leaf);
+        if (tree->has_ops) tell_draws_apart(own, tree->branches[b].leaf);
         return PFD_OK;
     }
     if (err->row >= own->n || err->row < -1) err->row = -1;
@@ -174,27 +175,42 @@ static pfd_record drawn_for(pfd_record drawn, int64_t begin)
     return drawn;
 }
 
+/* Gives the rows of a joint their records: of several parts that of the first one, which is also
+ * that of rows after it without one. */
+static void hand_up_parts(const pfd_branch_rows *own, const pfd_branch_rows *to, int32_t first_file)
+{
+    int64_t done = to->n; /* rows from here on have theirs */
+    for (int64_t k = own->n - 1; k >= 0; k--) { /* the first part is the last to be written */
+        pfd_record record = own->records[k];
+        int64_t first = own->parents[k], end = done > first + 1 ? done : first + 1;
+        if (record.file >= 0) record.file += first_file;
+        for (int64_t row = first; row < end; row++) {
+            to->records[row] = record;
+            to->drawn[row] = drawn_for(own->drawn[k], own->parts[k].begin + (row - first));
+        }
+        done = first;
+    }
+}
+
 /* Gives the rows of the parent their records.  Of several data sets side by side those of the first
- * one count, of several parts the first part; a part is also that of rows after it without one. */
+ * one count. */
 static void hand_up(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t b)
 {
     const pfd_branch *branch = &tree->branches[b];
     const pfd_branch_rows *own = &rows[b], *to = &rows[branch->parent];
     if (tree->branches[branch->parent].kind == PFD_VIEW_ZIP && branch->source > 0) return;
-    int64_t first_file = branch->leaf >= 0 ? tree->first_files[branch->leaf] : 0;
-    int32_t is_joined = has_parts(tree, b);
-    int64_t done = to->n; /* rows from here on have theirs */
-    for (int64_t k = own->n - 1; k >= 0; k--) { /* the first part is the last to be written */
-        pfd_record record = own->records[k];
-        int64_t first = own->parents[k], begin = is_joined ? own->parts[k].begin : 0;
-        if (record.file >= 0) record.file += (int32_t)first_file;
-        int64_t end = is_joined && done > first + 1 ? done : first + 1;
-        for (int64_t row = first; row < end; row++) {
-            to->records[row] = record;
-            to->drawn[row] = drawn_for(own->drawn[k], begin + (row - first));
-        }
-        done = first;
+    int32_t first_file = branch->leaf >= 0 ? (int32_t)tree->first_files[branch->leaf] : 0;
+    if (has_parts(tree, b)) {
+        hand_up_parts(own, to, first_file);
+        return;
     }
+    for (int64_t k = 0; k < own->n; k++) {
+        pfd_record *record = &to->records[own->parents[k]];
+        *record = own->records[k];
+        record->file += record->file >= 0 ? first_file : 0;
+    }
+    for (int64_t k = 0; tree->has_ops && k < own->n; k++)
+        to->drawn[own->parents[k]] = own->drawn[k];
 }
 
 /* The outermost rows, as places. */
@@ -210,14 +226,17 @@ static int32_t take_places(pfd_branch_rows *outermost, int64_t n, const pfd_reco
     return 1;
 }
 
-static void give_records(const pfd_branch_rows *outermost, int64_t n, pfd_record *records,
-                         pfd_record *drawn)
+static void give_records(const pfd_view_tree *tree, const pfd_branch_rows *outermost, int64_t n,
+                         pfd_record *records, pfd_record *drawn)
 {
     for (int64_t i = 0; i < n; i++) {
         int32_t filler = records[i].filler;
+        if (tree->has_ops) {
+            drawn[i] = outermost->drawn[i];
+            drawn[i].filler = filler;
+        }
         records[i] = outermost->records[i];
-        drawn[i] = outermost->drawn[i];
-        records[i].filler = drawn[i].filler = filler;
+        records[i].filler = filler;
     }
 }
 
@@ -234,7 +253,7 @@ pfd_status pfd_branch_rows_find(const pfd_view_tree *tree, pfd_branch_rows *rows
     for (int32_t b = 0; b < tree->num_branches; b++)
         if (tree->branches[b].leaf >= 0) PFD_TRY(read_leaf(tree, rows, b, scratch, err));
     for (int32_t b = tree->num_branches - 1; b > 0; b--) hand_up(tree, rows, b);
-    give_records(&rows[0], n, records, drawn);
+    give_records(tree, &rows[0], n, records, drawn);
     return PFD_OK;
 }
 

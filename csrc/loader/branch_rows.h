@@ -18,7 +18,7 @@ typedef struct pfd_branch_rows {
                             that their rows come from, with files counted among those of all
                             readers; with parts, that of the first one */
     pfd_record *drawn;   /* the same with ordinals that differ for each draw of a record, and between
-                            readers: what random numbers depend on */
+                            readers: what random numbers depend on; not set where no op computes */
     pfd_part *parts;     /* of a branch below a view that joins records */
 } pfd_branch_rows;
 

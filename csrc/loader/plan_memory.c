@@ -76,13 +76,27 @@ static int64_t guess_row_bytes(const pfd_plan_tensor *tensor, int64_t records)
     return DECODED * records > LEAST_IMAGE ? DECODED * records : LEAST_IMAGE;
 }
 
+/* Of how many rows one goes through a branch, about: each is of one source of a choice. */
+static int64_t rows_for_each(const pfd_plan *plan, const pfd_plan_op *op)
+{
+    if (op->branch < 0 || !plan->trees[op->data_set]) return 1;
+    const pfd_branch *branches = plan->trees[op->data_set]->branches;
+    int64_t rows = 1;
+    for (int32_t b = op->branch; b > 0; b = branches[b].parent)
+        if (branches[branches[b].parent].kind == PFD_VIEW_CHOICE)
+            rows *= branches[branches[b].parent].num_children;
+    return rows;
+}
+
 /* A range is about as many rows as fit into a core's cache with all that is made of them. */
 static void choose_chunk(pfd_plan *plan)
 {
     int64_t records = record_bytes(plan), most = plan->local_batch_size;
     int64_t row = 1 + records + plan->num_record_arrays * (int64_t)sizeof(pfd_record);
-    for (int32_t i = 0; i < plan->num_tensors; i++)
-        row += guess_row_bytes(&plan->tensors[i], records);
+    for (int32_t i = 0; i < plan->num_tensors; i++) {
+        const pfd_plan_tensor *tensor = &plan->tensors[i];
+        row += guess_row_bytes(tensor, records) / rows_for_each(plan, &plan->ops[tensor->op]);
+    }
     int64_t rows = CHUNK_BYTES / row;
     if (rows < 1) rows = 1;
     if (rows > most) rows = most;
@@ -117,6 +131,7 @@ static void set_rows(pfd_plan *plan)
         int32_t is_drawn =
             !pfd_op_is_reader(op->node->op->op) && pfd_plan_tree_of(plan, op->reader);
         op->drawn_records = is_drawn ? plan->num_readers + op->reader : op->reader;
+        if (is_drawn && op->node->op->op->compute) plan->trees[op->reader]->has_ops = 1;
     }
     for (int32_t i = 0; i < plan->num_tensors; i++) {
         pfd_plan_tensor *tensor = &plan->tensors[i];

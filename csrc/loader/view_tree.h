@@ -33,6 +33,7 @@ typedef struct pfd_view_tree {
     pfd_data_reader *leaves;
     int32_t num_leaves;
     int64_t *first_files; /* of each leaf, among the files of all */
+    int32_t has_ops;      /* ops compute on its rows: they may draw random numbers */
     int32_t is_direct;    /* one reader and no view: its source can be read as without a tree */
     pfd_view *top;        /* the outermost view; NULL until opened, or where it is direct */
     char **names;         /* of views, for their random keys */

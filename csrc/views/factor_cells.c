@@ -194,7 +194,8 @@ pfd_factor_row pfd_factor_cells_find(const pfd_factor_cells *cells, uint32_t off
         if (cells->begins[middle] <= at) cell = middle;
         else last = middle - 1;
     }
-    /* the first row of the cell is the first with row + offset >= its beginning */
+    /* a cell's first row is the first with row + offset >= its beginning */
     uint64_t first = (cells->begins[cell] + (FRACTION - offset)) >> fraction_bits;
-    return (pfd_factor_row){cell, row - (int64_t)first};
+    uint64_t end = (cells->begins[cell + 1] + (FRACTION - offset)) >> fraction_bits;
+    return (pfd_factor_row){cell, row - (int64_t)first, (int64_t)(end - first)};
 }

@@ -24,9 +24,9 @@ pfd_status pfd_factor_cells_make(const double *factors, int64_t n, pfd_factor_ce
                                  pfd_error *err);
 void pfd_factor_cells_free(pfd_factor_cells *cells);
 
-/* A row of an epoch: the `draw`-th one of its cell. */
+/* A row of an epoch: the `draw`-th one of its cell, which has so many. */
 typedef struct pfd_factor_row {
-    int64_t cell, draw;
+    int64_t cell, draw, num_draws;
 } pfd_factor_row;
 
 /* Row 0 <= row < num_rows of an epoch with a random `offset`. */

@@ -31,14 +31,14 @@ static int64_t size(const pfd_view *view)
     return ((const repeat_factor *)view)->cells.num_rows;
 }
 
-/* The place in cells.records of a row.  The records of a cell take turns, in an order of the epoch
- * and the cell. */
+/* The place in cells.records of a row.  The records of a cell take turns.  Only which of them have
+ * the last turn, if that is not for all, is random. */
 static int64_t find_place(const pfd_factor_cells *cells, pfd_factor_row row, uint64_t key)
 {
     int64_t begin = cells->members[row.cell], n = cells->members[row.cell + 1] - begin;
-    if (n == 1) return begin;
+    int64_t turn = row.draw % n, last = row.num_draws - row.num_draws % n;
+    if (n == 1 || row.draw < last) return begin + turn;
     pfd_item_order order;
-    int64_t turn = row.draw % n;
     pfd_item_order_init(&order, pfd_random_bits(key, (uint64_t)row.cell), n);
     pfd_item_order_map(&order, 1, &turn);
     return begin + turn;

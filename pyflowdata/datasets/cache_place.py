@@ -125,9 +125,9 @@ class CacheFolder:
             with open(self._notes) as file:
                 is_own = is_trusted(found) and is_trusted(os.fstat(file.fileno()))
                 notes = json.load(file)
-        except (OSError, ValueError):
+            return is_own and (notes["state"], notes["file"]) == (state, _identify(found))
+        except (OSError, ValueError, LookupError, TypeError):
             return False
-        return is_own and (notes["state"], notes["file"]) == (state, _identify(found))
 
     def complete(self, state: str, notes: Mapping[str, Any]) -> None:
         """Says of which data the records are that were just written.
@@ -165,7 +165,13 @@ class CacheFolder:
         with contextlib.closing(file):
             for left in self._folder.glob(".*"):
                 left.unlink(missing_ok=True)
-            yield
+            try:
+                yield
+            finally:
+                if not self.records.exists():
+                    with contextlib.suppress(OSError):
+                        (self._folder / "lock").unlink()
+                        self._folder.rmdir()
 
     def _lock(self) -> Any:
         since, is_told, path = time.monotonic(), False, self._folder / "lock"

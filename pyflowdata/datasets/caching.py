@@ -131,7 +131,7 @@ class Cache(Prepared):
             with Progress(f"caching {', '.join(self.fields)}", total) as progress:
                 for batch in loader:
                     writer.write(batch.values, batch.row_splits)
-                    if writer.records == len(batch):
+                    if 0 < writer.records == len(batch):
                         self._check_room(writer, total, most)
                     progress.update(writer.records)
             writer.finish(folder.records)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import operator
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Mapping, Sequence
+import operator
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -12,8 +13,10 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..graph import Blob, Node, find_op
 from .base import Shuffle
-from .batches import Batches, batch_node, batches_of
+from .batches import Batches, batches_of
+from .batching import batch_node
 from .caching import Caching
+from .mapping import Maps
 from .packing import Packing
 from .samplers import Samplers
 from .selecting import Selecting
@@ -23,7 +26,7 @@ from .views import Views
 OwnT = TypeVar("OwnT", bound="Dataset")
 
 
-class Dataset(Views, Selecting, Packing, Caching, Samplers, Value):
+class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 

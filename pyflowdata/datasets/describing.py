@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import shown
-from ..formats import FORMATS
-from ..formats.base.fields import field_of
+from ..formats import FORMATS, field_of
 from ..graph import Attr, Blob, Node
 from ..graph.objects import Object
 from ..graph.tables import Table

@@ -9,14 +9,10 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..graph.tables import Table
-from ..loader import DataLoader
-from ..ragged import Ragged
 from .base import DatasetBase
-from .batches import batch_node
+from .columns import evaluate, made_of
 
 Array = npt.NDArray[Any]
-
-_AT_ONCE = 1024  # records that are counted
 
 
 def lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) -> Table:
@@ -28,7 +24,8 @@ def lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) 
         lengths: One for each record, if they are known.
 
     Raises:
-        InvalidArgumentError: The field has no length, or the array no whole numbers.
+        InvalidArgumentError: The field has no length, the array no whole numbers, or a view draws
+            other records in each epoch.
     """
     if field not in data.fields:
         data.blob(field)
@@ -37,21 +34,8 @@ def lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) 
     shape = data.fields[field].shape
     if not shape:
         raise InvalidArgumentError(f"field {shown(field)} is one number, which has no length")
-    return Table(lambda: _counted(data, field), key=("lengths", field))
-
-
-def _counted(data: DatasetBase, field: str) -> Array:
-    """One pass over the records."""
-    attrs = {"batch_size": _AT_ONCE, "rank": 0, "world_size": 1}
-    blobs = {field: data._fields[field]}
-    node = batch_node(blobs, type(data)(blobs), attrs)
-    found = [np.zeros(0, np.int64)]
-    loader: Any
-    with DataLoader(node.outputs[0]) as loader:
-        for rows in loader:
-            is_ragged = isinstance(rows, Ragged)
-            found.append(rows.lengths if is_ragged else np.full(len(rows), rows.shape[1]))
-    return np.concatenate(found)
+    counted = made_of(data, f"len(field({field!r}))")
+    return Table(lambda: _whole_numbers(evaluate(counted, data)), key=("lengths", field))
 
 
 def _whole_numbers(lengths: Array) -> Array:

@@ -13,10 +13,11 @@ import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError, shown
 from ..graph import Blob
+from ..graph.in_use import nothing_in_use
 from ..loader import DataLoader
 from ..ragged import Ragged
 from .base import DatasetBase
-from .batches import batch_node
+from .batching import batch_node
 
 _AT_ONCE = 64  # records that are read in one call
 _BYTES_AT_ONCE = 16 << 20  # the same, of records that are large
@@ -106,7 +107,8 @@ class Reading(DatasetBase):
         return self._alone(count)
 
     def _loader(self, batch_size: int, **options: Any) -> DataLoader[dict[str, Any]]:
-        return DataLoader(self._alone(batch_size), **options)
+        with nothing_in_use():
+            return DataLoader(self._alone(batch_size), **options)
 
     def _size(self) -> int:
         """Records of an epoch; -1: the source is read in sequence."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ from .base import DatasetBase, SetT, named_view
 from .columns import Array, column, made_of, refuse_changing_order
 
 Values = npt.ArrayLike | str | Callable[..., Any] | Blob
+ClassWeights = Mapping[Any, float]
+
+
+_NUMBERS, _LABELS = "biuf", "biuSU"  # kinds of dtypes
 
 
 class Samplers(DatasetBase):
@@ -31,21 +36,25 @@ class Samplers(DatasetBase):
 
     def sample(
         self: SetT,
-        weights: Values,
+        weights: Values | ClassWeights | None = None,
         num_samples: int | None = None,
         *,
+        by: Values | None = None,
         replacement: bool = True,
         seed: int | None = None,
     ) -> SetT:
         """Records drawn with probabilities in proportion to their weights.
 
-            data.sample(1 / np.bincount(labels)[labels])   # each class equally likely
             data.sample("score + 0.1", 10_000)
+            data.sample(by="label")                          # each class equally likely
+            data.sample({"cat": 2, "dog": 1}, by="label")    # and no others
 
         Args:
-            weights: Of the records, 0 or more.
+            weights: Of the records, 0 or more; with `by`, a dict of the classes that are drawn.
             num_samples: Records of an epoch; None: as many as there are, and without replacement
                 as many as have a weight above 0.
+            by: The class of each record, as in `balance()`: its records share the weight of the
+                class, however many there are.
             replacement: Whether an epoch can have a record more than once.  If not, the next one is
                 each of those left with a probability in proportion to its weight, so that heavy
                 ones come early.  Then the whole order of an epoch is made when its first record is
@@ -57,7 +66,7 @@ class Samplers(DatasetBase):
             InvalidArgumentError: There is no such field, or the weights are no numbers.
         """
         op = "WeightedSampleDataset" if replacement else "WeightedShuffleDataset"
-        return _drawn(self, op, seed, weights=_numbers_of(self, weights, "weights"),
+        return _drawn(self, op, seed, weights=_weights_of(self, weights, by),
                       num_samples=_count(num_samples, "num_samples"))  # fmt: skip
 
     def balance(
@@ -134,11 +143,45 @@ def _count(given: int | None, name: str) -> int:
 
 
 def _numbers_of(data: DatasetBase, values: Values, name: str) -> Table:
-    return _table(data, values, name, "biuf", lambda found: found.astype(np.float64, copy=False))
+    return _table(data, values, name, _NUMBERS, lambda found: found.astype(np.float64, copy=False))
+
+
+def _weights_of(
+    data: DatasetBase, weights: Values | ClassWeights | None, by: Values | None
+) -> Table:
+    if by is not None:
+        if not isinstance(weights, (Mapping, type(None))):
+            raise InvalidArgumentError(
+                f"weights = {shown(weights)}; with by, it is a dict of the weights of classes"
+            )
+        return _table(data, by, "by", _LABELS, functools.partial(_shared, weights))
+    if weights is None or isinstance(weights, Mapping):
+        raise InvalidArgumentError(
+            f"weights = {shown(weights)}; give a weight for each record, or by, the classes of the "
+            "records"
+        )
+    return _numbers_of(data, weights, "weights")
+
+
+def _shared(weights: ClassWeights | None, labels: Array) -> Array:
+    """The weight of each record, of the weights of classes."""
+    classes, of, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    shares = np.ones(len(classes))
+    if weights is not None:
+        is_bytes = classes.dtype.kind == "S"
+        given = {key.encode() if is_bytes and isinstance(key, str) else key: float(weight)
+                 for key, weight in weights.items()}  # fmt: skip
+        shares = np.array([given.pop(label, 0.0) for label in classes.tolist()])
+        if given:
+            raise InvalidArgumentError(
+                f"weights: no record is of the class {shown(next(iter(given)))}; there are "
+                f"{shown(classes.tolist())}"
+            )
+    return np.asarray((shares / counts)[of.reshape(-1)], np.float64)
 
 
 def _labels_of(data: DatasetBase, values: Values) -> Table:
-    return _table(data, values, "by", "biuSU", _as_numbers)
+    return _table(data, values, "by", _LABELS, _as_numbers)
 
 
 def _as_numbers(labels: Array) -> Array:
@@ -155,9 +198,10 @@ def _table(
 
     def checked(found: Array) -> Array:
         if found.ndim != 1 or found.dtype.kind not in kinds:
+            one = "number" if kinds == _NUMBERS else "whole number, truth or text"
             raise InvalidArgumentError(
-                f"{name}: {found.dtype} of shape {found.shape} was given; it must be one "
-                f"{'number' if 'f' in kinds else 'whole number, truth or text'} for each record"
+                f"{name}: {found.dtype} of shape {found.shape} was given; it must be one {one} for "
+                "each record"
             )
         return convert(found)
 

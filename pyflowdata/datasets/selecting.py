@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..graph.tables import Table
 from .base import named_view
-from .columns import What, bitmap_of, words_of
+from .columns import What, bitmap_of, column, words_of
 from .reading import Reading
 from .splitting import Sizes, Split
 
@@ -37,6 +37,18 @@ class Selecting(Reading):
             InvalidArgumentError: It is no expression, or names no field, or gives no truths.
         """
         return self._selected(bitmap_of(self, predicate))
+
+    def column(self, what: What) -> Array:
+        """A value for each record: of a field, an expression, or a function, as in `where()`.
+
+        It is computed once, and kept in the cache of indexes; the array is mapped from there.
+
+            np.bincount(data.column("label"))
+
+        Raises:
+            InvalidArgumentError: There is no such field, or it has no value for each record.
+        """
+        return column(self, what)
 
     def select(self: OwnT, rows: Sequence[int] | Sequence[bool] | Array) -> OwnT:
         """The records with these numbers, in this order; or those where `rows` is True.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterable
+from typing import Any
 
 from ..errors import Error, UnsupportedError
-from ..formats import FORMATS
-from ..formats.base.detection import head_of
+from ..formats import FORMATS, head_of
 from ..graph import Blob, Node
 
 _compressions: weakref.WeakKeyDictionary[Node, str | None] = weakref.WeakKeyDictionary()
@@ -49,7 +49,7 @@ def _readers_of(blobs: Iterable[Blob]) -> Iterable[Node]:
 
 def _compression_of(reader: Node) -> str | None:
     """Of the first file; None: none, or the reader can read it in any order."""
-    files = reader.values.get("files")
+    files: Any = reader.values.get("files")
     if not isinstance(files, list) or not files or not os.path.isfile(files[0]):
         return None
     if reader.values.get("compression") == "none":

@@ -53,6 +53,7 @@ __all__ = [
     "detect",
     "encoded_records",
     "field_of",
+    "head_of",
     "image_fields",
     "image_formats",
     "image_size",

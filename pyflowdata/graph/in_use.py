@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from ..native import CData, ffi, lib
@@ -20,6 +22,20 @@ class Resource(Protocol):
 
 
 _resources: dict[int, Resource] = {}  # by the address of the compute() of an op
+
+
+_own = threading.local()
+
+
+@contextlib.contextmanager
+def nothing_in_use() -> Iterator[None]:
+    """Loaders that this thread opens meanwhile do without: for a look at a few records."""
+    former = getattr(_own, "is_off", False)
+    _own.is_off = True
+    try:
+        yield
+    finally:
+        _own.is_off = former
 
 
 def _address(compute: CData) -> int:
@@ -66,7 +82,7 @@ def _resources_of(blobs: Sequence[Blob]) -> list[Resource]:
         for blob in node.inputs:
             walk(blob.node)
 
-    if _resources:
+    if _resources and not getattr(_own, "is_off", False):
         for blob in blobs:
             walk(blob.node)
     return list(found.values())

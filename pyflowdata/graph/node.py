@@ -20,6 +20,11 @@ from .registry import Op, find_op, with_ports_of
 from .world import World, find_world, is_left_open
 
 
+# Names of ops that no module makes when it is imported -> what becomes the name of the op when it is
+# pickled and unpickled, and makes the op.
+carried_ops: dict[str, object] = {}
+
+
 class Node:
     """One use of an op, checked, with its inputs.  Immutable.
 
@@ -118,7 +123,10 @@ class Node:
     def __reduce__(self) -> tuple[Any, ...]:
         kind, _, origin = self.op.origin.partition(" ")
         module = origin.partition(":")[0] if kind == "python" else ""
-        return _rebuild_node, (self.op.name, self.name, self.inputs, self.values, module)
+        op: object = carried_ops.get(self.op.name)
+        if op is None:
+            return _rebuild_node, (self.op.name, self.name, self.inputs, self.values, module)
+        return _rebuild_node, (op, self.name, self.inputs, self.values)
 
 
 def _rebuild_node(

@@ -365,4 +365,5 @@ def make_function(op: Op) -> Callable[..., Any]:
     function.__doc__ = docstring(op)
     function.__signature__ = signature(op)  # type: ignore[attr-defined]
     function.__annotations__ = {}
+    function.op_name = op.name  # type: ignore[attr-defined]
     return function

@@ -53,12 +53,15 @@ class RowType(NamedTuple):
 
 
 def row_type(what: str, given: Any) -> RowType:
-    """From ("float32", (3,)), or from a dtype alone: rows that are scalars.
+    """From ("float32", (3,)) or "float32[3]", or from a dtype alone: rows that are numbers.  "bytes"
+    stands for "uint8[?]".
 
     Raises:
         InvalidArgumentError: It is neither; the text begins with `what`.
     """
     dtype, shape = given if isinstance(given, tuple) and len(given) == 2 else (given, ())
+    if isinstance(given, str):
+        dtype, shape = _written(given)
     try:
         found = np.dtype(dtype)
         if dtype is None or found.name not in _DTYPES or not found.isnative:
@@ -71,10 +74,21 @@ def row_type(what: str, given: Any) -> RowType:
     except (TypeError, ValueError):
         raise InvalidArgumentError(
             f"{what} = {shown(given)}; it must be a dtype, for rows that are numbers, or dtype and "
-            f"shape of a row, like ('float32', (3,)), with None for what varies from row to row; "
-            f"dtypes: {', '.join(_DTYPES)}"
+            f"shape of a row, like ('float32', (3,)) or 'float32[3]', with None or ? for what "
+            f"varies from row to row; dtypes: {', '.join(_DTYPES)}"
         ) from None
     return RowType(found, sizes)
+
+
+def _written(text: str) -> tuple[str, tuple[Any, ...]]:
+    """Dtype and shape of "float32[3,?]"; of what is none, the shape is not one either."""
+    if text == "bytes":
+        return "uint8", (None,)
+    dtype, bracket, sizes = text.partition("[")
+    if not bracket:
+        return text, ()
+    parts = sizes.removesuffix("]").split(",") if sizes.endswith("]") else ["none"]
+    return dtype.strip(), tuple(None if one.strip() == "?" else one.strip() for one in parts)
 
 
 def read_row_type(row: CData) -> RowType:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol, overload
 
 from ..errors import InvalidArgumentError, shown
 from ..plugins.loading import publish
-from .op import PythonOp, describe, name_of, origin_of
+from .op import PythonOp, describe, name_of, op_name, origin_of
 
 _ops: dict[str, PythonOp] = {}  # the latest of each name
 _lock = threading.RLock()  # of _ops
@@ -31,12 +30,6 @@ class PythonDecoder(Protocol):
         instead of blobs are answered at once."""
 
 
-def _op_name(function: Callable[..., Any]) -> str:
-    """normalise_rows -> NormaliseRows."""
-    parts = re.split(r"_+", name_of(function).strip("_"))
-    return "".join(part[:1].upper() + part[1:] for part in parts)
-
-
 def _check_outputs(outputs: Any) -> None:
     if not isinstance(outputs, Mapping) or not outputs:
         raise InvalidArgumentError(
@@ -48,7 +41,8 @@ def _check_outputs(outputs: Any) -> None:
             raise InvalidArgumentError(f"outputs names {shown(name)}; a name is a str")
 
 
-def _check_processes(processes: object) -> None:
+def check_processes(processes: object) -> None:
+    """Raises an InvalidArgumentError for what is no number of processes."""
     is_int = isinstance(processes, int) and not isinstance(processes, bool)
     if not is_int or not 0 <= processes <= _MOST_PROCESSES:  # type: ignore[operator]
         raise InvalidArgumentError(
@@ -182,7 +176,7 @@ def _checked_register(
     if not isinstance(inputs, (Mapping, type(None))):
         raise InvalidArgumentError(f"inputs = {shown(inputs)}; it must be a dict or None")
     _check_outputs(outputs)
-    _check_processes(processes)
+    check_processes(processes)
     described, compute = None, None
     if type(function).__module__.partition(".")[0] == "numba":
         from .numba_ops import compiled
@@ -197,7 +191,7 @@ def _checked_register(
         described = describe(function, inputs, outputs)
     if not name and name_of(function) == "<lambda>":
         raise InvalidArgumentError("a lambda has no name that an op can have; give one by name=")
-    op = PythonOp(name or _op_name(function), described, per, compute, processes)
+    op = PythonOp(name or op_name(function), described, per, compute, processes)
     with _lock:
         former = _ops.get(op.name)
         again = former is not None and origin_of(former.described) == origin_of(described)
@@ -217,4 +211,5 @@ def _checked_register(
     decoder.__name__ = decoder.__qualname__ = name_of(function)
     decoder.__module__ = getattr(function, "__module__", __name__)
     decoder.function = function  # type: ignore[attr-defined]
+    decoder.op_name = op.name  # type: ignore[attr-defined]
     return decoder  # type: ignore[return-value]

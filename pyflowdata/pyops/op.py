@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ from .tensors import Told, input_batch, input_rows, output_view, write_ragged
 if TYPE_CHECKING:
     from .processes import Pool
 
-_GIVEN_BY_HOST = ("rng", "ids")
+GIVEN_BY_HOST = ("rng", "ids")
 _kept: list[object] = []  # what C points to: an op stays as long as the process
 _OWN_FILES = (
     __file__, c_function.__code__.co_filename, Runner.run.__code__.co_filename,
@@ -123,7 +124,7 @@ def describe(
                 f"the function has the parameter {parameter}; inputs and attrs must have names"
             )
         if parameter.kind is parameter.KEYWORD_ONLY:
-            (from_host if parameter.name in _GIVEN_BY_HOST else attrs).append(parameter)
+            (from_host if parameter.name in GIVEN_BY_HOST else attrs).append(parameter)
         elif parameter.default is not parameter.empty:
             raise InvalidArgumentError(
                 f"the parameter '{parameter}' has a default, but inputs have none; if it is an "
@@ -141,6 +142,12 @@ def describe(
 
 def name_of(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
+
+
+def op_name(function: Callable[..., Any]) -> str:
+    """normalise_rows -> NormaliseRows."""
+    parts = re.split(r"[\W_]+", name_of(function).strip("_"))
+    return "".join(part[:1].upper() + part[1:] for part in parts)
 
 
 # ---- The op -------------------------------------------------------------------------------------

@@ -165,7 +165,8 @@ def by_factor(factors: Sequence[float], key_of: KeyOf) -> Sampler:
         for cell, (_, those) in enumerate(cells):
             turns = order_of(random_bits(random_bits(key, 1), cell), len(those))
             count = math.ceil(begins[cell + 1] - offset) - math.ceil(begins[cell] - offset)
-            found += [those[turns[draw % len(those)]] for draw in range(count)]
+            whole = count // len(those)  # turns of all; the last one is for some, at random
+            found += those * whole + [those[turns[i]] for i in range(count % len(those))]
         return [found[i] for i in permutation(random_bits(key, 0), len(found))]
 
     return Sampler(int(begins[-1]), lambda epoch, position: rows(epoch)[position])

@@ -24,7 +24,7 @@ def make(tmp_path):
     def made(records, **columns):
         columns = {"x": np.arange(records), **columns}
         path = tmp_path / f"{records}-{'-'.join(columns)}.csv"
-        lines = [",".join(map(repr, row)) for row in zip(*(c.tolist() for c in columns.values()))]
+        lines = [",".join(map(str, row)) for row in zip(*(c.tolist() for c in columns.values()))]
         path.write_text("\n".join([",".join(columns), *lines]) + "\n")
         return flow.open(str(path))
 
@@ -131,6 +131,21 @@ def test_weights_are_probabilities(make):
     assert np.sum((found - wanted)[wanted > 0] ** 2 / wanted[wanted > 0]) < 20.52
 
 
+def test_classes_share_their_weight(make):
+    """However many records they have; Pearson's test at p = 0.001, of 11 and 4 degrees."""
+    names = np.array(["a", "bb", "a", "c", "a", "a", "a", "bb", "a", "c", "a", "bb"])
+    data, size = make(12, name=names), np.array([{"a": 7, "bb": 3, "c": 2}[name] for name in names])
+    found = np.bincount(drawn(data.sample(num_samples=9000, by="name"), 1)[0], minlength=12)
+    assert np.sum((found - 3000 / size) ** 2 / (3000 / size)) < 31.26
+    weighted = data.sample({"c": 3, "bb": 1.5}, 9000, by=names)
+    found = np.bincount(drawn(weighted, 1)[0], minlength=12)
+    wanted = np.where(names == "bb", 1000, np.where(names == "c", 3000, 0))
+    assert found[names == "a"].sum() == 0
+    assert np.sum((found - wanted)[wanted > 0] ** 2 / wanted[wanted > 0]) < 18.47
+    truths = drawn(data.sample({True: 1}, 20, by=names == "c"), 1)[0]
+    assert {names[i] for i in truths} == {"c"}
+
+
 def test_classes_by_samples(make):
     """16 x 4: each batch has 16 classes, 4 different records of each side by side; all records are
     used equally often, on one rank and on four."""
@@ -200,6 +215,10 @@ def test_views_around_samplers(make):
         (lambda data: data.sample("no"), "no"),
         (lambda data: data.sample([1, 1, 0, 0], 3, replacement=False), "only 2 records"),
         (lambda data: data.sample([1] * 4, 0), "num_samples = 0"),
+        (lambda data: data.sample(), "give a weight for each record, or by"),
+        (lambda data: data.sample({1: 2.0}), "give a weight for each record, or by"),
+        (lambda data: data.sample([1] * 4, by=[1] * 4), "dict of the weights of classes"),
+        (lambda data: data.sample({7: 1}, by=[1, 2, 2, 2]), "no record is of the class 7"),
         (lambda data: data.balance([0.5] * 4), "one whole number, truth or text"),
         (lambda data: data.balance([0, 0, 1, 1], classes=3), "there are only 2 classes"),
         (lambda data: data.balance([0, 0, 1, 1], num_samples=5), "the next one is 6"),

@@ -93,6 +93,17 @@ def test_the_models_lanes_are_fair():
         assert sum(len(lanes_of) for lanes_of in owners.values()) <= len(owners) + num_lanes
 
 
+def test_a_data_set_has_lanes_too(table):
+    """The same order as of its reader, for the same order key."""
+    x, _ = flow.MiniDecoder(flow.MiniReader(str(table(333).folder)))
+    shuffled = flow.Dataset({"x": x}).shuffle(
+        7, kind="window", block_size=7, window=5, lanes=4, order_key=KEY
+    )
+    with flow.DataLoader(shuffled.batch(12)["x"]) as loader:
+        order = np.concatenate([batch[:, 0] for batch in loader])
+    assert order.tolist() == lanes_order(7, 0, KEY, 333, 7, 5, 4, 12)
+
+
 # ---- Ranks ---------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,7 @@ PYTHON_LAYERS = {
     "ops": {"graph"},
     "other_names": {"graph", "errors"},
     "loader": {"graph", "native", "ragged", "errors"},
-    "datasets": {"formats", "loader", "graph", "native", "ragged", "errors"},
+    "datasets": {"pyops", "formats", "loader", "graph", "native", "ragged", "errors"},
     "sheet": {"loader", "ops", "graph", "ragged", "image_files", "errors"},
     "plugins": {"ops", "graph", "native", "errors"},
     "pyops": {"plugins", "graph", "native", "ragged", "errors"},

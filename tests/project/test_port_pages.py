@@ -140,3 +140,45 @@ def test_pytorch_arguments_are_all_attrs():
     assert {"batch_size", "last_batch", "seed", "num_threads", "prefetch"} <= named
     for name in named:
         assert re.search(rf"\b{name}: ", source + loader + torch_loader), name
+
+PHOTOS = """
+import numpy as np, pathlib, sys
+from PIL import Image
+
+rng = np.random.default_rng(0)
+for name, n in (("cat", 60), ("dog", 20), ("emu", 10)):
+    pathlib.Path("photos", name).mkdir(parents=True)
+    for i in range(n):
+        pixels = rng.integers(1, 256, (*rng.integers(4, 9, 2), 3), np.uint8)
+        Image.fromarray(pixels).save(f"photos/{name}/{i:02d}.png")
+"""
+
+DISTRIBUTIONS = """
+def counts(loader, epochs):
+    found = np.zeros(3, np.int64)
+    for _ in range(epochs):
+        for images, labels in loader:
+            dense = images.dense if hasattr(images, "dense") else images.numpy()
+            assert len(dense) == len(labels) and dense.shape[3] == 3
+            found += np.bincount(np.asarray(labels), minlength=3)
+    return found
+
+torch.manual_seed(0)
+for make in (before, after):
+    train, val = make("photos", 8)
+    drawn = counts(train, 30)
+    # The classes are drawn equally often: chi-square with 2 degrees of freedom, 1 in 10,000.
+    expected = drawn.sum() / 3
+    assert ((drawn - expected) ** 2 / expected).sum() < 18.4, (make.__name__, drawn)
+    assert counts(val, 1).sum() * 2 < drawn.sum() / 30
+"""
+
+
+def test_pytorch_script(tmp_path):
+    """The script before and after draws each class equally often; the one after is shorter."""
+    pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
+    pytest.importorskip("PIL", reason="Pillow is not installed: pip install pillow")
+    run(PHOTOS, tmp_path)
+    before, after = blocks("port-pytorch-script.md", "python")
+    assert len(after.splitlines()) < len(before.splitlines()) / 2
+    run(before + after + DISTRIBUTIONS, tmp_path)

@@ -1,0 +1,330 @@
+"""Functions over the fields of a data set, and choosing and naming fields."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..errors import InvalidArgumentError, shown
+from ..graph import Blob, Node
+from ..graph.row_types import RowType, row_type
+from ..loader import DataLoader
+from ..pyops.mapped import mapped_op
+from ..pyops.row_function import RowFunction, is_bytes
+from ..ragged import Ragged
+from .base import named_view
+from .reading import Reading
+
+Outputs = str | Sequence[str] | Mapping[str, Any]
+
+MapsT = TypeVar("MapsT", bound="Maps")
+
+_RECORDS = 4  # that are looked at where the types of outputs are left out
+
+
+class Maps(Reading):
+    """The methods of `Dataset` that compute fields, choose them or name them."""
+
+    def map(
+        self: MapsT,
+        function: Callable[..., Any],
+        *fields: str,
+        outputs: Outputs | None = None,
+        processes: int = 0,
+        name: str | None = None,
+        **attrs: Any,
+    ) -> MapsT:
+        """The same records with fields that a function makes of others.
+
+            images = data.map(flow.ImageDecoder, "image")                  # takes the field's place
+            sizes = images.map(lambda image: image.shape[:2], "image", outputs={"size": "int64[2]"})
+
+        Args:
+            function: An op of this package, of a plugin or of `register_decoder`; or a Python
+                function of rows, which gets arrays, numbers, and bytes, and returns such, texts, or
+                a tuple or dict of several.  It may take `rng` and `ids` by keyword, as
+                `register_decoder` has it.
+            *fields: What it is called with, in order; left out, the only field.
+            outputs: Names of the fields it makes, which come in addition or in place of fields of
+                the same name; with their types, {"size": "int64[2]"}, where it is a Python
+                function.  Types that are left out are those of the first records.  None: the
+                results take the place of `fields`.
+            processes: Worker processes that call a Python function, in place of threads; 0: none.
+            name: Of the node; random numbers depend on it.
+            **attrs: Attrs of the op, or keyword arguments of the function.
+
+        Raises:
+            InvalidArgumentError: There is no such field, or the function does not fit the fields.
+        """
+        blobs, names = self._fields, chosen(self._fields, fields)
+        rows = SampleRows(self, names)
+        made = computed(blobs, names, function, outputs, processes, name, attrs, rows)
+        return self.with_blobs({**blobs, **made})
+
+    def flat_map(
+        self: MapsT,
+        function: Callable[..., Any],
+        *fields: str,
+        fan_out: int,
+        outputs: Outputs | None = None,
+        processes: int = 0,
+        name: str | None = None,
+        **attrs: Any,
+    ) -> MapsT:
+        """`fan_out` rows of each record: row p has part p % fan_out of record p // fan_out.
+
+            crops = images.flat_map(five_crops, "image", fan_out=5)
+
+        Args:
+            function: As of `map`.  Of each output it returns all parts, as an array whose first
+                dimension is `fan_out`, or a list of arrays of one shape.
+            fan_out: Rows of each record.
+            outputs: As of `map`; types are those of a part.  Other fields are the same in all rows
+                of a record.
+
+        Raises:
+            InvalidArgumentError: As of `map`.
+        """
+        if isinstance(outputs, Mapping):
+            outputs = {key: _parts(key, given, fan_out) for key, given in outputs.items()}
+        made = self.map(
+            function, *fields, outputs=outputs, processes=processes, name=name, **attrs
+        )
+        blobs, former = made.ordered(), self._fields
+        divided = [i for i, key in enumerate(blobs) if made._fields[key] is not former.get(key)]
+        return type(self)(
+            named_view("FlatDataset", blobs, {"fan_out": fan_out, "divided": divided})
+        )
+
+    def project(self: MapsT, *names: str) -> MapsT:
+        """These fields alone, in this order."""
+        return self.with_blobs({name: self._fields[name] for name in checked(self._fields, names)})
+
+    def drop(self: MapsT, *names: str) -> MapsT:
+        """All fields but these."""
+        checked(self._fields, names)
+        kept = {name: blob for name, blob in self._fields.items() if name not in names}
+        if not kept:
+            raise InvalidArgumentError("drop() of all fields; a data set needs one or more")
+        return self.with_blobs(kept)
+
+    def rename(self: MapsT, names: Mapping[str, str] | None = None, **named: str) -> MapsT:
+        """The same fields with other names: `data.rename({"jpg": "image"})`, or
+        `data.rename(jpg="image")`."""
+        new = {**(names or {}), **named}
+        checked(self._fields, list(new))
+        blobs: dict[str, Blob] = {}
+        for name, blob in self._fields.items():
+            called = new.get(name, name)
+            if not isinstance(called, str) or not called:
+                raise InvalidArgumentError(
+                    f"rename: the new name of '{name}' is {shown(called)}; it must be a str"
+                )
+            if called in blobs:
+                raise InvalidArgumentError(f"rename: two fields would be called '{called}'")
+            blobs[called] = blob
+        return self.with_blobs(blobs)
+
+
+def _parts(name: str, given: Any, fan_out: int) -> Any:
+    if given is None:
+        return None
+    declared = row_type(f"outputs['{name}']", given)
+    return declared.dtype, (fan_out, *declared.shape)
+
+
+# ---- Fields -------------------------------------------------------------------------------------
+
+
+def checked(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
+    """Names of fields, each once.
+
+    Raises:
+        InvalidArgumentError: There is no such field, or one is named twice.
+    """
+    for i, name in enumerate(names):
+        if not isinstance(name, str) or name not in blobs:
+            raise InvalidArgumentError(
+                f"there is no field {shown(name)}; there are {', '.join(blobs)}"
+            )
+        if name in names[:i]:
+            raise InvalidArgumentError(f"the field '{name}' is named twice")
+    return list(names)
+
+
+def chosen(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
+    """The fields that a function is called with."""
+    if not names and len(blobs) == 1:
+        return list(blobs)
+    if not names:
+        raise InvalidArgumentError(
+            f"map: no fields were named, and there are {len(blobs)}: {', '.join(blobs)}"
+        )
+    return checked(blobs, names)
+
+
+# ---- What a function makes of them --------------------------------------------------------------
+
+
+class SampleRows:
+    """The first records, where the function has to be called to know what it returns."""
+
+    per = "row"
+
+    def __init__(self, data: Reading, names: Sequence[str]) -> None:
+        self._data = data
+        self._names = names
+
+    def read(self) -> list[list[Any]]:
+        """What the function is called with, some times."""
+        data = self._data.with_blobs({name: self._data._fields[name] for name in self._names})
+        return [
+            [record[name] for name in self._names]
+            for record in itertools.islice(data, _RECORDS)
+        ]
+
+    def shape(self, array: np.ndarray[Any, Any]) -> tuple[int, ...]:
+        """Of a row of an output."""
+        found: tuple[int, ...] = array.shape
+        return found
+
+
+class SampleBatch:
+    """The same of a batch."""
+
+    per = "batch"
+
+    def __init__(self, blobs: Sequence[Blob]) -> None:
+        self._blobs = list(blobs)
+
+    def read(self) -> list[list[Any]]:
+        """What the function is called with, once."""
+        with DataLoader(tuple(self._blobs), num_threads=1, prefetch=1) as loader:
+            return [list(batch) for batch in itertools.islice(loader, 1)]
+
+    def shape(self, array: np.ndarray[Any, Any]) -> tuple[int, ...]:
+        """Of a row of an output."""
+        found: tuple[int, ...] = array.shape[1:]
+        return found
+
+
+def computed(
+    blobs: Mapping[str, Blob],
+    names: Sequence[str],
+    function: Callable[..., Any],
+    outputs: Outputs | None,
+    processes: int,
+    name: str | None,
+    attrs: Mapping[str, Any],
+    samples: SampleRows | SampleBatch,
+) -> dict[str, Blob]:
+    """The fields that a function makes."""
+    if not callable(function):
+        raise InvalidArgumentError(f"map: {shown(function)} was given; it must be a function")
+    inputs = [blobs[one] for one in names]
+    if hasattr(function, "op_name"):
+        if processes:
+            raise InvalidArgumentError(
+                f"map: processes = {shown(processes)}; it is for Python functions, and "
+                f"{function.op_name} is an op"
+            )
+        made = function(*inputs, name=name, **attrs)
+        found = made if isinstance(made, tuple) else (made,)
+        return dict(zip(_named(names, outputs, len(found)), found, strict=True))
+    are_bytes = [
+        samples.per == "row" and is_bytes(RowType(one.dtype, one.shape[1:])) for one in inputs
+    ]
+    wrapped = RowFunction(function, attrs, are_bytes)
+    types = _types(wrapped, names, outputs, samples)
+    ports = {
+        key if key.isidentifier() else f"out{i}": declared
+        for i, (key, declared) in enumerate(types.items())
+    }
+    op = mapped_op(wrapped, ports, per=samples.per, processes=processes)
+    node = Node(op, name, inputs, {})
+    return dict(zip(types, node.outputs, strict=True))
+
+
+def _named(names: Sequence[str], outputs: Outputs | None, count: int) -> list[str]:
+    """The names of so many results."""
+    if outputs is None and count == len(names):
+        return list(names)
+    given = [] if outputs is None else [outputs] if isinstance(outputs, str) else list(outputs)
+    if len(given) != count or len(set(given)) != count:
+        raise InvalidArgumentError(
+            f"map: the function gives {count} {'result' if count == 1 else 'results'}; outputs must "
+            f"have a name for each, and {', '.join(given) or 'no name'} "
+            f"{'is' if len(given) < 2 else 'are'} given"
+        )
+    return given
+
+
+def _types(
+    function: RowFunction, names: Sequence[str], outputs: Outputs | None, samples: SampleRows | SampleBatch
+) -> dict[str, RowType]:
+    """The types of the outputs: as given, or those of what the function returns."""
+    given: dict[str, Any] = dict(outputs) if isinstance(outputs, Mapping) else {}
+    if given and all(one is not None for one in given.values()):
+        return {key: row_type(f"outputs['{key}']", one) for key, one in given.items()}
+    found: dict[str, RowType] = {}
+    for inputs in samples.read():
+        said = _called(function, inputs)
+        if isinstance(said, Mapping):
+            results = dict(said)
+            if outputs is not None:
+                results = {key: results[key] for key in _named(names, outputs, len(results))}
+        else:
+            several = said if isinstance(said, tuple) else (said,)
+            results = dict(zip(_named(names, outputs, len(several)), several, strict=True))
+        for key, value in results.items():
+            found[key] = _joined(key, found.get(key), _type_of(key, value, samples))
+    if not found:
+        raise InvalidArgumentError(
+            "map: there is no record to see what the function returns; give the types, as "
+            'outputs={"x": "float32[3]"}'
+        )
+    return {
+        key: one if given.get(key) is None else row_type(f"outputs['{key}']", given[key])
+        for key, one in found.items()
+    }
+
+
+def _called(function: RowFunction, inputs: Sequence[Any]) -> Any:
+    taken = function.__signature__.parameters
+    keywords: dict[str, Any] = {}
+    if "rng" in taken:
+        keywords["rng"] = np.random.default_rng(0)
+    if "ids" in taken:
+        keywords["ids"] = np.zeros((2,), np.int64)
+    return function.function(*inputs, **function.keywords, **keywords)
+
+
+def _type_of(key: str, value: Any, samples: SampleRows | SampleBatch) -> RowType:
+    if isinstance(value, (bytes, bytearray, memoryview, str)):
+        return row_type(key, "bytes")
+    if isinstance(value, Ragged):
+        return RowType(value.dtype, value.row_shape)
+    try:
+        array = np.asarray(value)
+        return row_type(key, (array.dtype, samples.shape(array)))
+    except ValueError as failure:
+        raise InvalidArgumentError(
+            f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor bytes "
+            "or a text: give its type in outputs"
+        ) from failure
+
+
+def _joined(key: str, one: RowType | None, other: RowType) -> RowType:
+    """The type of both; None for a dimension in which they differ."""
+    if one is None or one == other:
+        return other
+    if one.dtype != other.dtype or len(one.shape) != len(other.shape):
+        raise InvalidArgumentError(
+            f"map: the result '{key}' is {one} for one record and {other} for another; give its "
+            "type in outputs"
+        )
+    shape = tuple(a if a == b else None for a, b in zip(one.shape, other.shape, strict=True))
+    return RowType(one.dtype, shape)

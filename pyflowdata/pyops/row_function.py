@@ -1,0 +1,124 @@
+"""A function of a user as one of rows: which inputs it has, and bytes in place of arrays of bytes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidArgumentError
+from ..graph.row_types import RowType
+from .op import GIVEN_BY_HOST, name_of
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def is_bytes(declared: RowType) -> bool:
+    """Whether rows are runs of bytes."""
+    return declared.dtype == np.uint8 and declared.shape == (None,)
+
+
+class RowFunction:
+    """Calls a function with rows as `Dataset` shows them: bytes where a field has bytes.
+
+    It can be pickled where the function and its keyword arguments can.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        keywords: Mapping[str, Any],
+        are_bytes: Sequence[bool],
+    ) -> None:
+        """Args:
+            function: Of the user.
+            keywords: Arguments of it that are the same for all rows.
+            are_bytes: Of each input, whether its rows are bytes.
+
+        Raises:
+            InvalidArgumentError: It does not take as many rows.
+        """
+        self.function = function
+        self.keywords = dict(keywords)
+        self.are_bytes = tuple(are_bytes)
+        self.__name__ = name_of(function)
+        self.__qualname__ = str(getattr(function, "__qualname__", self.__name__))
+        self.__module__ = str(getattr(function, "__module__", None) or "builtins")
+        self.__doc__ = inspect.getdoc(function) if inspect.isroutine(function) else None
+        self.__signature__ = _signature(function, len(self.are_bytes), self.keywords)
+
+    def __call__(self, *rows: Any, **given: Any) -> Any:
+        """What the function returns for a row; bytes and texts as arrays of bytes."""
+        inputs = [
+            row.tobytes() if is_one else row
+            for row, is_one in zip(rows, self.are_bytes, strict=True)
+        ]
+        found = self.function(*inputs, **self.keywords, **given)
+        if isinstance(found, Mapping):
+            return {name: _array(value) for name, value in found.items()}
+        if isinstance(found, tuple):
+            return tuple(map(_array, found))
+        return _array(found)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowFunction, (self.function, self.keywords, self.are_bytes)
+
+
+def _array(value: Any) -> Any:
+    if isinstance(value, str):
+        value = value.encode()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return np.frombuffer(value, np.uint8)
+    return value
+
+
+def _signature(
+    function: Callable[..., Any], count: int, keywords: Mapping[str, Any]
+) -> inspect.Signature:
+    """So many inputs, and what the loader gives."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # of some functions in C
+        parameters = [inspect.Parameter("rows", inspect.Parameter.VAR_POSITIONAL)]
+    inputs = [one for one in parameters if one.kind in _POSITIONAL and one.name not in keywords]
+    takes_any = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    required = [one.name for one in inputs if one.default is one.empty]
+    if len(required) > count or (len(inputs) < count and not takes_any):
+        raise InvalidArgumentError(
+            f"{name_of(function)}() takes {', '.join(one.name for one in inputs) or 'no rows'}, and "
+            f"{count} {'field is' if count == 1 else 'fields are'} given"
+        )
+    _check_keywords(function, parameters, keywords)
+    names = [one.name for one in inputs][:count]
+    names += [f"row{i}" for i in range(len(names), count)]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    made = [inspect.Parameter(name, kind) for name in names]
+    made += [
+        inspect.Parameter(one.name, one.KEYWORD_ONLY)
+        for one in parameters
+        if one.name in GIVEN_BY_HOST and one.kind is one.KEYWORD_ONLY and one.name not in keywords
+    ]
+    return inspect.Signature(made)
+
+
+def _check_keywords(
+    function: Callable[..., Any],
+    parameters: Sequence[inspect.Parameter],
+    keywords: Mapping[str, Any],
+) -> None:
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters)
+    own = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    names = [one.name for one in own]
+    for name in keywords:
+        if name not in names and not takes_any:
+            raise InvalidArgumentError(
+                f"{name_of(function)}() has no parameter '{name}'; it has {', '.join(names)}"
+            )
+    for one in own:
+        is_needed = one.kind is one.KEYWORD_ONLY and one.default is one.empty
+        if is_needed and one.name not in (*keywords, *GIVEN_BY_HOST):
+            raise InvalidArgumentError(
+                f"{name_of(function)}() needs the argument '{one.name}': give it by name"
+            )
