@@ -9,6 +9,7 @@
 Each format has a module of its name here; shared code is in `base`.
 """
 
+from .arrays import array_blob
 from .base.cache_file import CacheWriter, cached_fields, encoded_records
 from .base.damage import Damage, Scan, damage_of, read_all
 from .base.detection import Detected, detect, head_of, is_data_set
@@ -47,6 +48,7 @@ __all__ = [
     "Scan",
     "Source",
     "Writer",
+    "array_blob",
     "cached_fields",
     "damage_of",
     "decoded_image",

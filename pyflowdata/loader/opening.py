@@ -6,7 +6,7 @@ import operator
 import os
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidArgumentError, UnsupportedError, shown
@@ -116,10 +116,13 @@ def rank_of(blobs: list[Blob]) -> str:
     return f"rank={worlds[0].rank}/{worlds[0].world_size} ({sources})"
 
 
-def _releasing(in_use: InUse) -> Callable[[CData], None]:
+def _releasing(in_use: InUse, blobs: Sequence[Blob]) -> Callable[[CData], None]:
+    kept = list(blobs)  # their arrays are read by the loader's threads
+
     def release(handle: CData) -> None:
         lib.pfd_loader_release(handle)
         in_use.release()
+        kept.clear()
 
     return release
 
@@ -148,7 +151,7 @@ class _Opening:
             self._options, self._slots, len(self._blobs), self._out, self._err
         )
         if status >= 0:
-            self._handle = ffi.gc(self._out[0], _releasing(self._in_use))
+            self._handle = ffi.gc(self._out[0], _releasing(self._in_use, self._blobs))
             if not self._is_wanted:
                 self._handle = None
         else:
