@@ -39,6 +39,7 @@
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
     X(cache_reader)                                                                                \
+    X(array_reader)                                                                                \
     X(generator_reader)                                                                            \
     X(coco_reader)                                                                                 \
     X(image_folder_reader)                                                                         \

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidArgumentError, shown
+from ..errors import InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob, Node, find_op
 from ..graph.node import reader_nodes
 from ..graph.tables import Table
@@ -232,6 +232,11 @@ def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False)
     """The values of all records, from the cache or from a pass over them."""
     with _opened(wanted, data, 1, num_threads=1, prefetch=1) as loader:
         reader = loader.readers[0]
+        if reader.records < 0:
+            raise UnsupportedError(
+                f"{wanted.said}: records that are read in sequence have no numbers; convert the "
+                "files, or cache() the data set before"
+            )
         cached, is_given = _cached(wanted, data, loader, is_bitmap)
 
     def compute() -> Array:

@@ -9,9 +9,10 @@
 Each format has a module of its name here; shared code is in `base`.
 """
 
+from .arrays import array_blob
 from .base.cache_file import CacheWriter, cached_fields, encoded_records
 from .base.damage import Damage, Scan, damage_of, read_all
-from .base.detection import Detected, detect, is_data_set
+from .base.detection import Detected, detect, head_of, is_data_set
 from .base.fields import Field, field_of
 from .base.format import Format
 from .base.images import (
@@ -47,12 +48,14 @@ __all__ = [
     "Scan",
     "Source",
     "Writer",
+    "array_blob",
     "cached_fields",
     "damage_of",
     "decoded_image",
     "detect",
     "encoded_records",
     "field_of",
+    "head_of",
     "image_fields",
     "image_formats",
     "image_size",
