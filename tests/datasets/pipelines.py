@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pyflowdata as flow
+from datasets import pack_model
 from datasets import view_model as model
 from formats.mds import mds_files
 from formats.tfrecord import tfrecords
-from pyflowdata.datasets.base import several_view
+from pyflowdata.datasets.base import named_view, several_view
+from pyflowdata.graph import Node, find_op
 from pyflowdata.graph.tables import Table
 
 Type = tuple[str, tuple[int, ...]]  # dtype, shape with -1 where it varies
@@ -30,7 +32,9 @@ N: Schema = {"n": ("int64", ())}
 T: Schema = {"t": ("uint8", (-1,))}
 NT: Schema = {**N, **T}
 NS: Schema = {**N, "s": ("int64", (-1,))}
-SCHEMAS = (V, N, T, NT, NS)
+F: Schema = {"f": ("float64", ())}  # what a view makes of V, and of T
+P: Schema = {"p": ("uint8", (12,)), "segment_ids": ("int32", (12,))}
+SCHEMAS = (V, N, T, NT, NS, F, P)
 
 WORLD_SIZES = (1, 3, 8)
 BATCH_SIZES = (24, 24, 24, 48, 1, 2, 3, 4, 6, 8, 16)  # not all world sizes divide all of them
@@ -229,6 +233,8 @@ class Generator:
     # ---- Views --------------------------------------------------------------------------------
 
     def make(self, schema: Schema, depth: int, *, at_top: bool = False) -> Made:
+        if schema in (F, P) and (depth < 2 or self.rng.random() < 0.3):
+            return (self.divide if schema is F else self.pack)(max(0, depth - 1))
         if depth == 0:
             source = self.source(schema)
             return self.with_ops(source) if self.rng.random() < 0.3 else source
@@ -237,7 +243,7 @@ class Generator:
             self.words.append("again")
             return self.rng.choice(known)
         kinds = [self.of_one] * 6 + [self.concat] * 2 + [self.mix] * 3 + [self.ops] * 2
-        if len(schema) > 1:
+        if schema in (NT, NS):
             kinds += [self.zip] * 4
         kind = self.mix if at_top and self.changes is not None else self.rng.choice(kinds)
         made = kind(schema, depth, at_top)
@@ -248,7 +254,7 @@ class Generator:
         inner = self.make(schema, depth - 1)
         views = [self.take, self.skip, self.slice, self.repeat, self.shuffle, self.select,
                  self.bitmap, self.split, self.weighted_sample, self.weighted_shuffle,
-                 self.class_sample, self.repeat_factor]  # fmt: skip
+                 self.class_sample, self.repeat_factor, self.flat]  # fmt: skip
         view = self.rng.choice(views)
         self.words.append(view.__name__)
         return view(inner)
@@ -399,6 +405,36 @@ class Generator:
         self.words.append(f"mix{len(sources)}")
         return self._made(sources[0], data, node)
 
+    # ---- Views that make rows of others -------------------------------------------------------
+
+    def flat(self, of: Made) -> Made:
+        fan_out = self.rng.randint(1, 3)
+        data = of.data.view("FlatDataset", fan_out=fan_out, divided=[])
+        return self._made(of, data, model.Flat(of.node, fan_out, {}))
+
+    def divide(self, depth: int) -> Made:
+        of = self.make(V, depth)
+        given = {"fan_out": 2, "divided": [0]}
+        data = flow.Dataset(named_view("FlatDataset", {"f": of.data.ordered()["v"]}, given))
+        self.words.append("divide")
+        made = self._made(of, data, model.Flat(of.node, 2, {"v": "f"}))
+        return made._replace(schema=F)
+
+    def pack(self, depth: int) -> Made:
+        of = self.make(T, depth)
+        opened = of.node.open(model.Opening(self.seed), [0])
+        lengths = [len(opened.at(0, i, 0).values["t"]) for i in range(of.size)]
+        rule, longer = self.rng.choice(("best_fit", "chunk")), self.rng.choice(("split", "truncate"))
+        packs = (pack_model.chunks(lengths, 12) if rule == "chunk"
+                 else pack_model.best_fit(lengths, 12, longer))  # fmt: skip
+        given = {"fields": list(P), "length": 12, "rule": rule, "longer": longer,
+                 "lengths": Table(np.array(lengths, np.int64))}  # fmt: skip
+        node = Node(find_op("PackDataset"), None, [of.data.ordered()["t"]], given)
+        data = flow.Dataset(dict(zip(P, node.outputs, strict=True)))
+        self.words.append("pack")
+        made = self._made(of, data, model.Pack(of.node, packs, 12, "p"))
+        return made._replace(schema=P)
+
     def weights_of_mix(self, rng: random.Random, n: int) -> list[float]:
         weights = [rng.choice((0.0, 1.0, 3.0, rng.uniform(0.5, 5))) for _ in range(n)]
         weights[rng.randrange(n)] = 1.0
@@ -447,6 +483,12 @@ class Generator:
             return flow.Affine(blob, scale=2.0, shift=-1.0), lambda values, *_: (
                 values["v"] * 2.0 - 1.0
             )
+        if name == "f":
+            return flow.Affine(blob, scale=2.0, shift=-1.0), lambda values, *_: (
+                np.asarray(values["f"] * 2.0 - 1.0)
+            )
+        if name in P:
+            return blob, lambda values, *_: values[name]
         if name == "n":
             return flow.Cast(flow.Affine(blob, scale=-1.0, shift=3.0), dtype="int64"), (
                 lambda values, *_: np.asarray(3 - values["n"])
