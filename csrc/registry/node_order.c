@@ -7,13 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The value of an attr; NULL: the op has none of that name. */
+static const void *attr_of(const pfd_op *op, const void *attrs, const char *name)
+{
+    for (uint32_t i = 0; i < op->num_attrs; i++)
+        if (!strcmp(op->attrs[i].name, name)) return (const char *)attrs + op->attrs[i].offset;
+    return NULL;
+}
+
 /* 1 for views other than those of several sources. */
 static int64_t num_sources_of(const pfd_op *op, const void *attrs)
 {
-    for (uint32_t i = 0; i < op->num_attrs; i++)
-        if (!strcmp(op->attrs[i].name, "num_sources"))
-            return *(const int64_t *)(const void *)((const char *)attrs + op->attrs[i].offset);
-    return 1;
+    const int64_t *value = attr_of(op, attrs, "num_sources");
+    return value ? *value : 1;
+}
+
+/* What an input is called: the field, or the input where fields have no names. */
+static const char *name_of_input(const pfd_node *node, int64_t i)
+{
+    const pfd_list_string *fields =
+        attr_of(node->op->op, pfd_attrs_struct(node->attrs), "fields");
+    if (!fields || fields->size < 1 || i / fields->size >= node->op->op->num_inputs)
+        return node->op->op->inputs[i].name;
+    return fields->data[i % fields->size];
 }
 
 static const pfd_node *order_of_input(const pfd_node *node, int64_t i)
@@ -33,10 +49,10 @@ int64_t pfd_node_end_of_source(const pfd_node *node, int64_t begin)
 static pfd_status check_field(const pfd_node *node, int64_t i, pfd_error *err)
 {
     const pfd_node *from = node->inputs[i].node, *order = from->order;
-    const char *name = node->op->op->inputs[i].name;
+    const char *name = name_of_input(node, i);
     if (!order)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "input '%s' comes from %s, which has rows of several readers, or needs "
+                        "field '%s' comes from %s, which has rows of several readers, or needs "
                         "whole batches; a view takes the fields of one data set: zip them before",
                         name, from->op->op->name);
     const pfd_reader_attrs *attrs =
@@ -44,7 +60,7 @@ static pfd_status check_field(const pfd_node *node, int64_t i, pfd_error *err)
     int32_t is_batched = (order->op->op->flags & PFD_VIEW) && attrs;
     if (is_batched || from->batch_size != 1 || (attrs && attrs->random_shuffle))
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "input '%s' comes in batches or in a random order from %s; views are of "
+                        "field '%s' comes in batches or in a random order from %s; views are of "
                         "records: leave the batch and shuffle attrs of the reader out, and use "
                         "views before BatchDataset",
                         name, order->op->op->name);
@@ -59,10 +75,10 @@ static pfd_status check_source(const pfd_node *node, int64_t begin, int64_t end,
         const pfd_node *first = order_of_input(node, begin), *order = order_of_input(node, i);
         if (order != first)
             return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                            "input '%s' is a field of %s, and input '%s' one of another %s; they "
-                            "must be fields of one data set: zip the two before",
-                            node->op->op->inputs[begin].name, first->op->op->name,
-                            node->op->op->inputs[i].name, order->op->op->name);
+                            "field '%s' is of %s, and field '%s' of another %s; a view takes the "
+                            "fields of one data set: zip the two before",
+                            name_of_input(node, begin), first->op->op->name,
+                            name_of_input(node, i), order->op->op->name);
     }
     return PFD_OK;
 }

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple, TypeVar
 from ..errors import InvalidArgumentError, shown
 from ..formats import Field, field_of
 from ..graph import Blob, Node, find_op
+from ..graph.records import Records
+
+ORDER_KEY = "shuffle"  # of a shuffle that is given none
 
 SetT = TypeVar("SetT", bound="DatasetBase")
 
@@ -30,7 +33,7 @@ class Shuffle(NamedTuple):
     attrs: Mapping[str, int]
 
 
-class DatasetBase:
+class DatasetBase(Records):
     """The fields of a data set, all of one reader or view.  Immutable."""
 
     def __init__(self, blobs: Mapping[str, Blob], shuffle: Shuffle | None = None) -> None:
@@ -42,6 +45,10 @@ class DatasetBase:
             raise InvalidArgumentError("a data set needs a field or more")
         self._fields = dict(blobs)
         self._shuffle = shuffle
+
+    def names(self) -> Iterable[str]:
+        """Of the fields."""
+        return self._fields
 
     # ---- Fields -------------------------------------------------------------------------------
 

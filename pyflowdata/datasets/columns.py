@@ -79,7 +79,10 @@ def bitmap_of(data: DatasetBase, predicate: What) -> Table:
             f"{wanted.said} gives {wanted.sample.dtype}{of_shape} for a record; a predicate gives "
             "one truth, as a comparison does"
         )
-    return Table(lambda: evaluate(wanted, data, is_bitmap=True))
+    graph = of_blobs(wanted.blobs)
+    key = None if wanted.key is None or graph is None else ("where", wanted.key, graph)
+    said = f"where({wanted.said})"
+    return Table(lambda: evaluate(wanted, data, is_bitmap=True), said=said, key=key)
 
 
 def words_of(truths: Array) -> Array:

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+import operator
 from typing import Any, TypeVar, overload
 
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidArgumentError, shown
 from ..graph import Blob
-from .base import Shuffle, described
+from .base import Shuffle, named_view
 from .batches import Batches, batch_node, batches_of
 from .caching import Caching
 from .mapping import Maps, Outputs, SampleBatch, chosen, computed
-from .mixing import mix_lines
 from .packing import Packing
-from .reading import batch_node
 from .samplers import Samplers
 from .selecting import Selecting
+from .value import Value
 from .views import Views
 
 OwnT = TypeVar("OwnT", bound="Dataset")
 
 
-class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps):
+class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 
-    `data[17]` is a record, `data[10:20]` a data set of some of them, `data["x"]` a field as a blob
-    for ops.  Views such as `take()` make another data set; `batch()` makes the blobs that ops and a
+    `data[17]` is a record, `data[10:20]` and `data[[3, 5, 9]]` are data sets of some of them,
+    `data["x"]` is a field as a blob for ops.  Views such as `take()` make another data set; `batch()` makes the blobs that ops and a
     `DataLoader` take.  `flow.open` makes one of files; `Dataset(blobs)` one of what a reader gives,
     or ops make of it:
 
-        x, y = flow.CsvReader(files="train.csv", fields=["x:float32", "y:int64"])
+        x, y = flow.CSVReader(files="train.csv", columns=["x:float32", "y:int64"])
         data = flow.Dataset({"x": x, "y": y})
     """
 
@@ -46,8 +51,21 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps):
         """
         if isinstance(blobs, Blob):
             blobs = [blobs]
+        if isinstance(blobs, Batches):
+            blobs = blobs.blobs
+        if not isinstance(blobs, (Mapping, list, tuple)):
+            raise InvalidArgumentError(
+                f"Dataset({shown(blobs)}): give the blobs of a reader, a tuple or a dict of them; "
+                "flow.open() makes a data set of files"
+            )
         if not isinstance(blobs, Mapping):
+            for blob in blobs:
+                _check_blob(blob)
             blobs = {blob.name.rpartition("/")[2]: blob for blob in blobs}
+        for blob in blobs.values():
+            _check_blob(blob)
+        if any(blob.node.op.is_reader or not blob.node.op.is_view for blob in blobs.values()):
+            _check_records(blobs)
         super().__init__(blobs, shuffle)
 
     @overload
@@ -57,14 +75,32 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps):
     def __getitem__(self, key: str) -> Blob: ...
 
     @overload
-    def __getitem__(self: OwnT, key: slice) -> OwnT: ...
+    def __getitem__(self: OwnT, key: slice | Sequence[int] | npt.NDArray[Any]) -> OwnT: ...
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             return self.blob(key)
         if isinstance(key, slice):
             return self.slice(key.start, key.stop, key.step)
-        return self.record(key)
+        if isinstance(key, (list, tuple)) or (isinstance(key, np.ndarray) and key.ndim > 0):
+            return self._selection(key)
+        try:
+            place = operator.index(key)
+        except TypeError:
+            raise TypeError(
+                f"data[{shown(key)}]: give a number for a record, a slice or a list of numbers for "
+                "a data set of some of them, or the name of a field for its blob"
+            ) from None
+        return self.record(place)
+
+    def _selection(self: OwnT, key: Any) -> OwnT:
+        names = [one for one in key if isinstance(one, str)]
+        if names:
+            raise TypeError(
+                f"data[{shown(key)}]: project() makes a data set of some fields, and "
+                f"data.batch(n)[{shown(names)}] takes their batches"
+            )
+        return self.select(key)
 
     def batch(
         self,
@@ -94,6 +130,18 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps):
         node = batch_node(self._fields, self, given, name=name)
         return batches_of(node, self._fields)
 
-    def __repr__(self) -> str:
-        lines = mix_lines(self, lambda blobs: len(type(self)(blobs)))
-        return "\n  ".join([f"Dataset({described(self)})", *lines])
+
+def _check_records(blobs: Mapping[str, Blob]) -> None:
+    """Refuses batches, a random order, and the fields of several readers, as views do."""
+    try:
+        named_view("TakeDataset", blobs, {"count": 0})
+    except InvalidArgumentError as failure:
+        failure.op = "Dataset"
+        raise
+
+
+def _check_blob(blob: object) -> None:
+    if not isinstance(blob, Blob):
+        raise InvalidArgumentError(
+            f"{shown(blob)} was given as a field; it must be a blob, as readers and ops return it"
+        )

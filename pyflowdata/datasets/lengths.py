@@ -35,7 +35,7 @@ def lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) 
     if not shape:
         raise InvalidArgumentError(f"field {shown(field)} is one number, which has no length")
     counted = made_of(data, f"len(field({field!r}))")
-    return Table(lambda: _whole_numbers(evaluate(counted, data)))
+    return Table(lambda: _whole_numbers(evaluate(counted, data)), key=("lengths", field))
 
 
 def _whole_numbers(lengths: Array) -> Array:

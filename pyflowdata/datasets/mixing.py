@@ -194,34 +194,21 @@ def _mean_length(source: DatasetBase, field: str) -> float:
 
 # ---- In words -----------------------------------------------------------------------------------
 
-_MOST_SIZES = 16  # sources that are opened to be described
 
 
-def mix_lines(data: DatasetBase, size_of: Callable[[dict[str, Blob]], int]) -> list[str]:
-    """What `repr` says of a mix: each source's share, and its size; nothing of other data sets.
+MIX_ATTRS = ("weights", "segments", "mean_lengths", "source_names")  # what `mix_shares` says
 
-    Args:
-        size_of: Counts the records of a source with these fields.
-    """
-    node = next(iter(data._fields.values())).node
-    if node.op.name != "MixDataset":
-        return []
+
+def mix_shares(node: Node) -> list[str]:
+    """What is said of each source of a mix: its name, and its share of the records."""
     values: Mapping[str, Any] = node.values
     count = operator.index(values["num_sources"])
-    names = values.get("source_names") or [str(i) for i in range(count)]
-    sizes = [""] * count
-    if count <= _MOST_SIZES:
-        sizes = [f", {size_of(fields):,} records" for fields in _sources_of(node, count)]
-    lines = [f"mix of {count} sources"]
+    said = [f"{name}: " for name in values.get("source_names") or range(count)]
     for number, row in enumerate([0, *(values.get("segments") or [])]):
-        shares = _shares(values, number, count)
-        if number > 0:
-            parts = (f"{name} {share}" for name, share in zip(names, shares, strict=True))
-            lines.append(f"from record {row:,}: {', '.join(parts)}")
-            continue
-        for name, share, size in zip(names, shares, sizes, strict=True):
-            lines.append(f"  {name}: {share}{size}")
-    return lines
+        when = f", {{}} from record {row:,}" if row else "{}"
+        for source, share in enumerate(_shares(values, number, count)):
+            said[source] += when.format(share)
+    return said
 
 
 def _shares(values: Mapping[str, Any], number: int, count: int) -> list[str]:
@@ -231,13 +218,3 @@ def _shares(values: Mapping[str, Any], number: int, count: int) -> list[str]:
     own = flat[number * count : (number + 1) * count]
     weights = [weight / mean for weight, mean in zip(own, means, strict=True)]
     return [f"{100 * weight / sum(weights):.4g} %" for weight in weights]
-
-
-def _sources_of(node: Node, count: int) -> list[dict[str, Blob]]:
-    """The fields of each source."""
-    fields = len(node.inputs) // count
-    names = [blob.name.rpartition("/")[2] for blob in node.outputs]
-    return [
-        dict(zip(names, node.inputs[at : at + fields], strict=True))
-        for at in range(0, len(node.inputs), fields)
-    ]

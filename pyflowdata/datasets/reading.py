@@ -40,7 +40,9 @@ def records_of(batch: Mapping[str, Any], rows: int) -> Iterator[dict[str, Any]]:
 def rows_at_once(blobs: Iterable[Blob]) -> int:
     """How many records a batch has that is no burden on the memory."""
     bytes_of_row = sum(
-        blob.dtype.itemsize * math.prod(blob.dense_row_shape) for blob in blobs if not blob.is_ragged
+        blob.dtype.itemsize * math.prod(blob.dense_row_shape)
+        for blob in blobs
+        if not blob.is_ragged
     )
     return max(1, min(_AT_ONCE, _BYTES_AT_ONCE // max(1, bytes_of_row)))
 
@@ -99,6 +101,10 @@ class Reading(DatasetBase):
             own["seed"] = 0
         node = batch_node(self._fields, self, own)
         return dict(zip(self._fields, node.outputs, strict=False))
+
+    def first_batch(self, count: int) -> Mapping[str, Blob]:
+        """The fields in batches of the first records, as `flow.show` takes them."""
+        return self._alone(count)
 
     def _loader(self, batch_size: int, **options: Any) -> DataLoader[dict[str, Any]]:
         with nothing_in_use():

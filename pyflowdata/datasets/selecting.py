@@ -71,7 +71,9 @@ class Selecting(Reading):
                 raise InvalidArgumentError("select(): a number is above all records")
             given = given.astype(np.int64)
         find = self._flagged if given.dtype == np.bool_ else self._numbered
-        return self.view("SelectDataset", table=Table(lambda: find(given)))
+        said = f"select({'truths' if given.dtype == np.bool_ else f'{given.size:,} numbers'})"
+        key = (given.dtype.str, given.tobytes())
+        return self.view("SelectDataset", table=Table(lambda: find(given), said=said, key=key))
 
     def _flagged(self, truths: Array) -> Array:
         if len(truths) != len(self):

@@ -132,7 +132,11 @@ class Split:
 
     def table(self, part: int) -> Table:
         """The records of a part, as a bitmap."""
-        return Table(lambda: words_of(self._parts() == part))
+        sizes, by = self._sizes.counts or self._sizes.fractions, self._by or ()
+        key = ("split", tuple(sizes), tuple(by), self._seed, part)
+        of = f", by={', '.join(by)}" if by else ""
+        said = f"split({shown(list(sizes))}{of}, seed={self._seed})[{part}]"
+        return Table(lambda: words_of(self._parts() == part), said=said, key=key)
 
     def _parts(self) -> Array:
         if self._found is None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from .base import DatasetBase, SetT, Shuffle, named_view, several_view
+from .base import ORDER_KEY, DatasetBase, SetT, Shuffle, named_view, several_view
 from .mixing import mix
 
 _FAR = 2**63 - 1  # beyond all records
-_KEY = "shuffle"  # the order key of a shuffle that is given none
 
 
 class Views(DatasetBase):
@@ -78,7 +77,7 @@ class Views(DatasetBase):
         window: int | None = None,
         lanes: int | None = None,
         buffer_size: int | None = None,
-        order_key: str = _KEY,
+        order_key: str = ORDER_KEY,
     ) -> SetT:
         """The records in a random order, each once, and another one in each epoch.
 

@@ -14,6 +14,7 @@ from ..errors import InvalidArgumentError
 from . import eager
 from .eager_rows import RULE
 from .node import Blob, Node
+from .records import Records
 from .registry import Attr, Op, Port
 
 _MANY = inspect.Parameter.VAR_POSITIONAL
@@ -251,6 +252,12 @@ def _take_rows(op: Op, given: dict[str, Any]) -> dict[str, object] | None:
     if op.has_optional_input and given.get(ports[-1].name) is None:
         ports = ports[:-1]
     rows = {port.name: given[port.name] for port in ports if port.name in given}
+    for name, value in rows.items():
+        several: Sequence[Any] = value if isinstance(value, (tuple, list)) else (value,)
+        for one in several:
+            if isinstance(one, Records):
+                hint = _field_hint(one)
+                raise InvalidArgumentError(f"input '{name}' is a Dataset; {hint}", op=op.name)
     if op.has_many_inputs and rows:
         (name, inputs), *_ = rows.items()
         rows = {f"{name}[{i}]": one for i, one in enumerate(_several(inputs))}
@@ -270,6 +277,14 @@ def _take_rows(op: Op, given: dict[str, Any]) -> dict[str, object] | None:
     for port in op.inputs:
         given.pop(port.name, None)
     return rows
+
+
+def _field_hint(data: Records) -> str:
+    field = next(iter(data.names()))
+    return (
+        f"give a field: data[{field!r}] for an op on records, or data.batch(n)[{field!r}] for one "
+        "on batches"
+    )
 
 
 def _is_blob(value: object) -> bool:

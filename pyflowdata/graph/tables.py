@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -37,17 +37,29 @@ class Table:
     """A one-dimensional array that a view needs, made when a loader first needs it.
 
     It may be a value of several nodes.  It is immutable, and is pickled with its contents.
+
+    Attributes:
+        said: What `repr` says of the view that it makes, as "where('label != 3')"; "": nothing.
+        identity: Two tables with the same one have the same contents over the same records.
     """
 
-    def __init__(self, source: Array | Callable[[], Array]) -> None:
+    def __init__(
+        self, source: Array | Callable[[], Array], *, said: str = "", key: Hashable = None
+    ) -> None:
         """Args:
         source: The array, or a function that makes it, which is called once.
+        said: As the attribute.
+        key: Tells computed tables apart that differ over the same records; None: nothing does.
         """
+        self.said, self._key = said, key
         self._source: Array | Callable[[], Array] | None = source
         self._array: Array | None = None
         self._fingerprint = 0
+        self.identity: Hashable = id(self) if key is None else key
         if not callable(source):
             self._set(source)
+            if key is None:
+                self.identity = (str(self.array.dtype), self.array.size, self._fingerprint)
 
     def _set(self, array: Array) -> None:
         array = np.ascontiguousarray(array)
@@ -78,10 +90,14 @@ class Table:
         check(lib.pfd_table_put(number, table, err), err)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Table, (self.array,)
+        return _make_table, (self.array, self.said, self._key)
 
     def __repr__(self) -> str:
         return f"Table({shown(self._array) if self._array is not None else 'not computed yet'})"
+
+
+def _make_table(array: Array, said: str, key: Hashable) -> Table:
+    return Table(array, said=said, key=key)
 
 
 def prepare_tables(blobs: Iterable[Blob]) -> None:

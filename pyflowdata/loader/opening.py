@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob
 from ..graph.in_use import InUse
+from ..graph.records import Records, hint_of
 from ..graph.tables import prepare_tables
 from ..graph.world import World
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
@@ -41,6 +42,8 @@ def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Batch]],
     if not blobs:
         raise InvalidArgumentError("no blobs were given; a DataLoader needs at least one")
     for blob in blobs:
+        if isinstance(blob, Records):
+            raise InvalidArgumentError(f"{type(blob).__name__} was given as a blob; {hint_of(blob)}")
         if not isinstance(blob, Blob):
             raise InvalidArgumentError(
                 f"{shown(blob)} was given as a blob; a DataLoader takes blobs, or one tuple or "

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, InvalidArgumentError, shown
+from ..graph.records import Records
 from ..ragged import Ragged
 from .drawing import Array, Tile, draw
 from .first_batch import Lost, first_batch, has_blobs
@@ -89,7 +90,8 @@ def show(
 
     Args:
         batch: What a loader delivers: an array, a Ragged, or a tuple or dict of these; a list of
-            images; one image.  Or a blob, or blobs, of which a loader reads the first batch.
+            images; one image.  Or a blob, or blobs, of which a loader reads the first batch; or a
+            Dataset, of which the first records are read.
             Images are (height, width), (height, width, channels) or (channels, height, width), of
             any dtype, or files of images as bytes.
         labels: A value for each image, or the name of the column that has them.  None: a column
@@ -112,6 +114,8 @@ def show(
     _check(count, columns, size, layout)
     means, deviations = _list("mean", mean), _list("std", std)
     lost = Lost()
+    if isinstance(batch, Records):
+        batch = batch.first_batch(count)
     if has_blobs(batch):
         batch, labels, ids, lost = first_batch(batch, labels, ids)
     table = _table(batch)

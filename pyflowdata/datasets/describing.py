@@ -1,0 +1,213 @@
+"""What `repr` says of a data set, read from its nodes: every view has it without code of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..errors import shown
+from ..formats import FORMATS
+from ..formats.base.fields import field_of
+from ..graph import Attr, Blob, Node
+from ..graph.objects import Object
+from ..graph.tables import Table
+from .base import ORDER_KEY, Shuffle
+from .mixing import MIX_ATTRS, mix_shares
+
+_MOST_FIELDS = 20
+_MOST_SOURCES = 12
+_FAR = 2**62  # numbers beyond it stand for the end
+
+
+class _Chain(NamedTuple):
+    """A reader, or a view of several data sets, and what follows.
+
+    Attributes:
+        source: In words.
+        inner: The data sets of the view, each with what is said before it.
+        steps: Views and ops, in order.
+    """
+
+    source: str
+    inner: Sequence[tuple[str, _Chain]]
+    steps: Sequence[str]
+
+
+def described_graph(blobs: Mapping[str, Blob], shuffle: Shuffle | None, size: int | None) -> str:
+    """A data set in lines.
+
+    Args:
+        blobs: Its fields.
+        shuffle: Its order that is not a node yet.
+        size: Of its records; None: not known; -1: it is a stream.
+    """
+    chain = _chain_of(list(blobs.values()))
+    steps = [*chain.steps, *([_shuffle_step(shuffle)] if shuffle else [])]
+    what = "Dataset" if size is None else f"Dataset of {_counted(size, 'record')}"
+    what = "Dataset, a stream without len()" if size == -1 else what
+    lines = [what if chain.inner else f"{what}: {chain.source}"]
+    fields = [f"  {name}: {field_of(name, blob).type}" for name, blob in blobs.items()]
+    rest = len(fields) - _MOST_FIELDS
+    lines += fields[:_MOST_FIELDS] + ([f"  and {rest} more fields"] if rest > 0 else [])
+    lines += [f"  {line}" for line in _lines_of(chain)]
+    return "\n".join([*lines, *([f"  -> {' -> '.join(steps)}"] if steps else [])])
+
+
+def _lines_of(chain: _Chain) -> Iterator[str]:
+    """The data sets of a view, without the steps after it."""
+    if not chain.inner:
+        return
+    yield f"{chain.source.removesuffix('()')} of"
+    for said, inner in chain.inner[:_MOST_SOURCES]:
+        steps = "".join(f" -> {step}" for step in inner.steps)
+        first, *rest = list(_lines_of(inner)) or [inner.source]
+        yield f"  {said}{first}{'' if rest else steps}"
+        yield from (f"  {line}" for line in rest)
+        if rest and steps:
+            yield f"   {steps}"
+    if len(chain.inner) > _MOST_SOURCES:
+        yield f"  and {len(chain.inner) - _MOST_SOURCES} more"
+
+
+# ---- Following nodes ----------------------------------------------------------------------------
+
+
+def _chain_of(blobs: Sequence[Blob]) -> _Chain:
+    steps: list[str] = []
+    while True:
+        ops, order = _ops_before(blobs)
+        decoders = _decoders_of(order)
+        steps[:0] = [_step_of(node) for node in ops if node.op.name not in decoders]
+        if order.op.is_reader:
+            return _Chain(_source_of(order), (), steps)
+        groups = _groups_of(order)
+        if len(groups) > 1:
+            said = _said_of_sources(order, len(groups))
+            inner = [(text, _chain_of(group)) for text, group in zip(said, groups, strict=True)]
+            return _Chain(_step_of(order), inner, steps)
+        steps.insert(0, _step_of(order))
+        blobs = order.inputs
+
+
+def _ops_before(blobs: Sequence[Blob]) -> tuple[list[Node], Node]:
+    """The ops that make the fields, in order, and the reader or view whose records they take."""
+    ops: dict[Node, None] = {}
+    order: list[Node] = []
+
+    def walk(node: Node) -> None:
+        """Adds a node after those upstream."""
+        if node.op.is_reader or node.op.is_view:
+            order.append(node)
+        elif node not in ops:
+            for blob in node.inputs:
+                walk(blob.node)
+            ops[node] = None
+
+    for blob in blobs:
+        walk(blob.node)
+    return list(ops), order[0]
+
+
+def _order_of(blob: Blob) -> Node:
+    return _ops_before([blob])[1]
+
+
+def _groups_of(node: Node) -> list[Sequence[Blob]]:
+    """The fields of each data set of a view."""
+    count = node.values.get("num_sources", 1)
+    assert isinstance(count, int)
+    if node.op.name != "ZipDataset":
+        size = len(node.inputs) // count
+        return [node.inputs[at : at + size] for at in range(0, len(node.inputs), size)]
+    groups: list[list[Blob]] = []
+    for blob in node.inputs:
+        if groups and _order_of(groups[-1][0]) is _order_of(blob):
+            groups[-1].append(blob)
+        else:
+            groups.append([blob])
+    return [*groups]
+
+
+def _said_of_sources(node: Node, count: int) -> list[str]:
+    if node.op.name != "MixDataset":
+        return [""] * count
+    return [f"{share} of " for share in mix_shares(node)]
+
+
+# ---- Words --------------------------------------------------------------------------------------
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _decoders_of(reader: Node) -> set[str]:
+    """The ops that belong to reading a format."""
+    own = [one for one in FORMATS.values() if one.reader == reader.op.name]
+    return {decoder for one in own for decoder in one.decoders}
+
+
+def _source_of(reader: Node) -> str:
+    """TFRecord, 12 files (train-00.tfrecord ...)."""
+    title = next((one.title for one in FORMATS.values() if one.reader == reader.op.name), "")
+    files: Any = reader.values.get("files") or []
+    folder: Any = reader.values.get("data_dir")
+    if not files and folder:
+        return f"{title or reader.op.name}, {shown(folder)}"
+    if not files:
+        return _step_of(reader)
+    first = os.path.basename(os.path.normpath(files[0]))
+    said = first if len(files) == 1 else f"{_counted(len(files), 'file')} ({first} ...)"
+    return f"{title or reader.op.name}, {said}"
+
+
+def _step_of(node: Node) -> str:
+    """take(count=100); what a table was made from, where it says so."""
+    tables = [one.value for one in node.values.values() if isinstance(one, Object)]
+    said = next((one.said for one in tables if isinstance(one, Table) and one.said), "")
+    if said:
+        return said
+    name = node.op.name
+    if node.op.is_view:
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.removesuffix("Dataset")).lower()
+    told = [attr for attr in node.op.attrs if _is_telling(node, attr)]
+    if node.op.is_view and [attr.required for attr in told] == [True]:
+        return f"{name}({_value_of(node.values[told[0].name])})"
+    values = [f"{attr.name}={_value_of(node.values[attr.name])}" for attr in told]
+    return f"{name}({', '.join(values)})"
+
+
+def _is_telling(node: Node, attr: Attr) -> bool:
+    """Whether an attr says something of what a node does."""
+    if attr.name not in node.values:
+        return False
+    value = node.values[attr.name]
+    if attr.name in ("num_sources", node.op.outputs_attr) or attr.name in node.found:
+        return False
+    if node.op.name == "MixDataset" and attr.name in MIX_ATTRS:
+        return False
+    if node.op.is_reader and attr.name in ("seed", "rank", "world_size"):
+        return False  # of batches
+    if attr.name == "order_key" and value == ORDER_KEY:
+        return False
+    if isinstance(value, int) and abs(value) > _FAR:
+        return False
+    default = list(attr.default) if isinstance(attr.default, tuple) else attr.default
+    return value != default
+
+
+def _value_of(value: Any) -> str:
+    if isinstance(value, Object):
+        return type(value.value).__name__ if isinstance(value.value, Table) else shown(value.value)
+    return shown(value)
+
+
+def _shuffle_step(shuffle: Shuffle) -> str:
+    said = [f"seed={shuffle.seed}"]
+    if shuffle.kind != "auto":
+        said.append(f"kind={shuffle.kind!r}")
+    if not shuffle.reshuffle:
+        said.append("reshuffle=False")
+    return f"shuffle({', '.join([*said, *(f'{k}={v}' for k, v in shuffle.attrs.items())])})"

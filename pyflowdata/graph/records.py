@@ -1,0 +1,30 @@
+"""What is given in place of blobs by mistake: a data set, whose records have no batches yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .node import Blob
+
+
+class Records:
+    """The base of data sets, for ops and loaders, which take blobs, to know them by."""
+
+    def names(self) -> Iterable[str]:
+        """Of the fields."""
+        raise NotImplementedError
+
+    def first_batch(self, count: int) -> Mapping[str, Blob]:
+        """The fields in a batch of the first records."""
+        raise NotImplementedError
+
+
+def hint_of(value: object) -> str:
+    """What to give in place of a data set; "" where the value is none."""
+    if not isinstance(value, Records):
+        return ""
+    first = next(iter(value.names()))
+    return (
+        f"it is a Dataset, which has no batches yet: give data.batch(n), or a field of it, as "
+        f"data.batch(n)[{first!r}]"
+    )
