@@ -204,7 +204,7 @@ class Generator:
         self.seed = self.rng.choice((0, 7, 2**40 + 3))
         self.num_sources = self.num_flips = 0
         self.made: list[Made] = []
-        self.may_damage = self.rng.random() < 0.4
+        self.may_damage = self.rng.random() < 0.6
         self.has_damage = False
         self.words: list[str] = []
 
@@ -239,7 +239,7 @@ class Generator:
             source = self.source(schema)
             return self.with_ops(source) if self.rng.random() < 0.3 else source
         known = [made for made in self.made if made.schema is schema]
-        if known and self.rng.random() < 0.1:
+        if known and self.rng.random() < 0.2:
             self.words.append("again")
             return self.rng.choice(known)
         kinds = [self.of_one] * 6 + [self.concat] * 2 + [self.mix] * 3 + [self.ops] * 2
@@ -502,7 +502,7 @@ class Generator:
     def pipeline(self) -> Pipeline:
         rng = self.rng
         schema = rng.choice((V, V, *SCHEMAS))
-        made = self.make(schema, rng.choice((1, 2, 3, 3)), at_top=True)
+        made = self.make(schema, rng.choice((1, 2, 3, 3, 3)), at_top=True)
         shuffle = rng.choice(("none", "none", "global", "window"))
         shuffle = "none" if self.changes is not None else shuffle
         batching = model.Batching(
