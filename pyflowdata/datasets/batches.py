@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Blob, Node, find_op
+from ..graph import Blob, Node
 from ..graph.registry import HOST_OUTPUTS
-from .base import DatasetBase
+from .mapping import Outputs, SampleBatch, chosen, computed
 
 
 class Batches(tuple[Blob, ...]):
@@ -36,26 +36,27 @@ class Batches(tuple[Blob, ...]):
             return tuple(self[name] for name in key)
         return super().__getitem__(key)
 
+    def map(
+        self,
+        function: Callable[..., Any],
+        *fields: str,
+        outputs: Outputs | None = None,
+        processes: int = 0,
+        name: str | None = None,
+        **attrs: Any,
+    ) -> Batches:
+        """`Dataset.map` of whole batches: a Python function gets and returns arrays of all rows that
+        this rank has of a batch, with the rows in the first dimension, or a `Ragged`.
+
+        The number of rows stays the same.
+        """
+        names = chosen(self.blobs, fields)
+        first = SampleBatch([self.blobs[one] for one in names])
+        made = computed(self.blobs, names, function, outputs, processes, name, attrs, first)
+        return Batches({**self.blobs, **made})
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Batches, (self.blobs,)
-
-
-def batch_node(
-    blobs: Mapping[str, Blob],
-    data: DatasetBase,
-    attrs: Mapping[str, Any],
-    op: str = "BatchDataset",
-    name: str | None = None,
-) -> Node:
-    """The node of the batches of a data set."""
-    shuffle = data._shuffle
-    given: dict[str, Any] = {"fields": list(blobs), **attrs}
-    if shuffle is not None:
-        given |= {"random_shuffle": True, "shuffle": shuffle.kind, "order_key": shuffle.order_key,
-                  "shuffle_after_epoch": shuffle.reshuffle, **shuffle.attrs}  # fmt: skip
-        if shuffle.seed is not None and "seed" not in given:
-            given["seed"] = shuffle.seed
-    return Node(find_op(op), name, list(blobs.values()), given)
 
 
 def batches_of(node: Node, fields: Mapping[str, Blob]) -> Batches:

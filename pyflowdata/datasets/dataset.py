@@ -13,9 +13,10 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..graph import Blob
 from .base import Shuffle, named_view
-from .batches import Batches, batch_node, batches_of
+from .batches import Batches, batches_of
+from .batching import batch_node
 from .caching import Caching
-from .mapping import Maps, Outputs, SampleBatch, chosen, computed
+from .mapping import Maps
 from .packing import Packing
 from .samplers import Samplers
 from .selecting import Selecting

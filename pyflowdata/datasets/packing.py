@@ -10,7 +10,8 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..graph import Node, find_op
 from .base import DatasetBase, SetT, names_of
-from .batches import Batches, batch_node, batches_of
+from .batches import Batches, batches_of
+from .batching import batch_node
 from .lengths import lengths_table
 
 _DESCRIPTIONS = ("segment_ids", "position_ids", "loss_mask", "cu_seqlens", "max_seqlen")

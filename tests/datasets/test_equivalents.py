@@ -1,6 +1,7 @@
 """docs/equivalents-datasets.md: every form is run, and gives what the page says."""
 
 import ast
+import operator
 import os
 import re
 
@@ -37,7 +38,7 @@ def prelude(tmp_path_factory):
     names = {}
     (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
     exec(block, names)
-    names["f"] = lambda x: x
+    names["f"] = operator.neg
     yield names
     os.chdir(before)
 
@@ -70,7 +71,7 @@ def test_every_form_runs_and_gives_what_is_said(library, prelude):
         found = None
         for code in codes:
             needs_loader = code.startswith(("loader.", "DataLoader."))
-            if is_expression(code) and not needs_loader and not code.startswith(("per=",)):
+            if is_expression(code) and not needs_loader and code != "len()":
                 found = eval(code, {**prelude, **names})
         if gives.startswith("len "):
             assert len(found) == int(gives[4:]), theirs
