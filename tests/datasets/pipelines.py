@@ -18,9 +18,11 @@ import numpy as np
 import pyflowdata as flow
 from datasets import pack_model
 from datasets import view_model as model
+from datasets.bucket_model import BucketModel
 from formats.mds import mds_files
 from formats.tfrecord import tfrecords
 from pyflowdata.datasets.base import named_view, several_view
+from pyflowdata.datasets.reading import batch_node
 from pyflowdata.graph import Node, find_op
 from pyflowdata.graph.tables import Table
 
@@ -522,13 +524,49 @@ class Generator:
             data = data.shuffle(kind=shuffle, reshuffle=batching.reshuffle,
                                 **(window if shuffle == "window" else {}))  # fmt: skip
 
+        text = " ".join(self.words)
+        ragged = [name for name, (_, shape) in schema.items() if -1 in shape]
+        if ragged and self.changes is None and rng.random() < 0.3:
+            return self.buckets(made, batching, ragged[0], text)
+
         def blobs(rank: int, world_size: int) -> dict[str, flow.Blob]:
             return data.batch(batching.batch_size, last=batching.last, seed=self.seed, rank=rank,
                               world_size=world_size, with_mask=True, with_id=True,
                               on_error=batching.on_error).blobs  # fmt: skip
 
-        text = " ".join(self.words)
         return Pipeline(blobs, model.Model(made.node, batching, schema), schema, batching, text)
+
+
+    def buckets(
+        self, made: Made, batching: model.Batching, field: str, text: str
+    ) -> Pipeline:
+        """Batches of records of similar lengths."""
+        rng = self.rng
+        opened = made.node.open(model.Opening(self.seed), [0])
+        lengths = [len(opened.at(0, i, 0).values[field]) for i in range(made.size)]
+        last = rng.choice(("short", "drop"))
+        shuffle = rng.choice(("none", "global"))
+        batching = batching._replace(last=last, shuffle=shuffle)
+        rule: dict[str, Any] = {}
+        if rng.random() < 0.5:
+            rule["boundaries"] = sorted(rng.sample(range(1, 12), rng.randint(1, 3)))
+        if rng.random() < 0.5:
+            rule["max_tokens"] = rng.randint(12, 100)
+        found = BucketModel(lengths, batching.batch_size, drops=last == "drop", **rule)
+        data = made.data
+        if shuffle != "none":
+            data = data.shuffle(reshuffle=batching.reshuffle)
+        table = Table(np.array(lengths, np.int64))
+
+        def blobs(rank: int, world_size: int) -> dict[str, flow.Blob]:
+            attrs = {"batch_size": batching.batch_size, "last_batch": last, "seed": self.seed,
+                     "rank": rank, "world_size": world_size, "with_mask": True, "with_id": True,
+                     "on_error": batching.on_error, "lengths": table, **rule}  # fmt: skip
+            node = batch_node(data._fields, data, attrs, "BucketDataset", None)
+            return dict(zip([*made.schema, "mask", "id"], node.outputs, strict=True))
+
+        batches = model.BucketBatches(made.node, batching, made.schema, found)
+        return Pipeline(blobs, batches, made.schema, batching, f"{text} buckets {rule}")
 
 
 def make_pipeline(seed: int, folder: Path, changes: Mapping[int, int] | None = None) -> Pipeline:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from datasets.bucket_model import BucketModel
 from datasets.mix_model import MixModel
 from support.oracle import permutation, random_bits, random_key, window_order
 
@@ -736,3 +737,26 @@ class Model:
                 blank = np.zeros([max(0, size) for size in shape], dtype)
                 fields[name].append(blank if row.damage else row.values[name])
         return fields
+
+
+class BucketBatches(Model):
+    """Batches of records of similar lengths; all fields of a batch are of epoch 0's records."""
+
+    def __init__(
+        self,
+        node: Node,
+        batching: Batching,
+        types: Mapping[str, tuple[str, tuple[int, ...]]],
+        buckets: BucketModel,
+    ) -> None:
+        super().__init__(node, batching, types)
+        self.buckets, self.num_batches = buckets, buckets.num_batches
+        self._epochs: dict[int, list[list[int]]] = {}
+
+    def places(self, epoch: int, step: int) -> list[tuple[int, int, bool]]:
+        at = self.batching
+        key = epoch if at.reshuffle else 0
+        if key not in self._epochs:
+            seed = None if at.shuffle == "none" else at.seed
+            self._epochs[key] = self.buckets.epoch(key, seed, at.order_key)
+        return [(0, record, True) for record in self._epochs[key][step]]
