@@ -23,7 +23,7 @@ import numpy as np
 
 from datasets.bucket_model import BucketModel
 from datasets.mix_model import MixModel
-from support.oracle import permutation, random_bits, random_key, window_order
+from support.oracle import lanes_order, permutation, random_bits, random_key, window_order
 
 ONE = 2**64
 
@@ -669,6 +669,7 @@ class Batching(NamedTuple):
     reshuffle: bool = True
     block_size: int = 0
     window: int = 0
+    lanes: int = 1
 
 
 class Step(NamedTuple):
@@ -699,6 +700,9 @@ class Model:
                 order: Sequence[int] = range(n)
             elif at.shuffle == "global":
                 order = permutation(random_key(at.seed, key, at.order_key), n)
+            elif at.lanes > 1:
+                order = lanes_order(at.seed, key, at.order_key, n, at.block_size, at.window,
+                                    at.lanes, at.batch_size)  # fmt: skip
             else:
                 order = window_order(at.seed, key, at.order_key, n, at.block_size, at.window)
             self._orders[key] = order
