@@ -197,3 +197,10 @@ def test_wrong_use(corpus):
     ]:
         with pytest.raises(flow.InvalidArgumentError, match=says):
             call()
+
+
+def test_an_epoch_without_batches(corpus):
+    """Every bucket has fewer records than a batch, and last="drop" leaves them out."""
+    few = corpus.open().take(3)
+    with flow.DataLoader(few.batch_by_length(8, field="ids", last="drop", **ALONE).blobs) as loader:
+        assert len(loader) == 0 and list(loader) == []
