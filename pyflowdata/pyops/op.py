@@ -326,7 +326,10 @@ def _is_of_infer(args: CData) -> bool:
 def _ids(args: CData) -> np.ndarray[Any, np.dtype[np.int64]]:
     """File and ordinal of each row's record, as in a reader's output `id`."""
     records = args.records
-    ids = [(records[i].file, records[i].ordinal) for i in range(args.num_rows)]
+    ids = [
+        (record.file, record.offset if record.size == lib.PFD_DRAWN else record.ordinal)
+        for record in records[0 : args.num_rows]
+    ]
     return np.array(ids, np.int64).reshape(len(ids), 2)
 
 

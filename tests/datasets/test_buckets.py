@@ -220,3 +220,10 @@ def test_state_of_a_mix(corpus):
     with loader_of({0: [1, 1], 100: [1, 2]}) as loader:
         with pytest.raises(flow.InvalidArgumentError, match="weights of a mix"):
             loader.load_state_dict(state)
+
+
+def test_an_epoch_without_batches(corpus):
+    """Every bucket has fewer records than a batch, and last="drop" leaves them out."""
+    few = corpus.open().take(3)
+    with flow.DataLoader(few.batch_by_length(8, field="ids", last="drop", **ALONE).blobs) as loader:
+        assert len(loader) == 0 and list(loader) == []
