@@ -434,10 +434,12 @@ class RepeatFactor(View):
             listed, row = [], 0
             for number, (end, records) in enumerate(cells):
                 order = item_order(random_bits(random_bits(key, 1), number), len(records))
-                draw = 0
-                while row < size and (row << 32) + offset < end:
-                    listed.append(records[order[draw % len(records)]])
-                    row, draw = row + 1, draw + 1
+                draws = 0
+                while row + draws < size and (row + draws << 32) + offset < end:
+                    draws += 1
+                turns, others = divmod(draws, len(records))  # all of them, and some at random
+                listed += records * turns + [records[order[i]] for i in range(others)]
+                row += draws
             return [listed[i] for i in permutation(random_bits(key, 0), size)]
 
         def find(epoch: int, position: int, draw: int) -> tuple[int, int, int]:
