@@ -250,6 +250,18 @@ def test_python_objects_need_a_version(tmp_path):
     assert data.cache(tmp_path, version="2")[4]["x"] == -1
 
 
+def test_a_damaged_record_is_an_error_that_names_it(tmp_path):
+    lines = [f"{i},0" for i in range(300)]
+    (tmp_path / "part-0").write_text("\n".join([*lines[:200], "x,0", *lines[201:]]))
+    x, y = flow.MiniDecoder(flow.MiniReader(str(tmp_path)))
+    cached = flow.Dataset({"x": x, "y": y}).cache(tmp_path / "cache")
+    with pytest.raises(flow.CorruptDataError, match="part-0:201"):
+        len(cached)
+    assert not list(tmp_path.glob("cache/*")), "nothing is left"
+    (tmp_path / "part-0").write_text("\n".join(lines))
+    assert len(cached) == 300 and cached[200]["x"] == 200
+
+
 # ---- Several processes ---------------------------------------------------------------------------
 
 
