@@ -250,15 +250,18 @@ def _named(names: Sequence[str], outputs: Outputs | None, count: int) -> list[st
     given = [] if outputs is None else [outputs] if isinstance(outputs, str) else list(outputs)
     if len(given) != count or len(set(given)) != count:
         raise InvalidArgumentError(
-            f"map: the function gives {count} {'result' if count == 1 else 'results'}; outputs must "
-            f"have a name for each, and {', '.join(given) or 'no name'} "
+            f"map: the function gives {count} {'result' if count == 1 else 'results'}; outputs "
+            f"must have a name for each, and {', '.join(given) or 'no name'} "
             f"{'is' if len(given) < 2 else 'are'} given"
         )
     return given
 
 
 def _types(
-    function: RowFunction, names: Sequence[str], outputs: Outputs | None, samples: SampleRows | SampleBatch
+    function: RowFunction,
+    names: Sequence[str],
+    outputs: Outputs | None,
+    samples: SampleRows | SampleBatch,
 ) -> dict[str, RowType]:
     """The types of the outputs: as given, or those of what the function returns."""
     given: dict[str, Any] = dict(outputs) if isinstance(outputs, Mapping) else {}
@@ -307,8 +310,8 @@ def _type_of(key: str, value: Any, samples: SampleRows | SampleBatch) -> RowType
         return row_type(key, (array.dtype, samples.shape(array)))
     except ValueError as failure:
         raise InvalidArgumentError(
-            f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor bytes "
-            "or a text: give its type in outputs"
+            f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor "
+            "bytes or a text: give its type in outputs"
         ) from failure
 
 
