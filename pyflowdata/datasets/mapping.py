@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Blob, Node
+from ..graph import Blob, Node, find_op
 from ..graph.row_types import RowType, row_type
 from ..loader import DataLoader
 from ..pyops.mapped import mapped_op
@@ -60,6 +60,7 @@ class Maps(Reading):
             InvalidArgumentError: There is no such field, or the function does not fit the fields.
         """
         blobs, names = self._fields, chosen(self._fields, fields)
+        _check_scope(function)
         rows = SampleRows(self, names)
         made = computed(blobs, names, function, outputs, processes, name, attrs, rows)
         return self.with_blobs({**blobs, **made})
@@ -127,6 +128,15 @@ class Maps(Reading):
                 raise InvalidArgumentError(f"rename: two fields would be called '{called}'")
             blobs[called] = blob
         return self.with_blobs(blobs)
+
+
+def _check_scope(function: Any) -> None:
+    op = getattr(function, "op_name", None)
+    if op is not None and find_op(op).is_whole_batch:
+        raise InvalidArgumentError(
+            f"map: {op} looks at all rows of a batch; use it after batch(), as in "
+            f"data.batch(64).map({op}, ...)"
+        )
 
 
 def _parts(name: str, given: Any, fan_out: int) -> Any:
