@@ -20,8 +20,8 @@ from .registry import Op, find_op, with_ports_of
 from .world import World, find_world, is_left_open
 
 
-# Names of ops that no module makes when it is imported -> what becomes the name of the op when it is
-# pickled and unpickled, and makes the op.
+# Names of ops that no module makes when it is imported -> what becomes the name of the op when it
+# is pickled and unpickled, and makes the op.
 carried_ops: dict[str, object] = {}
 
 
