@@ -10,11 +10,14 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..formats import array_blob
+from ..graph import Blob
+from ..graph.tables import Table
 from ..ragged import Ragged
 from .base import named_view
 from .dataset import Dataset
 
 Array = npt.NDArray[Any]
+_NONE = np.zeros(0, np.int64)
 
 
 def from_arrays(arrays: Mapping[str, Any]) -> Dataset:
@@ -50,7 +53,7 @@ def from_arrays(arrays: Mapping[str, Any]) -> Dataset:
                 "one of each"
             )
         first, rows = first or name, count
-        blobs[name] = array_blob(values, splits)
+        blobs[name] = _blob_of(values, splits)
     return Dataset(blobs if len(blobs) == 1 else named_view("ZipDataset", blobs, {}))
 
 
@@ -98,3 +101,10 @@ def _joined(name: str, given: Sequence[Any]) -> tuple[Array, Array]:
     rows = list(encoded())
     splits = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     return np.frombuffer(b"".join(rows), np.uint8), splits
+
+
+def _blob_of(values: Array, splits: Array | None) -> Blob:
+    native = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+    begins = Table(_NONE if splits is None else np.ascontiguousarray(splits, np.int64))
+    shape = [*(() if splits is None else (-1,)), *native.shape[1:]]
+    return array_blob(Table(native.reshape(-1)), begins, native.dtype, shape)

@@ -9,7 +9,6 @@
 Each format has a module of its name here; shared code is in `base`.
 """
 
-from .arrays import array_blob
 from .base.cache_file import CacheWriter, cached_fields, encoded_records
 from .base.damage import Damage, Scan, damage_of, read_all
 from .base.detection import Detected, detect, head_of, is_data_set
@@ -23,6 +22,7 @@ from .base.images import (
     image_size,
     pixel_fields,
 )
+from .base.in_memory import array_blob
 from .base.known import FORMATS
 from .base.open_source import open_source
 from .base.source import RECORD, RecordFormat, Source
