@@ -45,7 +45,8 @@ def prelude(tmp_path_factory):
 
 def is_expression(code):
     try:
-        return isinstance(ast.parse(code, mode="eval").body, (ast.Call, ast.Subscript))
+        body = ast.parse(code, mode="eval").body
+        return isinstance(body, (ast.Call, ast.Subscript)) and not code.startswith("batch(")
     except SyntaxError:
         return False
 
