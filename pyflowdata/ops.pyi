@@ -36,6 +36,7 @@ __all__ = [
     "Pad",
     "PadBatch",
     "RecordEncoder",
+    "RowLength",
     "Slice",
     "RawReader",
     "NpyReader",
@@ -1152,6 +1153,40 @@ def RecordEncoder(
 @overload
 def RecordEncoder(
     *in_: _Rows, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RowLength(
+    in_: Blob,
+    *,
+    axis: int = 0,
+    name: str | None = None,
+) -> Blob:
+    """The length of each row along a dimension, such as the number of its tokens.
+
+    The elements are not looked at: where rows are parts of a file, these are not read.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Rows of any dtype, dense or ragged.
+        axis (int, default 0, in [-8, 7]): The dimension of a row that is measured; -1 is the last
+            one.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The length of the row, int64.
+    """
+    ...
+@overload
+def RowLength(
+    in_: _Row, *, axis: int = 0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RowLength(
+    in_: _Rows, *, axis: int = 0, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload

@@ -22,6 +22,7 @@
     X(pad)                                                                                         \
     X(pad_batch)                                                                                   \
     X(record_encoder)                                                                              \
+    X(row_length)                                                                                  \
     X(slice)                                                                                       \
     X(raw_reader)                                                                                  \
     X(npy_reader)                                                                                  \

@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileError, InvalidArgumentError
+from ..errors import FileError, InvalidArgumentError, shown
 from ..formats import CacheWriter, cached_fields, encoded_records
 from ..graph import Blob, Node, find_op
 from ..graph.objects import Object
 from ..graph.tables import Prepared, Table
 from ..loader import DataLoader
-from ..native import ffi, lib, text
+from ..loader.places import files_of
 from ..ragged import Ragged
 from .base import DatasetBase, SetT
 from .cache_place import CacheFolder, Place
+from .fingerprints import version as library_version
 from .progress import Progress
 
 _AT_ONCE = 128  # records that are computed at once
@@ -37,11 +38,13 @@ class Cache(Prepared):
         fields: The data set that is cached.
         place: Where.
         graph: What is cached, in words.
+        said: What `repr` says, as "cache('disk')".
     """
 
     fields: Mapping[str, Blob]
     place: Place
     graph: str
+    said: str
 
     @property
     def identity(self) -> str:
@@ -91,9 +94,8 @@ class Cache(Prepared):
         ids = self._batches(1, with_id=True).outputs[-1]
         with DataLoader(ids, num_threads=1, prefetch=1) as loader:
             (reader,) = loader.readers
-            said: list[Any] = [text(lib.pfd_version()), reader.data, reader.spec, reader.records]
-            for index in range(reader.files):
-                path = os.fsdecode(ffi.string(lib.pfd_loader_file(loader._handle, 0, index)))
+            said: list[Any] = [library_version(), reader.data, reader.spec, reader.records]
+            for path in files_of(loader):
                 found = os.stat(path)
                 said += [os.path.abspath(path), found.st_size, found.st_mtime_ns]
         return hashlib.sha256(repr(said).encode()).hexdigest()
@@ -250,6 +252,7 @@ class Caching(DatasetBase):
                 "cache() after shuffle() would keep the order of one epoch: shuffle after it"
             )
         fields = self.ordered()
-        cache = Cache(fields, Place(where), _described(fields, version))
+        said = f"cache({'' if where == 'memory' else shown(os.fspath(where))})"
+        cache = Cache(fields, Place(where), _described(fields, version), said)
         blobs = cached_fields(cache, cache.folder.records, self.fields.values())
         return type(self)(dict(zip(fields, blobs, strict=False)))

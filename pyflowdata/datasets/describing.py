@@ -81,10 +81,10 @@ def _chain_of(blobs: Sequence[Blob]) -> _Chain:
         ops, order = _ops_before(blobs)
         decoders = _decoders_of(order)
         steps[:0] = [_step_of(node) for node in ops if node.op.name not in decoders]
-        cached = _cached_by(order)
-        if cached:
-            steps.insert(0, "cache()")
-            blobs = cached
+        cached = _cache_of(order)
+        if cached is not None:
+            steps.insert(0, cached.said)
+            blobs = list(cached.fields.values())
             continue
         if order.op.is_reader:
             return _Chain(_source_of(order), (), steps)
@@ -97,6 +97,13 @@ def _chain_of(blobs: Sequence[Blob]) -> _Chain:
             return _Chain(_step_of(order), inner, steps)
         steps.insert(0, _step_of(order))
         blobs = order.inputs
+
+
+def _cache_of(reader: Node) -> Cache | None:
+    """What a reader reads, where that is the cache of a data set."""
+    value = reader.values.get("cache")
+    found = value.value if isinstance(value, Object) else None
+    return found if isinstance(found, Cache) else None
 
 
 def _ops_before(blobs: Sequence[Blob]) -> tuple[list[Node], Node]:
@@ -120,12 +127,6 @@ def _ops_before(blobs: Sequence[Blob]) -> tuple[list[Node], Node]:
 
 def _order_of(blob: Blob) -> Node:
     return _ops_before([blob])[1]
-
-
-def _cached_by(reader: Node) -> list[Blob]:
-    """The fields that a reader has the cache of; none: it has other records."""
-    objects = [one.value for one in reader.values.values() if isinstance(one, Object)]
-    return [blob for one in objects if isinstance(one, Cache) for blob in one.fields.values()]
 
 
 def _groups_of(node: Node) -> list[Sequence[Blob]]:

@@ -239,13 +239,8 @@ def computed(
     ]
     wrapped = RowFunction(function, attrs, are_bytes)
     types = _types(wrapped, names, outputs, samples)
-    ports = {
-        key if key.isidentifier() else f"out{i}": declared
-        for i, (key, declared) in enumerate(types.items())
-    }
-    op = mapped_op(wrapped, ports, per=samples.per, processes=processes)
-    node = Node(op, name, inputs, {})
-    return dict(zip(types, node.outputs, strict=True))
+    op = mapped_op(wrapped, types, per=samples.per, processes=processes)
+    return dict(zip(types, Node(op, name, inputs, {}).outputs, strict=True))
 
 
 def _named(names: Sequence[str], outputs: Outputs | None, count: int) -> list[str]:

@@ -474,9 +474,12 @@ class Generator:
             block_size=rng.randint(1, 6),
             window=rng.randint(1, 4),
         )
+        divisors = [n for n in range(2, 9) if batching.batch_size % n == 0]
+        batching = batching._replace(lanes=rng.choice((1, *divisors)))
         data = made.data
         if shuffle != "none":
-            window = {"block_size": batching.block_size, "window": batching.window}
+            window = {"block_size": batching.block_size, "window": batching.window,
+                      "lanes": batching.lanes}  # fmt: skip
             data = data.shuffle(kind=shuffle, reshuffle=batching.reshuffle,
                                 **(window if shuffle == "window" else {}))  # fmt: skip
 

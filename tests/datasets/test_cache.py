@@ -86,7 +86,10 @@ def test_it_changes_nothing(folder, tmp_path, monkeypatch, where):
     data = records(folder)
     cached = data.cache(tmp_path / "own" if where == "a folder" else where)
     assert cached.fields == data.fields and len(cached) == len(data) == 120
-    assert cached.fields == data.fields and repr(cached) == repr(data) + " -> cache()"
+    said = {"memory": "()", "disk": "('disk')", "a folder": f"('{tmp_path}/own')"}[where]
+    assert repr(cached) == repr(data) + f" -> cache{said}"
+    assert repr(cached.take(3)).endswith(f" -> cache{said} -> take(3)")
+    assert cached == data.cache(tmp_path / "own" if where == "a folder" else where) != data
     found = {"memory": tmp_path / "shm" / f"pyflowdata-{os.geteuid()}",
              "disk": tmp_path / "indexes", "a folder": tmp_path / "own"}[where]  # fmt: skip
     assert len(caches(found)) == 1

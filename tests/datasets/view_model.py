@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from datasets.mix_model import MixModel
-from support.oracle import permutation, random_bits, random_key, window_order
+from support.oracle import lanes_order, permutation, random_bits, random_key, window_order
 
 ONE = 2**64
 
@@ -434,10 +434,12 @@ class RepeatFactor(View):
             listed, row = [], 0
             for number, (end, records) in enumerate(cells):
                 order = item_order(random_bits(random_bits(key, 1), number), len(records))
-                draw = 0
-                while row < size and (row << 32) + offset < end:
-                    listed.append(records[order[draw % len(records)]])
-                    row, draw = row + 1, draw + 1
+                draws = 0
+                while row + draws < size and (row + draws << 32) + offset < end:
+                    draws += 1
+                turns, others = divmod(draws, len(records))  # all of them, and some at random
+                listed += records * turns + [records[order[i]] for i in range(others)]
+                row += draws
             return [listed[i] for i in permutation(random_bits(key, 0), size)]
 
         def find(epoch: int, position: int, draw: int) -> tuple[int, int, int]:
@@ -595,6 +597,7 @@ class Batching(NamedTuple):
     reshuffle: bool = True
     block_size: int = 0
     window: int = 0
+    lanes: int = 1
 
 
 class Step(NamedTuple):
@@ -625,8 +628,11 @@ class Model:
                 order: Sequence[int] = range(n)
             elif at.shuffle == "global":
                 order = permutation(random_key(at.seed, key, at.order_key), n)
-            else:
+            elif at.lanes == 1:
                 order = window_order(at.seed, key, at.order_key, n, at.block_size, at.window)
+            else:
+                order = lanes_order(at.seed, key, at.order_key, n, at.block_size, at.window,
+                                    at.lanes, at.batch_size)  # fmt: skip
             self._orders[key] = order
         return self._orders[key]
 
