@@ -1,5 +1,5 @@
-"""Packing documents of tokens into rows of one length: speed, how full rows are, and whether any row
-attends across documents.
+"""Packing documents of tokens into rows of one length: speed, how full rows are, and whether a
+segment has tokens of two documents.
 
     python -m bench.packs
     python -m bench.packs --peers grain --rounds 1
@@ -7,10 +7,10 @@ attends across documents.
 60,000 documents of log-normal lengths (median 450 tokens, sigma 1), int32, in Megatron's .bin and
 .idx; peers get them as they take them, an Arrow table in memory or arrays mapped from the file.
 Batches have 262,144 tokens.  Each figure is the median of interleaved rounds, in processes of their
-own.  The clock begins before the documents are opened; `M tokens/s` counts those that are no padding,
-until the end of the epoch or for 10 seconds after the first batch.  The rest is looked at in the
-first round, in an epoch of its own: `full` is the share of tokens that are no padding, `lost` that of
-those in no pack, and `mixed` are places inside of segments where another document begins.
+own.  The clock begins before the documents are opened; `M tokens/s` counts those that are no
+padding, until the end of the epoch or for 10 seconds after the first batch.  The rest is looked at
+in the first round, in an epoch of its own: `full` is the share of tokens that are no padding,
+`lost` that of those in no pack, and `mixed` are places in segments where another document begins.
 """
 
 from __future__ import annotations

@@ -132,17 +132,21 @@ static void run_views(const pfd_branch *branch, const pfd_places *places)
 
 /* ---- The records, and up again --------------------------------------------------------------- */
 
-/* Random numbers depend on what is in `drawn`: of one reader without repeats the ordinal itself. */
-static void tell_draws_apart(const pfd_branch_rows *rows, int32_t leaf)
+/* Random numbers depend on ordinals in `drawn`: of one reader without repeats that of the record. */
+static void tell_draws_apart(const pfd_branch_rows *rows, int32_t leaf, int32_t first_file)
 {
     const uint64_t first_draw = pfd_random_bits(0, (uint64_t)leaf);
     for (int64_t i = 0; i < rows->n; i++) {
-        uint64_t draw = rows->places.draws[i];
-        rows->drawn[i] = rows->records[i];
+        const uint64_t draw = rows->places.draws[i];
+        const int64_t ordinal = rows->records[i].ordinal;
+        const int32_t file = rows->records[i].file;
+        rows->drawn[i] = (pfd_record){.size = PFD_DRAWN,
+                                      .offset = ordinal,
+                                      .ordinal = ordinal,
+                                      .file = file < 0 ? file : file + first_file};
         if (leaf == 0 && draw == 0) continue;
         uint64_t key = draw == 0 ? first_draw : pfd_random_bits(draw, (uint64_t)leaf);
-        rows->drawn[i].ordinal =
-            (int64_t)(pfd_random_bits(key, (uint64_t)rows->records[i].ordinal) >> 1);
+        rows->drawn[i].ordinal = (int64_t)(pfd_random_bits(key, (uint64_t)ordinal) >> 1);
     }
 }
 
@@ -157,7 +161,8 @@ static pfd_status read_leaf(const pfd_view_tree *tree, pfd_branch_rows *rows, in
                                                  scratch, own->records, err);
     status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);
     if (status == PFD_OK) {
-        if (tree->has_ops) tell_draws_apart(own, tree->branches[b].leaf);
+        int32_t number = tree->branches[b].leaf;
+        if (tree->has_ops) tell_draws_apart(own, number, (int32_t)tree->first_files[number]);
         return PFD_OK;
     }
     if (err->row >= own->n || err->row < -1) err->row = -1;

@@ -92,6 +92,7 @@ static int64_t rows_for_each(const pfd_plan *plan, const pfd_plan_op *op)
 static void choose_chunk(pfd_plan *plan)
 {
     int64_t records = record_bytes(plan), most = plan->local_batch_size;
+    if (most < 1) most = 1; /* an epoch without batches */
     int64_t row = 1 + records + plan->num_record_arrays * (int64_t)sizeof(pfd_record);
     for (int32_t i = 0; i < plan->num_tensors; i++) {
         const pfd_plan_tensor *tensor = &plan->tensors[i];

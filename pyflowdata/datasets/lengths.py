@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Node, find_op
+from ..formats import lengths_of
 from ..graph.tables import Table
 from .base import DatasetBase
 from .columns import evaluate, made_of
@@ -36,8 +36,7 @@ def lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) 
     shape = data.fields[field].shape
     if not shape:
         raise InvalidArgumentError(f"field {shown(field)} is one number, which has no length")
-    length = Node(find_op("RowLength"), None, [data._fields[field]], {}).outputs[0]
-    counted = made_of(data, length)
+    counted = made_of(data, lengths_of(data._fields[field]))
     graph = of_blobs(counted.blobs)
     key = None if graph is None else ("lengths", graph)
     return Table(lambda: _whole_numbers(evaluate(counted, data)), key=key)

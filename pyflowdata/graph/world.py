@@ -274,19 +274,6 @@ def _is_minus_one(value: object) -> bool:
         return False
 
 
-_RECORDS = "batch_size was left out: records of a data set, before they are in batches"
-
-
-def of_records(found: World) -> World:
-    """For a reader whose records are not in batches yet: its data set's batches will be split."""
-    return found if found.world_size == 1 else World(0, 1, _RECORDS)
-
-
-def is_of_records(world: World) -> bool:
-    """Whether `of_records()` has made it in place of a world of several ranks."""
-    return world.source == _RECORDS
-
-
 def find_world() -> World:
     """`world()` for a reader, logged when it is new in this process."""
     found = world()

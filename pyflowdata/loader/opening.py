@@ -12,9 +12,10 @@ from typing import Any
 from ..errors import InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob
 from ..graph.in_use import InUse
+from ..graph.node import check_is_batched, reader_nodes
 from ..graph.records import Records, hint_of
 from ..graph.tables import prepare_tables
-from ..graph.world import World, is_of_records
+from ..graph.world import World
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
 from .batches import Batch
 from .state import Index, Reader
@@ -88,16 +89,13 @@ def open_loader(
     if not isinstance(rule, str) or rule not in _ZIP:
         raise InvalidArgumentError(f"zip = {shown(rule)}; it must be one of {', '.join(_ZIP)}")
     options.zip = _ZIP[rule]
+    for node in reader_nodes(blobs):
+        check_is_batched(node)
     prepare_tables(blobs)
     slots = ffi.new("pfd_blob[]", len(blobs))
     for slot, blob in zip(slots, blobs, strict=True):
         blob.fill(slot)
     worlds = _worlds(blobs)
-    if any(map(is_of_records, worlds)):
-        raise InvalidArgumentError(
-            "a reader was left without batch_size, and there are several ranks, each of which would "
-            "read all records: give it batch_size, or make a Dataset of it and batch() that"
-        )
     try:
         in_use = InUse(blobs)
         return _Opening(blobs, options, slots, in_use).wait(), in_use

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .processes import Pool
 
 GIVEN_BY_HOST = ("rng", "ids")
+_functions: dict[str, Callable[..., Any]] = {}  # by the names of their ops
 _kept: list[object] = []  # what C points to: an op stays as long as the process
 _OWN_FILES = (
     __file__, c_function.__code__.co_filename, Runner.run.__code__.co_filename,
@@ -316,6 +317,12 @@ class PythonOp:
         except InternalError as failure:  # a name that no op can have
             _kept.pop()
             raise InvalidArgumentError(failure.message) from None
+        _functions[self.name] = described.function
+
+
+def function_of(op: str) -> Callable[..., Any] | None:
+    """The Python function that an op calls, by the op's name; None: it is no such op."""
+    return _functions.get(op)
 
 
 def _is_of_infer(args: CData) -> bool:
@@ -326,7 +333,10 @@ def _is_of_infer(args: CData) -> bool:
 def _ids(args: CData) -> np.ndarray[Any, np.dtype[np.int64]]:
     """File and ordinal of each row's record, as in a reader's output `id`."""
     records = args.records
-    ids = [(records[i].file, records[i].ordinal) for i in range(args.num_rows)]
+    ids = [
+        (record.file, record.offset if record.size == lib.PFD_DRAWN else record.ordinal)
+        for record in records[0 : args.num_rows]
+    ]
     return np.array(ids, np.int64).reshape(len(ids), 2)
 
 

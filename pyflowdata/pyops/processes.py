@@ -1,8 +1,8 @@
 """Worker processes of an op: a Python function that several processes run side by side.
 
 A worker is a new Python process, never a fork of this one, which has threads.  It has a connection
-for small messages and a piece of shared memory for rows.  It ends when its connection does: with the
-last loader that uses the op, and with this process.
+for small messages and a piece of shared memory for rows.  It ends when its connection does: with
+the last loader that uses the op, and with this process.
 """
 
 from __future__ import annotations

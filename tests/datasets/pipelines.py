@@ -16,10 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pyflowdata as flow
+from datasets import pack_model
 from datasets import view_model as model
+from datasets.bucket_model import BucketModel
 from formats.mds import mds_files
 from formats.tfrecord import tfrecords
-from pyflowdata.datasets.base import several_view
+from pyflowdata.datasets.base import named_view, several_view
+from pyflowdata.datasets.reading import batch_node
+from pyflowdata.graph import Node, find_op
 from pyflowdata.graph.tables import Table
 
 Type = tuple[str, tuple[int, ...]]  # dtype, shape with -1 where it varies
@@ -30,7 +34,9 @@ N: Schema = {"n": ("int64", ())}
 T: Schema = {"t": ("uint8", (-1,))}
 NT: Schema = {**N, **T}
 NS: Schema = {**N, "s": ("int64", (-1,))}
-SCHEMAS = (V, N, T, NT, NS)
+F: Schema = {"f": ("float64", ())}  # what a view makes of V, and of T
+P: Schema = {"p": ("uint8", (12,)), "segment_ids": ("int32", (12,))}
+SCHEMAS = (V, N, T, NT, NS, F, P)
 
 WORLD_SIZES = (1, 3, 8)
 BATCH_SIZES = (24, 24, 24, 48, 1, 2, 3, 4, 6, 8, 16)  # not all world sizes divide all of them
@@ -200,7 +206,7 @@ class Generator:
         self.seed = self.rng.choice((0, 7, 2**40 + 3))
         self.num_sources = self.num_flips = 0
         self.made: list[Made] = []
-        self.may_damage = self.rng.random() < 0.4
+        self.may_damage = self.rng.random() < 0.6
         self.has_damage = False
         self.words: list[str] = []
 
@@ -229,15 +235,17 @@ class Generator:
     # ---- Views --------------------------------------------------------------------------------
 
     def make(self, schema: Schema, depth: int, *, at_top: bool = False) -> Made:
+        if schema in (F, P) and (depth < 2 or self.rng.random() < 0.3):
+            return (self.divide if schema is F else self.pack)(max(0, depth - 1))
         if depth == 0:
             source = self.source(schema)
             return self.with_ops(source) if self.rng.random() < 0.3 else source
         known = [made for made in self.made if made.schema is schema]
-        if known and self.rng.random() < 0.1:
+        if known and self.rng.random() < 0.2:
             self.words.append("again")
             return self.rng.choice(known)
         kinds = [self.of_one] * 6 + [self.concat] * 2 + [self.mix] * 3 + [self.ops] * 2
-        if len(schema) > 1:
+        if schema in (NT, NS):
             kinds += [self.zip] * 4
         kind = self.mix if at_top and self.changes is not None else self.rng.choice(kinds)
         made = kind(schema, depth, at_top)
@@ -248,7 +256,7 @@ class Generator:
         inner = self.make(schema, depth - 1)
         views = [self.take, self.skip, self.slice, self.repeat, self.shuffle, self.select,
                  self.bitmap, self.split, self.weighted_sample, self.weighted_shuffle,
-                 self.class_sample, self.repeat_factor]  # fmt: skip
+                 self.class_sample, self.repeat_factor, self.flat]  # fmt: skip
         view = self.rng.choice(views)
         self.words.append(view.__name__)
         return view(inner)
@@ -399,6 +407,36 @@ class Generator:
         self.words.append(f"mix{len(sources)}")
         return self._made(sources[0], data, node)
 
+    # ---- Views that make rows of others -------------------------------------------------------
+
+    def flat(self, of: Made) -> Made:
+        fan_out = self.rng.randint(1, 3)
+        data = of.data.view("FlatDataset", fan_out=fan_out, divided=[])
+        return self._made(of, data, model.Flat(of.node, fan_out, {}))
+
+    def divide(self, depth: int) -> Made:
+        of = self.make(V, depth)
+        given = {"fan_out": 2, "divided": [0]}
+        data = flow.Dataset(named_view("FlatDataset", {"f": of.data.ordered()["v"]}, given))
+        self.words.append("divide")
+        made = self._made(of, data, model.Flat(of.node, 2, {"v": "f"}))
+        return made._replace(schema=F)
+
+    def pack(self, depth: int) -> Made:
+        of = self.make(T, depth)
+        opened = of.node.open(model.Opening(self.seed), [0])
+        lengths = [len(opened.at(0, i, 0).values["t"]) for i in range(of.size)]
+        rule, longer = self.rng.choice(("best_fit", "chunk")), self.rng.choice(("split", "truncate"))
+        packs = (pack_model.chunks(lengths, 12) if rule == "chunk"
+                 else pack_model.best_fit(lengths, 12, longer))  # fmt: skip
+        given = {"fields": list(P), "length": 12, "rule": rule, "longer": longer,
+                 "lengths": Table(np.array(lengths, np.int64))}  # fmt: skip
+        node = Node(find_op("PackDataset"), None, [of.data.ordered()["t"]], given)
+        data = flow.Dataset(dict(zip(P, node.outputs, strict=True)))
+        self.words.append("pack")
+        made = self._made(of, data, model.Pack(of.node, packs, 12, "p"))
+        return made._replace(schema=P)
+
     def weights_of_mix(self, rng: random.Random, n: int) -> list[float]:
         weights = [rng.choice((0.0, 1.0, 3.0, rng.uniform(0.5, 5))) for _ in range(n)]
         weights[rng.randrange(n)] = 1.0
@@ -447,6 +485,12 @@ class Generator:
             return flow.Affine(blob, scale=2.0, shift=-1.0), lambda values, *_: (
                 values["v"] * 2.0 - 1.0
             )
+        if name == "f":
+            return flow.Affine(blob, scale=2.0, shift=-1.0), lambda values, *_: (
+                np.asarray(values["f"] * 2.0 - 1.0)
+            )
+        if name in P:
+            return blob, lambda values, *_: values[name]
         if name == "n":
             return flow.Cast(flow.Affine(blob, scale=-1.0, shift=3.0), dtype="int64"), (
                 lambda values, *_: np.asarray(3 - values["n"])
@@ -460,7 +504,7 @@ class Generator:
     def pipeline(self) -> Pipeline:
         rng = self.rng
         schema = rng.choice((V, V, *SCHEMAS))
-        made = self.make(schema, rng.choice((1, 2, 3, 3)), at_top=True)
+        made = self.make(schema, rng.choice((1, 2, 3, 3, 3)), at_top=True)
         shuffle = rng.choice(("none", "none", "global", "window"))
         shuffle = "none" if self.changes is not None else shuffle
         batching = model.Batching(
@@ -483,13 +527,49 @@ class Generator:
             data = data.shuffle(kind=shuffle, reshuffle=batching.reshuffle,
                                 **(window if shuffle == "window" else {}))  # fmt: skip
 
+        text = " ".join(self.words)
+        ragged = [name for name, (_, shape) in schema.items() if -1 in shape]
+        if ragged and self.changes is None and rng.random() < 0.3:
+            return self.buckets(made, batching, ragged[0], text)
+
         def blobs(rank: int, world_size: int) -> dict[str, flow.Blob]:
             return data.batch(batching.batch_size, last=batching.last, seed=self.seed, rank=rank,
                               world_size=world_size, with_mask=True, with_id=True,
                               on_error=batching.on_error).blobs  # fmt: skip
 
-        text = " ".join(self.words)
         return Pipeline(blobs, model.Model(made.node, batching, schema), schema, batching, text)
+
+
+    def buckets(
+        self, made: Made, batching: model.Batching, field: str, text: str
+    ) -> Pipeline:
+        """Batches of records of similar lengths."""
+        rng = self.rng
+        opened = made.node.open(model.Opening(self.seed), [0])
+        lengths = [len(opened.at(0, i, 0).values[field]) for i in range(made.size)]
+        last = rng.choice(("short", "drop"))
+        shuffle = rng.choice(("none", "global"))
+        batching = batching._replace(last=last, shuffle=shuffle)
+        rule: dict[str, Any] = {}
+        if rng.random() < 0.5:
+            rule["boundaries"] = sorted(rng.sample(range(1, 12), rng.randint(1, 3)))
+        if rng.random() < 0.5:
+            rule["max_tokens"] = rng.randint(12, 100)
+        found = BucketModel(lengths, batching.batch_size, drops=last == "drop", **rule)
+        data = made.data
+        if shuffle != "none":
+            data = data.shuffle(reshuffle=batching.reshuffle)
+        table = Table(np.array(lengths, np.int64))
+
+        def blobs(rank: int, world_size: int) -> dict[str, flow.Blob]:
+            attrs = {"batch_size": batching.batch_size, "last_batch": last, "seed": self.seed,
+                     "rank": rank, "world_size": world_size, "with_mask": True, "with_id": True,
+                     "on_error": batching.on_error, "lengths": table, **rule}  # fmt: skip
+            node = batch_node(data._fields, data, attrs, "BucketDataset", None)
+            return dict(zip([*made.schema, "mask", "id"], node.outputs, strict=True))
+
+        batches = model.BucketBatches(made.node, batching, made.schema, found)
+        return Pipeline(blobs, batches, made.schema, batching, f"{text} buckets {rule}")
 
 
 def make_pipeline(seed: int, folder: Path, changes: Mapping[int, int] | None = None) -> Pipeline:

@@ -199,3 +199,31 @@ def test_wrong_use(corpus):
     ]:
         with pytest.raises(flow.InvalidArgumentError, match=says):
             call()
+
+
+def test_state_of_a_mix(corpus):
+    """Every batch may have any record of the mix, so its weights may not change at all."""
+    data, lengths = corpus.open(), np.arange(120) % 30 + 1
+
+    def loader_of(weights):
+        mix = flow.mix([data, data.skip(300)], weights=weights, length=120)
+        return flow.DataLoader(mix.batch_by_length("ids", batch_size=8, lengths=lengths, **ALONE))
+
+    with loader_of([1, 1]) as loader:
+        batches = iter(loader)
+        next(batches)
+        state = loader.state_dict()
+        following = next(batches)
+    with loader_of([1, 1]) as loader:
+        loader.load_state_dict(state)
+        np.testing.assert_array_equal(next(iter(loader))[1], following[1])
+    with loader_of({0: [1, 1], 100: [1, 2]}) as loader:
+        with pytest.raises(flow.InvalidArgumentError, match="weights of a mix"):
+            loader.load_state_dict(state)
+
+
+def test_an_epoch_without_batches(corpus):
+    """Every bucket has fewer records than a batch, and last="drop" leaves them out."""
+    few = corpus.open().take(3)
+    with flow.DataLoader(few.batch_by_length(8, field="ids", last="drop", **ALONE).blobs) as loader:
+        assert len(loader) == 0 and list(loader) == []

@@ -84,9 +84,9 @@ def test_an_op_takes_the_place_of_its_field():
     assert list(added.fields) == ["x", "y", "z"] and added[5]["z"] == 2.5
     padded = made("tokens").map(flow.Pad, outputs=["ids", "valid"], shape=[12], with_mask=True)
     assert padded[1]["ids"].tolist() == [0, 1, 2] + [0] * 9
-    with pytest.raises(flow.InvalidArgumentError, match="gives 2 results; outputs must have a name"):
+    with pytest.raises(flow.InvalidArgumentError, match="gives 2 results; outputs must have"):
         made("tokens").map(flow.Pad, shape=[4], with_mask=True)
-    with pytest.raises(flow.InvalidArgumentError, match="for Python functions, and Affine is an op"):
+    with pytest.raises(flow.InvalidArgumentError, match="for Python functions, and Affine is"):
         data.map(flow.Affine, "x", scale=2.0, processes=1)
 
 
@@ -230,6 +230,13 @@ def test_a_function_of_batches():
             assert a.tolist() == b[::-1].tolist()
     again = batch.map(flow.Affine, "x", scale=3.0)
     assert list(again.blobs) == ["x", "y", "tokens"]
+    centre = flow.register_decoder(
+        lambda x: x - x.mean(axis=0), outputs={"out": lambda x: x}, name="CentreOfMap", replace=True
+    )
+    one, _, _ = next(iter(batches(batch.map(centre, "x")))).values()
+    assert one[:, 0].tolist() == [i - 3.5 for i in range(8)]
+    with pytest.raises(flow.InvalidArgumentError, match="use it after batch"):
+        made("x").map(centre, "x")
     with pytest.raises(flow.InternalError, match=r"shape \(1, 2\), and \(8, 2\)"):
         batches(batch.map(lambda x: x[:1], "x", outputs={"x": "float32[2]"}))
 

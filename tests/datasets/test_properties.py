@@ -56,6 +56,32 @@ def test_a_fault_is_found(tmp_path, monkeypatch):
         assert failures() > 20  # one may have no batches
 
 
+@flow.register_decoder(outputs={"ids": ("int64", (2,))}, replace=True)
+def ids_of_rows(x, *, ids):
+    return ids
+
+
+@flow.register_decoder(outputs={"ids": ("int64", (2,))}, per="row", replace=True)
+def ids_of_row(x, *, ids):
+    return ids
+
+
+def test_functions_are_told_the_records_whatever_tells_their_draws_apart(tmp_path):
+    for name in "ab":
+        np.save(tmp_path / f"{name}.npy", np.arange(5))
+    a, b = (flow.Dataset(flow.NpyReader(files=str(tmp_path / f"{name}.npy"))) for name in "ab")
+    with_ids = [flow.Dataset({"out": one["out"], "ids": flow.ops.IdsOfRow(one["out"])})
+                for one in (a, b)]  # fmt: skip
+    data = with_ids[0].concat(with_ids[1]).repeat(3).shuffle()
+    batches = data.batch(30, seed=1, with_id=True)
+    outside = flow.ops.IdsOfRows(batches["out"])
+    with flow.DataLoader(batches["ids"], outside, batches["id"]) as loader:
+        for inside, found, expected in loader:
+            assert np.array_equal(inside, expected)
+            assert np.array_equal(found, expected)
+            assert np.array_equal(np.unique(expected[:, 0]), [0, 1])
+
+
 def weights_changed_at(row: int, folder: Path, batch_size: int) -> flow.DataLoader:
     np.save(folder / "a.npy", np.arange(30))
     sources = [flow.Dataset({"n": flow.NpyReader(files=str(folder / "a.npy"))}) for _ in range(2)]

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from datasets.bucket_model import BucketModel
 from datasets.mix_model import MixModel
 from support.oracle import lanes_order, permutation, random_bits, random_key, window_order
 
@@ -395,7 +396,8 @@ def deal(key: int, n: int, group: int, round_: int) -> list[int]:
 
 class RepeatFactor(View):
     """Systematic sampling: factors end to end on a line, of which each epoch has the points offset,
-    offset + 1 ...; see views/factor_cells.c.  All in 2^-32 of a row."""
+    offset + 1 ...; see views/factor_cells.c.  All in 2^-32 of a row.  Records of a cell take turns, the
+    last ones in a random order."""
 
     def __init__(self, inner: Node, factors: Sequence[float], seed: int) -> None:
         super().__init__("RepeatFactorDataset", inner)
@@ -582,6 +584,76 @@ class Zip(Node):
         return Opened(opened[0].size, at)
 
 
+# ---- Views whose rows are made of other rows -----------------------------------------------------
+
+
+def drawn_from(row: Row, begin: int) -> int:
+    """A row that begins inside of a record is another one for random ops than the record's first."""
+    return random_bits(row.drawn, begin) >> 1 if begin else row.drawn
+
+
+class Pack(Node):
+    """Rows of one length: packs of (record, begin, length), of the records of epoch 0."""
+
+    op = "PackDataset"
+
+    def __init__(
+        self, inner: Node, packs: Sequence[Sequence[tuple[int, int, int]]], length: int, name: str
+    ) -> None:
+        self.inner, self.packs, self.length, self.name = inner, packs, length, name
+
+    def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
+        opening.name(self)
+        inner = self.inner.open(opening, batch_epoch)
+        (field,) = inner.at(0, 0, 0).values
+
+        def at(epoch: int, position: int, draw: int) -> Row:
+            parts = self.packs[position]
+            rows = [inner.at(0, record, draw) for record, _, _ in parts]
+            first = rows[0]._replace(drawn=drawn_from(rows[0], parts[0][1]))
+            for row in rows:
+                if row.damage:
+                    return first._replace(damage=row.damage)
+            kind = first.values[field].dtype
+            packed, segments = np.zeros(self.length, kind), np.zeros(self.length, np.int32)
+            place = 0
+            for number, (row, (_, begin, length)) in enumerate(zip(rows, parts)):
+                packed[place : place + length] = row.values[field][begin : begin + length]
+                segments[place : place + length] = number + 1
+                place += length
+            return first._replace(values={self.name: packed, "segment_ids": segments})
+
+        return Opened(len(self.packs), at)
+
+
+class Flat(Node):
+    """`fan_out` rows of each record, which divide the fields in `divided`."""
+
+    op = "FlatDataset"
+
+    def __init__(self, inner: Node, fan_out: int, divided: Mapping[str, str]) -> None:
+        """`divided`: the new names of the fields that are divided; the others stay."""
+        self.inner, self.fan_out, self.divided = inner, fan_out, divided
+
+    def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
+        opening.name(self)
+        inner = self.inner.open(opening, batch_epoch)
+
+        def at(epoch: int, position: int, draw: int) -> Row:
+            record, piece = divmod(position, self.fan_out)
+            row = inner.at(epoch, record, draw)
+            row = row._replace(drawn=drawn_from(row, piece))
+            if row.damage:
+                return row
+            values = {
+                self.divided.get(name, name): value[piece] if name in self.divided else value
+                for name, value in row.values.items()
+            }
+            return row._replace(values=values)
+
+        return Opened(inner.size * self.fan_out, at)
+
+
 # ---- Batches -------------------------------------------------------------------------------------
 
 
@@ -669,3 +741,26 @@ class Model:
                 blank = np.zeros([max(0, size) for size in shape], dtype)
                 fields[name].append(blank if row.damage else row.values[name])
         return fields
+
+
+class BucketBatches(Model):
+    """Batches of records of similar lengths; all fields of a batch are of epoch 0's records."""
+
+    def __init__(
+        self,
+        node: Node,
+        batching: Batching,
+        types: Mapping[str, tuple[str, tuple[int, ...]]],
+        buckets: BucketModel,
+    ) -> None:
+        super().__init__(node, batching, types)
+        self.buckets, self.num_batches = buckets, buckets.num_batches
+        self._epochs: dict[int, list[list[int]]] = {}
+
+    def places(self, epoch: int, step: int) -> list[tuple[int, int, bool]]:
+        at = self.batching
+        key = epoch if at.reshuffle else 0
+        if key not in self._epochs:
+            seed = None if at.shuffle == "none" else at.seed
+            self._epochs[key] = self.buckets.epoch(key, seed, at.order_key)
+        return [(0, record, True) for record in self._epochs[key][step]]
