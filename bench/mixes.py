@@ -3,11 +3,11 @@
     python -m bench.mixes
     python -m bench.mixes --peers grain tf --rounds 1
 
-A source is a file of int64 numbers (.npy) that tell the source; batches of 1024.  Each figure is the
-median of interleaved rounds, in processes of their own.  The clock of `first batch` begins before the
-sources are opened; `k records/s` is of what follows it, until 3 seconds and 100,000 records are
-over.  `deviation` is the largest difference, over all of the first 100,000 prefixes and all sources,
-between the records drawn of a source and its share of the prefix.
+A source is a file of int64 numbers (.npy) that tell the source; batches of 1024.  Each figure is
+the median of interleaved rounds, in processes of their own.  The clock of `first batch` begins
+before the sources are opened; `k records/s` is of what follows it, until 3 seconds and 100,000
+records are over.  `deviation` is the largest difference, over all of the first 100,000 prefixes and
+all sources, between the records drawn of a source and its share of the prefix.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from . import native  # first: it handles Ctrl-C while the rest is imported
 from . import ops
-from .datasets import Dataset, mix
+from .datasets import Dataset, from_arrays, mix
 from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
 from .errors import (
     CancelledError,
@@ -60,6 +60,7 @@ __all__ = [
     "Sheet",
     "UnsupportedError",
     "World",
+    "from_arrays",
     "include_dir",
     "load_library",
     "mix",

@@ -36,6 +36,7 @@ __all__ = [
     "Pad",
     "PadBatch",
     "RecordEncoder",
+    "RowLength",
     "Slice",
     "RawReader",
     "NpyReader",
@@ -52,6 +53,7 @@ __all__ = [
     "MegatronReader",
     "GPTReader",
     "CacheReader",
+    "ArrayReader",
     "GeneratorReader",
     "COCOReader",
     "ImageFolderReader",
@@ -1154,6 +1156,40 @@ def RecordEncoder(
 ) -> list[_Array]: ...
 
 @overload
+def RowLength(
+    in_: Blob,
+    *,
+    axis: int = 0,
+    name: str | None = None,
+) -> Blob:
+    """The length of each row along a dimension, such as the number of its tokens.
+
+    The elements are not looked at: where rows are parts of a file, these are not read.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Rows of any dtype, dense or ragged.
+        axis (int, default 0, in [-8, 7]): The dimension of a row that is measured; -1 is the last
+            one.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The length of the row, int64.
+    """
+    ...
+@overload
+def RowLength(
+    in_: _Row, *, axis: int = 0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RowLength(
+    in_: _Rows, *, axis: int = 0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def Slice(
     in_: Blob,
     *,
@@ -2196,6 +2232,68 @@ def CacheReader(
             dataset.
     """
     ...
+
+@overload
+def ArrayReader(
+    array: object,
+    splits: object,
+    *,
+    shape: Sequence[int | None],
+    dtype: DTypeLike,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    **attrs: Unpack[ReaderAttrs],
+) -> Blob:
+    """Reads the rows of an array in memory, in any order.
+
+    The array is not copied; it must not change while a loader reads it. flow.from_arrays() makes a
+    data set of arrays.
+
+    Args:
+        array (object, required): The elements of all rows, one row after another, as a Table.
+        splits (object, required): Where each row begins, in the first dimension of the array, and
+            where the last one ends, as a Table of int64; of rows of one size it is not looked at.
+        shape (shape, required, at least -1): Shape of one row; empty for one number per record; -1
+            first where rows differ in length.
+        dtype (dtype, required): The dtype of the array.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
+            shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
+            shuffle_lanes, seed, order_key, group_buffer_size, rank, world_size, on_error,
+            max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        out: The rows, with the dtype and shape of the attrs.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+@overload
+def ArrayReader(
+    array: object, splits: object, *, shape: Sequence[int | None], dtype: DTypeLike,
+    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[ReaderAttrs],
+) -> tuple[Blob, Blob]: ...
+@overload
+def ArrayReader(
+    array: object, splits: object, *, shape: Sequence[int | None], dtype: DTypeLike,
+    with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[ReaderAttrs],
+) -> tuple[Blob, Blob]: ...
+@overload
+def ArrayReader(
+    array: object, splits: object, *, shape: Sequence[int | None], dtype: DTypeLike,
+    with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[ReaderAttrs],
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def ArrayReader(
+    array: object, splits: object, *, shape: Sequence[int | None], dtype: DTypeLike,
+    with_mask: bool = False, with_id: bool = False, **attrs: Unpack[ReaderAttrs],
+) -> Blob | tuple[Blob, ...]: ...
 
 def GeneratorReader(
     source: object,

@@ -32,21 +32,33 @@ static int64_t window_lanes_size(const pfd_dataset *ds)
     return ds->inner->methods->size(ds->inner);
 }
 
+static uint64_t key_of(const window_lanes *self, int64_t epoch)
+{
+    return pfd_random_key(self->seed, self->reshuffle ? epoch : 0, self->order_key);
+}
+
+static void make_order(const window_lanes *self, uint64_t key, int64_t lane,
+                       pfd_window_order *order)
+{
+    pfd_window_order_init(order, pfd_random_bits(key, first_lane_counter + (uint64_t)lane),
+                          pfd_lanes_size(&self->lanes, lane), self->lanes.block_size,
+                          self->window);
+}
+
 void pfd_window_lanes_order(const pfd_dataset *ds, int64_t epoch, int64_t lane,
                             pfd_window_order *order)
 {
     const window_lanes *self = (const window_lanes *)ds;
-    uint64_t key = pfd_random_key(self->seed, self->reshuffle ? epoch : 0, self->order_key);
-    pfd_window_order_init(order, pfd_random_bits(key, first_lane_counter + (uint64_t)lane),
-                          pfd_lanes_size(&self->lanes, lane), self->lanes.block_size,
-                          self->window);
+    make_order(self, key_of(self, epoch), lane, order);
 }
 
 /* The ordinals at positions[0, count); count <= PFD_POSITIONS_PER_PIECE. */
 static void map(const pfd_dataset *ds, int64_t epoch, const int64_t *positions, int64_t count,
                 int64_t *ordinals)
 {
-    const pfd_lanes *lanes = &((const window_lanes *)ds)->lanes;
+    const window_lanes *self = (const window_lanes *)ds;
+    const pfd_lanes *lanes = &self->lanes;
+    const uint64_t key = key_of(self, epoch);
     pfd_window_order order = {0};
     int64_t lane = -1; /* that the order is of */
     for (int64_t done = 0; done < count;) {
@@ -54,7 +66,7 @@ static void map(const pfd_dataset *ds, int64_t epoch, const int64_t *positions, 
         int64_t first = done, n = 0;
         while (done < count && n < run.count && positions[done] == positions[first] + n)
             ordinals[done++] = run.place + n++;
-        if (run.lane != lane) pfd_window_lanes_order(ds, epoch, run.lane, &order);
+        if (run.lane != lane) make_order(self, key, run.lane, &order);
         lane = run.lane;
         pfd_window_order_map(&order, ordinals + first, n, ordinals + first);
         pfd_lanes_to_ordinals(lanes, lane, ordinals + first, n);

@@ -61,7 +61,10 @@ static pfd_status open_former(pfd_data_reader *reader, const pfd_view_op *op,
                           .seed = &reader->seed,
                           .name = reader->order_key,
                           .batching = &batching};
-    return op->open(&args, &reader->former, err);
+    pfd_error_clear(err);
+    pfd_status status = op->open(&args, &reader->former, err);
+    if (status != PFD_OK) pfd_error_set_op(err, op->op->name);
+    return status;
 }
 
 static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err)
@@ -376,9 +379,10 @@ static int32_t has_groups(const pfd_node *node)
     return op->group != NULL;
 }
 
+/* The op that forms batches has set its own name. */
 static pfd_status with_op(const pfd_data_reader *reader, pfd_status status, pfd_error *err)
 {
-    if (status != PFD_OK) pfd_error_set_op(err, reader->node->op->op->name);
+    if (status != PFD_OK && !err->op[0]) pfd_error_set_op(err, reader->node->op->op->name);
     return status;
 }
 

@@ -340,6 +340,8 @@ uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int6
     const pfd_data_reader *reader = &l->plan.readers[i];
     const pfd_view_tree *tree = pfd_plan_tree_of(&l->plan, i);
     if (!tree) return 0;
+    if (reader->former) /* each epoch has the rows of the first one, in an order of its own */
+        return pfd_view_tree_past(tree, 0, epoch + step > 0 ? reader->num_records : 0);
     int64_t size = reader->attrs->batch_size;
     int64_t rows = step <= reader->num_records / size ? step * size : reader->num_records;
     int32_t is_shuffled = reader->shuffle != PFD_SHUFFLE_NONE; /* any row of the epoch may be past */

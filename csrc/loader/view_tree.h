@@ -55,8 +55,8 @@ int32_t pfd_view_tree_child(const pfd_view_tree *tree, int32_t parent, int32_t s
 /* Adds what decides the records of each row to a spec. */
 void pfd_view_tree_describe(const pfd_view_tree *tree, pfd_spec *spec);
 
-/* A hash of what decided the rows before `position` of `epoch`, where attrs that are not in the spec
- * did; 0: none did.  Of a view below others, whose rows may be anywhere, it is of all its rows. */
+/* A hash of what decided the rows before `position` of `epoch`, where attrs that are not in the
+ * spec did; 0: none did.  Of a view below others, whose rows may be anywhere, it is of all rows. */
 uint64_t pfd_view_tree_past(const pfd_view_tree *tree, int64_t epoch, int64_t position);
 
 /* As pfd_data_reader_locate(), of a record whose file is counted among the files of all leaves. */

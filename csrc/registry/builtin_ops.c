@@ -22,6 +22,7 @@
     X(pad)                                                                                         \
     X(pad_batch)                                                                                   \
     X(record_encoder)                                                                              \
+    X(row_length)                                                                                  \
     X(slice)                                                                                       \
     X(raw_reader)                                                                                  \
     X(npy_reader)                                                                                  \
@@ -38,6 +39,7 @@
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
     X(cache_reader)                                                                                \
+    X(array_reader)                                                                                \
     X(generator_reader)                                                                            \
     X(coco_reader)                                                                                 \
     X(image_folder_reader)                                                                         \

@@ -157,8 +157,8 @@ static pfd_status fail_budget(const making *m, int64_t first, pfd_error *err)
 {
     return pfd_fail_attr(err, "max_tokens", NULL, PFD_INVALID_ARGUMENT,
                          " = %" PRId64 ", but record %" PRId64 " has length %" PRId64
-                         ", and a batch has at least multiple_of = %" PRId64
-                         " rows; raise max_tokens, or leave out or truncate long records before",
+                         ", and the smallest batch is of %" PRId64
+                         " rows; raise max_tokens, or leave out or cut long records before",
                          m->rule->max_tokens, m->table->records[first], length_of(m, first),
                          m->rule->multiple_of);
 }

@@ -42,28 +42,46 @@ static int64_t size(const pfd_view *view)
     return ((const class_sample *)view)->size;
 }
 
-/* What the rows of one call share. */
+enum { kept_classes = 32 };
+
+/* A round of a class's members. */
+typedef struct member_round {
+    int64_t label, round; /* -1 at first */
+    pfd_deal deal;
+} member_round;
+
+/* What the rows of one call share.  Of few classes each is used more often than once in a call. */
 typedef struct dealer {
     const class_sample *self;
     uint64_t class_key, member_key;
     int64_t round; /* of `classes`; -1 at first */
     pfd_deal classes;
+    member_round kept[kept_classes]; /* by label % kept_classes */
 } dealer;
 
-/* The places in members.records of `count` draws of a class.  Classes with fewer members than a run
- * has are dealt without groups. */
-static void deal_members(const dealer *by, int64_t label, int64_t draw, int64_t count, int64_t *out)
+/* Classes with fewer members than a run has are dealt without groups. */
+static pfd_deal *find_round(dealer *by, int64_t label, int64_t n, int64_t round)
+{
+    member_round *found = &by->kept[label % kept_classes];
+    if (found->label != label || found->round != round) {
+        int64_t group = n < by->self->per_class ? 1 : by->self->per_class;
+        uint64_t key = pfd_random_bits(by->member_key, (uint64_t)label);
+        pfd_deal_init(&found->deal, key, n, group, round);
+        found->label = label;
+        found->round = round;
+    }
+    return &found->deal;
+}
+
+/* The places in members.records of `count` draws of a class. */
+static void deal_members(dealer *by, int64_t label, int64_t draw, int64_t count, int64_t *out)
 {
     const pfd_class_members *members = &by->self->members;
     int64_t begin = members->begins[label], n = members->begins[label + 1] - begin;
-    int64_t group = n < by->self->per_class ? 1 : by->self->per_class;
-    uint64_t key = pfd_random_bits(by->member_key, (uint64_t)label);
     while (count > 0) {
         int64_t round = draw / n, first = draw - round * n;
         int64_t taken = n - first < count ? n - first : count;
-        pfd_deal deal;
-        pfd_deal_init(&deal, key, n, group, round);
-        pfd_deal_items(&deal, first, taken, out);
+        pfd_deal_items(find_round(by, label, n, round), first, taken, out);
         for (int64_t i = 0; i < taken; i++) {
             out[i] += begin;
             __builtin_prefetch(&members->records[out[i]]);
@@ -113,7 +131,10 @@ static void map(const pfd_view *view, const pfd_places *places)
     const class_sample *self = (const class_sample *)view;
     uint64_t key = pfd_view_key(&self->args, self->seed, 0); /* epochs continue each other */
     const uint64_t runs = (uint64_t)(self->size / self->per_class);
-    dealer by = {.self = self, .round = -1};
+    dealer by;
+    by.self = self;
+    by.round = -1;
+    for (int i = 0; i < kept_classes; i++) by.kept[i].label = -1;
     by.class_key = pfd_random_bits(key, 0);
     by.member_key = pfd_random_bits(key, 1);
     for (int64_t i = 0, count; i < places->n; i += count) {

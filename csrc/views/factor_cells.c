@@ -76,29 +76,64 @@ static void add_cell(line *at, int64_t members, int64_t count, uint64_t factor)
     at->fractions += (uint64_t)count * (factor & FRACTION);
 }
 
-/* The first n of records[] are sorted by factor. */
+/* The end of the group that begins at i of records[], which are sorted by factor. */
+static int64_t end_of_group(const uint64_t *factors, const uint32_t *records, int64_t n, int64_t i)
+{
+    const int shift = fraction_bits - group_bits;
+    uint64_t number = factors[records[i]] >> shift;
+    do i++;
+    while (i < n && factors[records[i]] >> shift == number);
+    return i;
+}
+
+static int64_t count_rests(const uint64_t *factors, const uint32_t *records, int64_t begin,
+                           int64_t end)
+{
+    int64_t rests = 0;
+    for (int64_t i = begin; i < end; i++) rests += factors[records[i]] > factors[records[begin]];
+    return rests;
+}
+
+/* Of n records that are sorted by factor; those with a rest are listed again after them. */
 static void add_cells(line *at, const uint64_t *factors, int64_t n)
 {
     pfd_factor_cells *cells = at->cells;
-    const int shift = fraction_bits - group_bits;
+    uint32_t *records = cells->records;
     for (int64_t i = 0, end; i < n; i = end) {
-        uint64_t least = factors[cells->records[i]];
-        for (end = i + 1; end < n && factors[cells->records[end]] >> shift == least >> shift;)
-            end++;
-        add_cell(at, i, end - i, least);
+        end = end_of_group(factors, records, n, i);
+        add_cell(at, i, end - i, factors[records[i]]);
     }
-    cells->num_groups = cells->num_cells;
     int64_t added = n;
-    for (int64_t i = 0, group = 0; i < n; i++) {
-        uint32_t record = cells->records[i];
-        if (group + 1 < cells->num_groups && i == cells->members[group + 1]) group++;
-        uint64_t rest = factors[record] - factors[cells->records[cells->members[group]]];
-        if (rest == 0) continue;
-        cells->records[added] = record;
-        add_cell(at, added++, 1, rest);
+    for (int64_t begin = 0, end; begin < n; begin = end) {
+        end = end_of_group(factors, records, n, begin);
+        for (int64_t i = begin; i < end; i++) {
+            uint64_t rest = factors[records[i]] - factors[records[begin]];
+            if (rest == 0) continue;
+            records[added] = records[i];
+            add_cell(at, added++, 1, rest);
+        }
     }
     cells->begins[cells->num_cells] = end_of(at);
     cells->members[cells->num_cells] = added;
+}
+
+/* Room for the cells of n records that are sorted by factor. */
+static pfd_status reserve_cells(pfd_factor_cells *cells, const uint64_t *factors, int64_t n,
+                                pfd_error *err)
+{
+    int64_t groups = 0, rests = 0;
+    for (int64_t i = 0, end; i < n; i = end) {
+        end = end_of_group(factors, cells->records, n, i);
+        rests += count_rests(factors, cells->records, i, end);
+        groups++;
+    }
+    size_t count = (size_t)(groups + rests + 1), num_records = (size_t)(n + rests);
+    uint32_t *records = realloc(cells->records, num_records * sizeof *records);
+    if (records) cells->records = records;
+    cells->begins = malloc(count * sizeof *cells->begins);
+    cells->members = malloc(count * sizeof *cells->members);
+    if (records && cells->begins && cells->members) return PFD_OK;
+    return pfd_fail_memory(err, (int64_t)(count * 16 + num_records * 4), "the rows of factors");
 }
 
 /* About as many pieces of the line as there are cells. */
@@ -115,21 +150,6 @@ static pfd_status make_guide(pfd_factor_cells *cells, pfd_error *err)
         cells->guide[piece] = (uint32_t)cell;
     }
     return PFD_OK;
-}
-
-static pfd_status allocate(pfd_factor_cells *cells, int64_t n, uint64_t **factors, uint32_t **work,
-                           pfd_error *err)
-{
-    size_t most = 2 * (size_t)n + 1; /* cells */
-    *cells = (pfd_factor_cells){
-        .begins = malloc(most * sizeof *cells->begins),
-        .members = malloc(most * sizeof *cells->members),
-        .records = malloc(most * sizeof *cells->records),
-    };
-    *factors = malloc(most * sizeof **factors);
-    *work = malloc(most * sizeof **work);
-    if (cells->begins && cells->members && cells->records && *factors && *work) return PFD_OK;
-    return pfd_fail_memory(err, (int64_t)most * 32, "the rows of factors");
 }
 
 static pfd_status measure(const double *factors, int64_t n, uint64_t *out, line *at,
@@ -149,33 +169,28 @@ static pfd_status measure(const double *factors, int64_t n, uint64_t *out, line 
     return PFD_OK;
 }
 
-/* Gives memory back that was reserved for more cells. */
-static void trim(pfd_factor_cells *cells)
+static pfd_status make_cells(pfd_factor_cells *cells, const double *factors, int64_t n,
+                             uint64_t *numbers, uint32_t *work, pfd_error *err)
 {
-    size_t count = (size_t)cells->num_cells + 1, num_records = (size_t)cells->members[count - 1];
-    void *begins = realloc(cells->begins, count * sizeof *cells->begins);
-    if (begins) cells->begins = begins;
-    void *members = realloc(cells->members, count * sizeof *cells->members);
-    if (members) cells->members = members;
-    void *records = realloc(cells->records, (num_records + 1) * sizeof *cells->records);
-    if (records) cells->records = records;
+    line at = {.cells = cells};
+    PFD_TRY(measure(factors, n, numbers, &at, err));
+    pfd_radix_sort(numbers, n, cells->records, work);
+    PFD_TRY(reserve_cells(cells, numbers, n, err));
+    add_cells(&at, numbers, n);
+    cells->num_rows = (int64_t)(cells->begins[cells->num_cells] >> fraction_bits);
+    return make_guide(cells, err);
 }
 
 pfd_status pfd_factor_cells_make(const double *factors, int64_t n, pfd_factor_cells *out,
                                  pfd_error *err)
 {
-    uint64_t *numbers = NULL;
-    uint32_t *work = NULL;
-    line at = {.cells = out};
-    pfd_status status = allocate(out, n, &numbers, &work, err);
-    if (status == PFD_OK) status = measure(factors, n, numbers, &at, err);
-    if (status == PFD_OK) {
-        pfd_radix_sort(numbers, n, out->records, work);
-        add_cells(&at, numbers, n);
-        out->num_rows = (int64_t)(out->begins[out->num_cells] >> fraction_bits);
-        trim(out);
-        status = make_guide(out, err);
-    }
+    size_t count = (size_t)n + 1;
+    uint64_t *numbers = calloc(count, sizeof *numbers);
+    uint32_t *work = malloc(count * sizeof *work);
+    *out = (pfd_factor_cells){.records = malloc(count * sizeof *out->records)};
+    pfd_status status = numbers && work && out->records
+                            ? make_cells(out, factors, n, numbers, work, err)
+                            : pfd_fail_memory(err, (int64_t)count * 16, "the rows of factors");
     free(numbers);
     free(work);
     if (status != PFD_OK) pfd_factor_cells_free(out);

@@ -11,7 +11,6 @@
 typedef struct pfd_factor_cells {
     int64_t num_rows;  /* of every epoch */
     int64_t num_cells; /* groups of records with about the same factor, then single records */
-    int64_t num_groups;
     uint64_t *begins; /* of the cells in rows, in 2^-32 of a row, and their end */
     uint32_t *guide;  /* the cell in which each 2^guide_bits begin */
     int guide_bits;

@@ -138,8 +138,8 @@ static pfd_status write_piece(const pfd_compute_args *args, int32_t field, int64
     return PFD_OK;
 }
 
-static pfd_status write_field(const pfd_compute_args *args, int32_t field, const pfd_join_args *join,
-                              pfd_error *err)
+static pfd_status write_field(const pfd_compute_args *args, int32_t field,
+                              const pfd_join_args *join, pfd_error *err)
 {
     const flat_dataset_attrs *attrs = args->attrs;
     int32_t divided = is_divided(attrs, field);

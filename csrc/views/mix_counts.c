@@ -37,7 +37,7 @@ static pfd_status check_weights(const double *weights, int64_t n, double *larges
     return PFD_OK;
 }
 
-/* sums[k]: the shares of the first k sources with a weight; used[k] is the next one. */
+/* sums[k]: the shares of the last k sources with a weight; used[k] is the one before them. */
 static pfd_status sum_shares(const double *weights, int64_t n, uint64_t *sums, int32_t *used,
                              int64_t *num_used, pfd_error *err)
 {
@@ -48,13 +48,13 @@ static pfd_status sum_shares(const double *weights, int64_t n, uint64_t *sums, i
     exponent = 63 - bits_of(*num_used) - exponent;
     int64_t next = 0;
     sums[0] = 0;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = n - 1; i >= 0; i--) {
         if (weights[i] == 0) continue;
         uint64_t share = (uint64_t)nearbyint(ldexp(weights[i], exponent));
         if (share == 0)
             return pfd_fail_attr(err, "weights", NULL, PFD_INVALID_ARGUMENT,
-                                 ": that of source %" PRId64 " is %g, too small beside the largest, "
-                                 "%g; use 0 for a source that is never drawn",
+                                 ": that of source %" PRId64 " is %g, too small beside the "
+                                 "largest, %g; use 0 for a source that is never drawn",
                                  i, weights[i], largest);
         sums[next + 1] = sums[next] + share;
         used[next++] = (int32_t)i;

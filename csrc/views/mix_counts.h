@@ -1,7 +1,8 @@
 /* views/mix_counts.h -- how often each of several sources was drawn, by weights, as a function of
  * the number of rows.
  *
- * The sources are the leaves of a binary tree.  Of the first n rows of a node, the left side has
+ * The sources are the leaves of a binary tree, the first one rightmost, so that of two with equal
+ * weights the first is drawn first.  Of the first n rows of a node, the left side has
  *
  *     floor(n * f), f = L / T rounded up to a multiple of 2^-64,
  *
@@ -16,8 +17,8 @@
  * f differs from L / T by at most 2^-64: its difference is d * L / T give or take less than
  * 1 + m * 2^-64, and that of the right side, which has the rest, is d * (T - L) / T give or take as
  * much.  Both factors are below 1.  For whole weights the rounding of f changes nothing while
- * n * T <= 2^64 (Granlund and Montgomery: Division by invariant integers, 1994): 3 and 1 give
- * exactly floor(3 n / 4).
+ * n * T <= 2^64 (Granlund and Montgomery: Division by invariant integers, 1994): 3 and 1 give the
+ * second source exactly floor(n / 4).
  *
  * SHARES  Weights are doubles.  All are multiplied by the power of two that brings the largest to
  * [2^(62 - b), 2^(63 - b)), b = ceil(log2 S), and rounded to whole numbers, ties to even.  A double

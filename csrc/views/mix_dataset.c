@@ -1,9 +1,9 @@
 /* MixDataset: several data sets, drawn by weights.
  *
- * Row p of epoch e is row e * size + p of the run.  The schedule says of which source it is, and how
- * many rows of that source are before it in the run: draw d is record d % N of the source's epoch
- * d / N, where N is the source's size.  So each repeat of a source has an order of its own, and an
- * epoch goes on where the last one ended. */
+ * Row p of epoch e is row e * size + p of the run.  The schedule says of which source it is, and
+ * how many rows of that source are before it in the run: draw d is record d % N of the source's
+ * epoch d / N, where N is the source's size.  So each repeat of a source has an order of its own,
+ * and an epoch goes on where the last one ended. */
 #include "core/error.h"
 #include "core/permutation.h"
 #include "core/random.h"
@@ -67,7 +67,8 @@ static int64_t row_of(const mix *self, int64_t epoch, int64_t position)
 /* Permutes the positions of each block of an epoch. */
 static void permute_blocks(const mix *self, const pfd_places *places)
 {
-    int64_t *positions = places->positions;
+    int64_t *positions = places->positions, keyed = -1;
+    uint64_t key = 0; /* of the epoch `keyed` */
     for (int64_t begin = 0, end; begin < places->n; begin = end) {
         int64_t epoch = places->epochs[begin], block = positions[begin] / self->block_size;
         int64_t first = block * self->block_size;
@@ -76,8 +77,9 @@ static void permute_blocks(const mix *self, const pfd_places *places)
             if (positions[end] < first || positions[end] - first >= rows) break;
             positions[end] -= first;
         }
+        if (epoch != keyed) key = pfd_view_key(&self->args, self->seed, epoch);
+        keyed = epoch;
         pfd_permutation permutation;
-        uint64_t key = pfd_view_key(&self->args, self->seed, epoch);
         pfd_permutation_init(&permutation, pfd_random_bits(key, (uint64_t)block), rows);
         pfd_permute(&permutation, positions + begin, end - begin, positions + begin);
         for (int64_t i = begin; i < end; i++) positions[i] += first;
@@ -329,10 +331,10 @@ static const pfd_op mix_dataset = {
     PFD_OP_SIZES,
     .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
     .name = "MixDataset",
-    .doc = "Several data sets with the same fields, drawn by weights. Of any first rows, each source "
-           "has its exact share give or take less than log2 of the number of sources, rounded up. "
-           "A source that is drawn beyond its end begins its next epoch, and an epoch of the mix "
-           "goes on with the records that come after those of the last one.",
+    .doc = "Several data sets with the same fields, drawn by weights. Of any first rows, each "
+           "source has its exact share give or take less than log2 of the number of sources, "
+           "rounded up. A source that is drawn beyond its end begins its next epoch, and an epoch "
+           "of the mix goes on with the records that come after those of the last one.",
     PFD_OP_ATTRS(mix_dataset_attrs, attr_table),
     PFD_OP_INPUTS(pfd_choice_inputs),
     PFD_OP_OUTPUTS(pfd_view_outputs),

@@ -43,8 +43,8 @@ int64_t pfd_mix_schedule_count(const pfd_mix_schedule *schedule, int64_t source,
 void pfd_mix_schedule_find(const pfd_mix_schedule *schedule, int64_t *rows, int64_t n,
                            int32_t *sources);
 
-/* The largest n, at most PFD_MIX_MOST_ROWS, at which no source has been drawn more often than it has
- * records. */
+/* The largest n, at most PFD_MIX_MOST_ROWS, at which no source has been drawn more often than it
+ * has records. */
 int64_t pfd_mix_schedule_first_exhausted(const pfd_mix_schedule *schedule, const int64_t *records);
 
 /* The smallest n at which each source that the last segment draws has been drawn as often as it has

@@ -1,7 +1,8 @@
 """Data sets as values: records in an order, before they have batches."""
 
+from .arrays import from_arrays
 from .dataset import Dataset
 from .mixing import mix
 from .opening import open
 
-__all__ = ["Dataset", "mix", "open"]
+__all__ = ["Dataset", "from_arrays", "mix", "open"]

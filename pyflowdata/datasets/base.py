@@ -9,6 +9,7 @@ from ..errors import InvalidArgumentError, shown
 from ..formats import Field, field_of
 from ..graph import Blob, Node, find_op
 from ..graph.records import Records
+from .streams import refuse_stream
 
 ORDER_KEY = "shuffle"  # of a shuffle that is given none
 
@@ -96,6 +97,7 @@ class DatasetBase(Records):
 
 def named_view(op: str, blobs: Mapping[str, Blob], attrs: Mapping[str, Any]) -> dict[str, Blob]:
     """The outputs of a view, by the names of its inputs."""
+    refuse_stream(blobs.values(), op)
     names = list(blobs)
     node = Node(find_op(op), None, list(blobs.values()), {"fields": names, **attrs})
     return dict(zip(names, node.outputs, strict=False))
@@ -119,6 +121,7 @@ def several_view(
                 f"{described(source)}: choose and rename them so that they are the same"
             )
         inputs += [blobs[name] for name in first]
+    refuse_stream(inputs, op)
     values = {"fields": list(first), "num_sources": len(sources), **attrs}
     node = Node(find_op(op), None, inputs, values)
     return dict(zip(first, node.outputs, strict=False))

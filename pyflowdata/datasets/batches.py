@@ -45,8 +45,8 @@ class Batches(tuple[Blob, ...]):
         name: str | None = None,
         **attrs: Any,
     ) -> Batches:
-        """`Dataset.map` of whole batches: a Python function gets and returns arrays of all rows that
-        this rank has of a batch, with the rows in the first dimension, or a `Ragged`.
+        """`Dataset.map` of whole batches: a Python function gets and returns arrays of all rows
+        that this rank has of a batch, with the rows in the first dimension, or a `Ragged`.
 
         The number of rows stays the same.
         """

@@ -177,7 +177,10 @@ class CacheFolder:
         since, is_told, path = time.monotonic(), False, self._folder / "lock"
         while True:
             self._folder.mkdir(exist_ok=True)
-            file = open(path, "ab")
+            try:
+                file = open(path, "ab")
+            except FileNotFoundError:  # another process has just removed the empty folder
+                continue
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import logging
 import os
@@ -11,16 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileError, InvalidArgumentError
+from ..errors import FileError, InvalidArgumentError, shown
 from ..formats import CacheWriter, cached_fields, encoded_records
 from ..graph import Blob, Node, find_op
 from ..graph.objects import Object
 from ..graph.tables import Prepared, Table
 from ..loader import DataLoader
-from ..native import ffi, lib, text
+from ..loader.places import files_of
+from ..pyops.op import function_of, name_of
+from ..pyops.row_function import RowFunction
 from ..ragged import Ragged
 from .base import DatasetBase, SetT
 from .cache_place import CacheFolder, Place
+from .fingerprints import of_function
+from .fingerprints import version as library_version
 from .progress import Progress
 
 _AT_ONCE = 128  # records that are computed at once
@@ -37,11 +42,13 @@ class Cache(Prepared):
         fields: The data set that is cached.
         place: Where.
         graph: What is cached, in words.
+        said: What `repr` says, as "cache('disk')".
     """
 
     fields: Mapping[str, Blob]
     place: Place
     graph: str
+    said: str
 
     @property
     def identity(self) -> str:
@@ -91,9 +98,8 @@ class Cache(Prepared):
         ids = self._batches(1, with_id=True).outputs[-1]
         with DataLoader(ids, num_threads=1, prefetch=1) as loader:
             (reader,) = loader.readers
-            said: list[Any] = [text(lib.pfd_version()), reader.data, reader.spec, reader.records]
-            for index in range(reader.files):
-                path = os.fsdecode(ffi.string(lib.pfd_loader_file(loader._handle, 0, index)))
+            said: list[Any] = [library_version(), reader.data, reader.spec, reader.records]
+            for path in files_of(loader):
                 found = os.stat(path)
                 said += [os.path.abspath(path), found.st_size, found.st_mtime_ns]
         return hashlib.sha256(repr(said).encode()).hexdigest()
@@ -190,10 +196,9 @@ def _described(fields: Mapping[str, Blob], version: str) -> str:
         if node in numbers:
             return numbers[node]
         inputs = [f"{walk(blob.node)}.{blob.index}" for blob in node.inputs]
-        if node.op.origin.startswith("python"):
-            _need_version(f"{node.op.name} is a Python function", version)
         values = {name: of_value(node, node.values[name]) for name in sorted(node.values)}
-        said.append(f"{node.op.name} {_origin(node)} {node.name} {inputs} {values}")
+        types = [(blob.dtype.name, blob.shape[1:]) for blob in node.outputs]
+        said.append(f"{_origin(node, version)} {node.name} {inputs} {values} {types}")
         numbers[node] = len(numbers)
         return numbers[node]
 
@@ -202,11 +207,22 @@ def _described(fields: Mapping[str, Blob], version: str) -> str:
     return "\n".join(said)
 
 
-def _origin(node: Node) -> str:
-    """Where its op comes from, and where its relative paths begin."""
-    origin, folder = node.op.origin, ""
-    if os.path.isfile(origin):  # of a plugin
-        found = os.stat(origin)
+def _origin(node: Node, version: str) -> str:
+    """What its op is, and where its relative paths begin."""
+    function = function_of(node.op.name)
+    if function is not None:  # its op has a name of this process
+        name = name_of(function)
+        given: tuple[bool, ...] = ()
+        if isinstance(function, RowFunction):  # of map()
+            given = function.are_bytes
+            function = functools.partial(function.function, **function.keywords)
+        code = of_function(function)
+        if code is None:
+            _need_version(f"what the Python function {name} depends on cannot be told", version)
+        return f"{node.op.origin.partition(':')[2]}() {code} {given}"
+    origin, folder = f"{node.op.name} {node.op.origin}", ""
+    if os.path.isfile(node.op.origin):  # of a plugin
+        found = os.stat(node.op.origin)
         origin += f" {found.st_size} {found.st_mtime_ns}"
     for name, value in node.values.items():
         if name == "files" or name.endswith("_dir"):
@@ -219,7 +235,7 @@ def _origin(node: Node) -> str:
 def _need_version(what: str, version: str) -> None:
     if not version:
         raise InvalidArgumentError(
-            f"cache(): {what}, and whether it is the same in the next run cannot be seen; give "
+            f"cache(): {what}, so whether it is the same in the next run cannot be seen; give "
             "cache(version='1'), and another version whenever it changes"
         )
 
@@ -238,11 +254,11 @@ class Caching(DatasetBase):
 
         Args:
             where: "memory"; "disk", the folder of the indexes; or a folder.
-            version: Of what the library cannot see: the code of Python functions and objects.
+            version: Of what the library cannot see: Python objects, and what functions read.
 
         Raises:
-            InvalidArgumentError: The order is random, or a Python function or object has no
-                version.
+            InvalidArgumentError: The order is random, or the data depend on what the library
+                cannot see and there is no version.
         """
         shuffle = self._shuffle
         if shuffle is not None and (shuffle.reshuffle or shuffle.seed is None):
@@ -250,6 +266,7 @@ class Caching(DatasetBase):
                 "cache() after shuffle() would keep the order of one epoch: shuffle after it"
             )
         fields = self.ordered()
-        cache = Cache(fields, Place(where), _described(fields, version))
+        said = f"cache({'' if where == 'memory' else shown(os.fspath(where))})"
+        cache = Cache(fields, Place(where), _described(fields, version), said)
         blobs = cached_fields(cache, cache.folder.records, self.fields.values())
         return type(self)(dict(zip(fields, blobs, strict=False)))

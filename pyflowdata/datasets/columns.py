@@ -12,14 +12,14 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidArgumentError, shown
+from ..errors import InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob, Node, find_op
 from ..graph.node import reader_nodes
 from ..graph.tables import Table
@@ -41,6 +41,7 @@ _LEAST_BYTES = 16 << 20  # of data, for the disk: as indexes
 _LEAST_SECONDS = 1.0  # or the time that a pass took
 _BATCH_BYTES = 8 << 20
 _MOST_ROWS = 65536
+_COMPARED = 64  # records that are computed twice, to see whether they are the same
 _ALIGNMENT = 64  # rows of a batch fill whole words of a bitmap
 ID = "id"  # in a batch: file and number of each record
 
@@ -201,13 +202,7 @@ def refuse_changing_order(data: DatasetBase) -> None:
     Raises:
         InvalidArgumentError: A view does, such as a shuffle that is followed by another view.
     """
-    waiting, seen = list(data._fields.values()), set()
-    while waiting:
-        node = waiting.pop().node
-        if node in seen:
-            continue
-        seen.add(node)
-        waiting += node.inputs
+    for node in nodes_of(data._fields.values()):
         if not node.op.is_view or node.op.attr("seed") is None:
             continue
         if node.values.get("reshuffle") is not False or int(str(node.values.get("seed", -1))) < 0:
@@ -218,6 +213,18 @@ def refuse_changing_order(data: DatasetBase) -> None:
             )
 
 
+def nodes_of(blobs: Iterable[Blob]) -> list[Node]:
+    """The nodes that blobs are computed by, with those upstream."""
+    found: dict[Node, None] = {}
+    waiting = list(blobs)
+    while waiting:
+        node = waiting.pop().node
+        if node not in found:
+            found[node] = None
+            waiting += node.inputs
+    return list(found)
+
+
 # ---- The cache ----------------------------------------------------------------------------------
 
 
@@ -225,6 +232,11 @@ def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False)
     """The values of all records, from the cache or from a pass over them."""
     with _opened(wanted, data, 1, num_threads=1, prefetch=1) as loader:
         reader = loader.readers[0]
+        if reader.records < 0:
+            raise UnsupportedError(
+                f"{wanted.said}: records that are read in sequence have no numbers; convert the "
+                "files, or cache() the data set before"
+            )
         cached, is_given = _cached(wanted, data, loader, is_bitmap)
 
     def compute() -> Array:
@@ -245,11 +257,11 @@ def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False)
 
 
 def _opened(
-    wanted: Computation, data: DatasetBase, batch_size: int, **options: Any
+    wanted: Computation, data: DatasetBase, batch_size: int, seed: int = 0, **options: Any
 ) -> DataLoader[Columns]:
     blobs = wanted.blobs or dict([next(iter(data._fields.items()))])
     attrs = {"fields": [f"field{place}" for place in range(len(blobs))], "batch_size": batch_size,
-             "rank": 0, "world_size": 1, "seed": 0, "with_id": wanted.with_id}  # fmt: skip
+             "rank": 0, "world_size": 1, "seed": seed, "with_id": wanted.with_id}  # fmt: skip
     node = Node(find_op("BatchDataset"), None, list(blobs.values()), attrs)
     outputs = dict(zip(wanted.blobs, node.outputs, strict=False))
     if wanted.with_id:
@@ -297,6 +309,9 @@ class _Pass:
 
     def values(self) -> Array:
         """Reads the records, in batches that all threads make."""
+        if any(not (node.op.is_reader or node.op.is_view)
+               for node in nodes_of(self._wanted.blobs.values())):  # fmt: skip
+            self._check_epochs()
         with (
             _opened(self._wanted, self._data, self._rows) as loader,
             Progress(self._wanted.said, self._records) as progress,
@@ -316,6 +331,20 @@ class _Pass:
             self._array.byteswap(inplace=True)
         of_all = self._wanted.of_all
         return self._array if of_all is None else of_all(self._array)
+
+    def _check_epochs(self) -> None:
+        """Refuses fields that random ops compute, by the first records in two epochs."""
+        first = []
+        for seed in (0, 1):
+            with _opened(self._wanted, self._data, _COMPARED, seed, prefetch=1) as loader:
+                loader.seek(0, epoch=seed)
+                batch: Columns = next(iter(loader), {})
+                first.append([_bytes_of(values) for values in batch.values()])
+        if first[0] != first[1]:
+            raise InvalidArgumentError(
+                f"{self._wanted.said}: its fields change from epoch to epoch, so that no value is "
+                "that of the record for good; use fields before random ops"
+            )
 
     def _checked(self, found: Any, rows: int) -> Array:
         if isinstance(found, Ragged):
@@ -353,6 +382,12 @@ class _Pass:
         if dtype != self._array.dtype:
             self._array = self._array.astype(dtype)
         self._array[self._done : self._done + len(values)] = values
+
+
+def _bytes_of(values: Array | Ragged) -> bytes:
+    if isinstance(values, Ragged):
+        return values.values.tobytes() + values.shapes.tobytes()
+    return values.tobytes()
 
 
 def _row_bytes(blob: Blob) -> int:

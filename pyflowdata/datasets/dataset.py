@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Blob
-from .base import Shuffle, named_view
+from ..graph import Blob, Node, find_op
+from .base import Shuffle
 from .batches import Batches, batches_of
 from .batching import batch_node
 from .caching import Caching
@@ -135,7 +135,7 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
 def _check_records(blobs: Mapping[str, Blob]) -> None:
     """Refuses batches, a random order, and the fields of several readers, as views do."""
     try:
-        named_view("TakeDataset", blobs, {"count": 0})
+        Node(find_op("TakeDataset"), None, list(blobs.values()), {"fields": list(blobs), "count": 0})
     except InvalidArgumentError as failure:
         failure.op = "Dataset"
         raise

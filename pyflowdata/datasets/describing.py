@@ -8,16 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import shown
-from ..formats import FORMATS
-from ..formats.base.fields import field_of
+from ..formats import FORMATS, field_of
 from ..graph import Attr, Blob, Node
 from ..graph.objects import Object
 from ..graph.tables import Table
 from .base import ORDER_KEY, Shuffle
+from .caching import Cache
 from .mixing import MIX_ATTRS, mix_shares
 
 _MOST_FIELDS = 20
 _MOST_SOURCES = 12
+_IN_MEMORY = "arrays in memory"
 _FAR = 2**62  # numbers beyond it stand for the end
 
 
@@ -80,15 +81,29 @@ def _chain_of(blobs: Sequence[Blob]) -> _Chain:
         ops, order = _ops_before(blobs)
         decoders = _decoders_of(order)
         steps[:0] = [_step_of(node) for node in ops if node.op.name not in decoders]
+        cached = _cache_of(order)
+        if cached is not None:
+            steps.insert(0, cached.said)
+            blobs = list(cached.fields.values())
+            continue
         if order.op.is_reader:
             return _Chain(_source_of(order), (), steps)
         groups = _groups_of(order)
         if len(groups) > 1:
             said = _said_of_sources(order, len(groups))
             inner = [(text, _chain_of(group)) for text, group in zip(said, groups, strict=True)]
+            if all(chain == _Chain(_IN_MEMORY, (), []) for _, chain in inner):
+                return inner[0][1]._replace(steps=steps)
             return _Chain(_step_of(order), inner, steps)
         steps.insert(0, _step_of(order))
         blobs = order.inputs
+
+
+def _cache_of(reader: Node) -> Cache | None:
+    """What a reader reads, where that is the cache of a data set."""
+    value = reader.values.get("cache")
+    found = value.value if isinstance(value, Object) else None
+    return found if isinstance(found, Cache) else None
 
 
 def _ops_before(blobs: Sequence[Blob]) -> tuple[list[Node], Node]:
@@ -156,6 +171,8 @@ def _source_of(reader: Node) -> str:
     folder: Any = reader.values.get("data_dir")
     if not files and folder:
         return f"{title or reader.op.name}, {shown(folder)}"
+    if any(isinstance(one, Object) and isinstance(one.value, Table) for one in reader.values.values()):
+        return _IN_MEMORY
     if not files:
         return _step_of(reader)
     first = os.path.basename(os.path.normpath(files[0]))

@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
+from ..formats import lengths_of
 from ..graph.tables import Table
 from .base import DatasetBase
 from .columns import evaluate, made_of
+from .fingerprints import of_blobs
 
 Array = npt.NDArray[Any]
 
@@ -34,8 +36,10 @@ def lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) 
     shape = data.fields[field].shape
     if not shape:
         raise InvalidArgumentError(f"field {shown(field)} is one number, which has no length")
-    counted = made_of(data, f"len(field({field!r}))")
-    return Table(lambda: _whole_numbers(evaluate(counted, data)), key=("lengths", field))
+    counted = made_of(data, lengths_of(data._fields[field]))
+    graph = of_blobs(counted.blobs)
+    key = None if graph is None else ("lengths", graph)
+    return Table(lambda: _whole_numbers(evaluate(counted, data)), key=key)
 
 
 def _whole_numbers(lengths: Array) -> Array:

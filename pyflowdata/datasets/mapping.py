@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Blob, Node
+from ..graph import Blob, Node, find_op
 from ..graph.row_types import RowType, row_type
 from ..loader import DataLoader
 from ..pyops.mapped import mapped_op
@@ -60,6 +60,7 @@ class Maps(Reading):
             InvalidArgumentError: There is no such field, or the function does not fit the fields.
         """
         blobs, names = self._fields, chosen(self._fields, fields)
+        _check_scope(function)
         rows = SampleRows(self, names)
         made = computed(blobs, names, function, outputs, processes, name, attrs, rows)
         return self.with_blobs({**blobs, **made})
@@ -127,6 +128,15 @@ class Maps(Reading):
                 raise InvalidArgumentError(f"rename: two fields would be called '{called}'")
             blobs[called] = blob
         return self.with_blobs(blobs)
+
+
+def _check_scope(function: Any) -> None:
+    op = getattr(function, "op_name", None)
+    if op is not None and find_op(op).is_whole_batch:
+        raise InvalidArgumentError(
+            f"map: {op} looks at all rows of a batch; use it after batch(), as in "
+            f"data.batch(64).map({op}, ...)"
+        )
 
 
 def _parts(name: str, given: Any, fan_out: int) -> Any:
@@ -239,13 +249,8 @@ def computed(
     ]
     wrapped = RowFunction(function, attrs, are_bytes)
     types = _types(wrapped, names, outputs, samples)
-    ports = {
-        key if key.isidentifier() else f"out{i}": declared
-        for i, (key, declared) in enumerate(types.items())
-    }
-    op = mapped_op(wrapped, ports, per=samples.per, processes=processes)
-    node = Node(op, name, inputs, {})
-    return dict(zip(types, node.outputs, strict=True))
+    op = mapped_op(wrapped, types, per=samples.per, processes=processes)
+    return dict(zip(types, Node(op, name, inputs, {}).outputs, strict=True))
 
 
 def _named(names: Sequence[str], outputs: Outputs | None, count: int) -> list[str]:
@@ -255,15 +260,18 @@ def _named(names: Sequence[str], outputs: Outputs | None, count: int) -> list[st
     given = [] if outputs is None else [outputs] if isinstance(outputs, str) else list(outputs)
     if len(given) != count or len(set(given)) != count:
         raise InvalidArgumentError(
-            f"map: the function gives {count} {'result' if count == 1 else 'results'}; outputs must "
-            f"have a name for each, and {', '.join(given) or 'no name'} "
+            f"map: the function gives {count} {'result' if count == 1 else 'results'}; outputs "
+            f"must have a name for each, and {', '.join(given) or 'no name'} "
             f"{'is' if len(given) < 2 else 'are'} given"
         )
     return given
 
 
 def _types(
-    function: RowFunction, names: Sequence[str], outputs: Outputs | None, samples: SampleRows | SampleBatch
+    function: RowFunction,
+    names: Sequence[str],
+    outputs: Outputs | None,
+    samples: SampleRows | SampleBatch,
 ) -> dict[str, RowType]:
     """The types of the outputs: as given, or those of what the function returns."""
     given: dict[str, Any] = dict(outputs) if isinstance(outputs, Mapping) else {}
@@ -312,8 +320,8 @@ def _type_of(key: str, value: Any, samples: SampleRows | SampleBatch) -> RowType
         return row_type(key, (array.dtype, samples.shape(array)))
     except ValueError as failure:
         raise InvalidArgumentError(
-            f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor bytes "
-            "or a text: give its type in outputs"
+            f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor "
+            "bytes or a text: give its type in outputs"
         ) from failure
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
@@ -34,9 +34,9 @@ def mix(
     """Data sets with the same fields, drawn by weights.
 
     After any number of records, each source has its exact share, give or take less than log2 of the
-    number of sources, rounded up.  A source that ends begins again, in its next epoch's order, and an
-    epoch of the mix goes on with the records after those of the last one: over time, all records
-    of a source are used equally often.
+    number of sources, rounded up.  A source that ends begins again, in its next epoch's order, and
+    an epoch of the mix goes on with the records after those of the last one: over time, all
+    records of a source are used equally often.
 
         flow.mix([web, books], weights=[3, 1])
         flow.mix({"web": web, "books": books}, weights={0: [3, 1], 40_000: [1, 1]}, length=100_000)
@@ -45,18 +45,19 @@ def mix(
         sources: A list, or a dict that gives each source a name.  Their files may be of different
             formats.
         weights: How often each source is drawn, relative to the others: a list, or a dict by name;
-            0 for a source that is not drawn.  Or a dict of these by the record of the mix from which
-            they hold, counted on over the epochs; the first one is 0.  A training that goes on from
-            a state may have other weights from there on.  None: all alike.
+            0 for a source that is not drawn.  Or a dict of these by the record of the mix from
+            which they hold, counted on over the epochs; the first one is 0.  A training that goes
+            on from a state may have other weights from there on.  None: all alike.
         stop: Where an epoch ends: "first_exhausted" (the default), before a source would repeat
-            records of its first epoch, or "all_exhausted", when each has been drawn once as a whole.
+            records of its first epoch, or "all_exhausted", when each has been drawn once as a
+            whole.
         length: Records of an epoch, in place of `stop`.
         unit: "tokens": the weights are of what a record's length counts, such as tokens, not of
             records.  A source with longer records is then drawn more rarely.
         field: Whose lengths count, for unit="tokens": one pass over each source finds their mean.
         mean_lengths: These, where they are known: a list, or a dict by name.
-        interleave: "regular": the sources take turns as evenly as can be.  "random": in random order
-            within blocks, whose counts stay exact; within one they are off by up to its size.
+        interleave: "regular": the sources take turns as evenly as can be.  "random": in random
+            order within blocks, whose counts stay exact; within one they are off by up to its size.
         block_size: Records of such a block; None: 1024.  New weights begin with a block.
         seed: Of interleave="random"; None: that of the batches.
         names: Of the sources of a list, for messages.
@@ -92,7 +93,7 @@ def _listed(
     for index, source in enumerate(listed):
         if not isinstance(source, DatasetBase):
             raise InvalidArgumentError(
-                f"mix: source {index} is {shown(source)}; it must be a Dataset, as flow.open() makes"
+                f"mix: source {index} is {shown(source)}; it must be a Dataset, as of flow.open()"
             )
     if called and len(called) != len(listed):
         raise InvalidArgumentError(f"mix: {len(called)} names for {len(listed)} sources")

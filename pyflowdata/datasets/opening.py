@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import FileError, InvalidArgumentError, shown
-from ..formats import is_data_set, open_source
+from ..formats import Source, is_data_set, open_source
+from ..graph import find_op
+from .base import names_of
 from .dataset import Dataset
 
 Paths = str | os.PathLike[str]
@@ -28,23 +30,63 @@ def open(  # noqa: A001  (flow.open, as it is called)
         paths: Files, patterns, and folders, whose files are taken; or a folder that is a data set.
         fields: Names, or specs as "x:float32[3]"; None: all.
         format: As `pyflowdata head --format` takes it; None: found by content.
-        **attrs: Of the format's reader.
+        **attrs: Of the format's reader, but not those of batches, such as batch_size.
 
     Raises:
         InvalidArgumentError: The format is not known, or there is no such field.
         FileError: There are no such files, or one cannot be read.
         CorruptDataError: A file is damaged where its fields are looked for.
     """
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    files = [file for path in given for file in expanded(os.fspath(path), format)]
+    files = [file for path in _listed(paths) for file in expanded(path, format)]
     if not files:
         raise InvalidArgumentError("no files were given")
-    source = open_source(files, format, values=attrs)
-    chosen = [fields] if isinstance(fields, str) else fields
-    source = source.choose(chosen)
+    _check_attrs(attrs)
+    chosen = names_of(fields) if fields is not None else None
+    source = _source_of(files, format, attrs, chosen)
     blobs = source.blobs()
     names = [field.name for field in source.fields] or list(blobs)
     return Dataset({name: blobs[name] for name in names})
+
+
+def _listed(paths: Any) -> list[str]:
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
+        raise InvalidArgumentError(f"open({shown(paths)}): give a path, or a list of paths")
+    for path in (listed := list(given)):
+        if not isinstance(path, (str, os.PathLike)):
+            raise InvalidArgumentError(f"open(): {shown(path)} is not a path")
+    return [os.fspath(path) for path in listed]
+
+
+def _check_attrs(attrs: Mapping[str, Any]) -> None:
+    """Refuses the attrs that belong to batches."""
+    of_batches = {attr.name for attr in find_op("BatchDataset").attrs}
+    for name in attrs:
+        if name in of_batches:
+            how = "use shuffle()" if "shuffle" in name else f"give it to batch({name}=...)"
+            raise InvalidArgumentError(
+                f"open(): {name} is of batches, and a data set has none yet: {how}", attr=name
+            )
+        if name == "files":
+            raise InvalidArgumentError("open(): files is the first argument", attr=name)
+
+
+def _source_of(
+    files: Sequence[str], format: str | None, attrs: Mapping[str, Any], fields: list[str] | None
+) -> Source:
+    """The files with their fields, which are found, or those that were chosen."""
+    found = open_source(files, format, values=attrs)
+    listed = find_op(found.format.reader).outputs_attr
+    if listed in attrs:
+        raise InvalidArgumentError(f"open(): {listed} is made of fields=", attr=listed)
+    found = found.choose(fields)
+    needs_fields = listed and find_op(found.format.reader).attr(listed).required  # type: ignore[union-attr]
+    if needs_fields and not found.fields:
+        raise InvalidArgumentError(
+            "its fields cannot be found, as there are no records; say them, as in "
+            'fields=["x:float32[3]"]', file=files[0],
+        )  # fmt: skip
+    return found
 
 
 def expanded(path: str, format: str | None) -> list[str]:
@@ -54,7 +96,7 @@ def expanded(path: str, format: str | None) -> list[str]:
         FileError: There are none.
     """
     if not os.path.exists(path):
-        found = sorted(glob.glob(path))
+        found = sorted(glob.glob(path, recursive=True))
     elif os.path.isdir(path) and not is_data_set(path, format):
         names = sorted(name for name in os.listdir(path) if not name.startswith((".", "_")))
         inside = (os.path.join(path, name) for name in names)

@@ -119,10 +119,11 @@ class Packing(DatasetBase):
 
     def batch_by_length(
         self,
-        batch_size: int | Sequence[int],
-        *,
         field: str,
+        *,
+        batch_size: int | None = None,
         boundaries: Sequence[int] = (),
+        batch_sizes: Sequence[int] = (),
         last: str = "short",
         lengths: npt.ArrayLike | None = None,
         name: str | None = None,
@@ -131,11 +132,11 @@ class Packing(DatasetBase):
         """Batches of records of similar lengths, so that `PadBatch` pads little.
 
         Args:
-            batch_size: Rows of a batch, of all ranks together; with boundaries also one for each
-                bucket, so one more than boundaries.
             field: Whose rows are counted.
+            batch_size: Rows of a batch, of all ranks together.
             boundaries: Lengths that part the buckets, ascending; left out, they are chosen so that
                 little is padded.
+            batch_sizes: In place of batch_size one for each bucket, so one more than boundaries.
             last: "short"; or "drop": short batches of each bucket are left out, with other records
                 in each epoch.
             lengths, name, **attrs: As `batch_by_tokens()` takes them; so are shuffles.
@@ -143,14 +144,13 @@ class Packing(DatasetBase):
         Raises:
             InvalidArgumentError: An argument is wrong.
         """
-        sizes = [] if isinstance(batch_size, int) else list(batch_size)
-        if not isinstance(batch_size, int) and len(sizes) != len(boundaries) + 1:
+        if (batch_size is None) != bool(batch_sizes):
             raise InvalidArgumentError(
-                f"batch_size = {shown(batch_size)} has {len(sizes)} sizes; {len(boundaries)} "
-                f"boundaries make {len(boundaries) + 1} buckets, and each needs its size"
+                f"batch_size = {shown(batch_size)}, batch_sizes = {shown(batch_sizes)}; give one "
+                "of the two"
             )
-        most = batch_size if isinstance(batch_size, int) else max(sizes)
-        own = {"batch_size": most, "batch_sizes": sizes, "boundaries": list(boundaries)}
+        most = max(batch_sizes) if batch_size is None else batch_size
+        own = {"batch_size": most, "batch_sizes": list(batch_sizes), "boundaries": list(boundaries)}
         return _by_length(self, field, lengths, {**own, "last_batch": last, **attrs}, name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +12,18 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..graph import Blob
 from ..graph.tables import Table
-from .base import DatasetBase, SetT, named_view
+from .base import DatasetBase, named_view
 from .columns import Array, column, made_of, refuse_changing_order
+from .reading import Reading
 
 Values = npt.ArrayLike | str | Callable[..., Any] | Blob
 ClassWeights = Mapping[Any, float]
-
+OwnT = TypeVar("OwnT", bound="Samplers")
 
 _NUMBERS, _LABELS = "biuf", "biuSU"  # kinds of dtypes
 
 
-class Samplers(DatasetBase):
+class Samplers(Reading):
     """The methods of `Dataset` that draw records.
 
     One method for each question: how likely is a record (`sample`), how many of each class
@@ -35,14 +36,14 @@ class Samplers(DatasetBase):
     """
 
     def sample(
-        self: SetT,
+        self: OwnT,
         weights: Values | ClassWeights | None = None,
         num_samples: int | None = None,
         *,
         by: Values | None = None,
         replacement: bool = True,
         seed: int | None = None,
-    ) -> SetT:
+    ) -> OwnT:
         """Records drawn with probabilities in proportion to their weights.
 
             data.sample("score + 0.1", 10_000)
@@ -51,6 +52,7 @@ class Samplers(DatasetBase):
 
         Args:
             weights: Of the records, 0 or more; with `by`, a dict of the classes that are drawn.
+                None: all alike.
             num_samples: Records of an epoch; None: as many as there are, and without replacement
                 as many as have a weight above 0.
             by: The class of each record, as in `balance()`: its records share the weight of the
@@ -70,7 +72,7 @@ class Samplers(DatasetBase):
                       num_samples=_count(num_samples, "num_samples"))  # fmt: skip
 
     def balance(
-        self: SetT,
+        self: OwnT,
         by: Values,
         *,
         classes: int | None = None,
@@ -78,7 +80,7 @@ class Samplers(DatasetBase):
         num_samples: int | None = None,
         too_few: str = "wrap",
         seed: int | None = None,
-    ) -> SetT:
+    ) -> OwnT:
         """Equally many records of each class, exactly.
 
             data.balance("label")                                        # classes take turns
@@ -106,7 +108,7 @@ class Samplers(DatasetBase):
                       classes=_count(classes, "classes"), per_class=per_class,
                       num_samples=_count(num_samples, "num_samples"), too_few=too_few)  # fmt: skip
 
-    def repeat_by(self: SetT, factors: Values, *, seed: int | None = None) -> SetT:
+    def repeat_by(self: OwnT, factors: Values, *, seed: int | None = None) -> OwnT:
         """Each record so often as its factor says, in random order.
 
         With a factor of 2.25, an epoch has a record twice or three times, and over the epochs 2.25
@@ -126,7 +128,7 @@ class Samplers(DatasetBase):
                       factors=_numbers_of(self, factors, "factors"))  # fmt: skip
 
 
-def _drawn(data: SetT, op: str, seed: int | None, **attrs: Any) -> SetT:
+def _drawn(data: OwnT, op: str, seed: int | None, **attrs: Any) -> OwnT:
     """Of the records before a shuffle that comes last: their numbers are those of the values."""
     refuse_changing_order(data)
     attrs["seed"] = -1 if seed is None else seed
@@ -147,7 +149,7 @@ def _numbers_of(data: DatasetBase, values: Values, name: str) -> Table:
 
 
 def _weights_of(
-    data: DatasetBase, weights: Values | ClassWeights | None, by: Values | None
+    data: Reading, weights: Values | ClassWeights | None, by: Values | None
 ) -> Table:
     if by is not None:
         if not isinstance(weights, (Mapping, type(None))):
@@ -155,11 +157,12 @@ def _weights_of(
                 f"weights = {shown(weights)}; with by, it is a dict of the weights of classes"
             )
         return _table(data, by, "by", _LABELS, functools.partial(_shared, weights))
-    if weights is None or isinstance(weights, Mapping):
+    if isinstance(weights, Mapping):
         raise InvalidArgumentError(
-            f"weights = {shown(weights)}; give a weight for each record, or by, the classes of the "
-            "records"
+            f"weights = {shown(weights)}; give by, the classes of the records, too"
         )
+    if weights is None:
+        return Table(lambda: np.ones(len(data)))
     return _numbers_of(data, weights, "weights")
 
 

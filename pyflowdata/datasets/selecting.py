@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..graph.tables import Table
 from .base import named_view
-from .columns import What, bitmap_of, column, words_of
+from .columns import What, bitmap_of, column, refuse_changing_order, words_of
 from .reading import Reading
 from .splitting import Sizes, Split
 
@@ -152,14 +152,15 @@ class Selecting(Reading):
         if type(seed) is not int or not 0 <= seed < 2**63:
             raise InvalidArgumentError(f"seed = {shown(seed)}; it must be an int of at least 0")
         names = [by] if isinstance(by, str) else list(by) if by else None
-        split = Split(self, sizes, names, seed)
         if not in_order:
+            split = Split(self, sizes, names, seed)
             return [self._selected(split.table(part)) for part in range(len(sizes))]
         if names:
             raise InvalidArgumentError(
                 f"by = {shown(by)}: parts in order may divide records with the same value; leave "
                 "in_order or by out"
             )
+        refuse_changing_order(self)
         given = {"counts": sizes.counts} if sizes.counts else {"fractions": sizes.fractions}
         return [
             self._with_order(named_view("SplitDataset", self._fields, {**given, "part": part}))

@@ -18,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
-from ..graph.tables import Table
+from ..graph.node import Node, reader_nodes
+from ..graph.objects import Object
+from ..graph.tables import Prepared, Table
 from ..loader import DataLoader
 from ..loader.places import file_of_record, files_of, first_records
 from .base import DatasetBase
@@ -127,6 +129,11 @@ class Split:
                 f"split({shown(sizes.counts)}, by={shown(list(by))}): records with the same value "
                 "stay together, so that counts cannot be exact; give fractions"
             )
+        if by is None and any(map(_is_made, reader_nodes(list(fields.values())))):
+            raise InvalidArgumentError(
+                "split() after cache(): records are told by their files, and those of a cache "
+                "change with the data; split before cache(), or give by or in_order=True"
+            )
         self._data, self._sizes, self._by, self._seed = data, sizes, by, seed
         self._found: Array | None = None
 
@@ -158,6 +165,12 @@ class Split:
             prepare=None if self._by else records.prepare,
             of_all=None if sizes.fractions else sizes.of_all_hashes,
         )  # fmt: skip
+
+
+def _is_made(reader: Node) -> bool:
+    """Whether a reader's files are made of another data set, as a cache."""
+    given = (value.value for value in reader.values.values() if isinstance(value, Object))
+    return any(isinstance(value, Prepared) for value in given)
 
 
 def _start(seed: int, rows: int) -> Hashes:

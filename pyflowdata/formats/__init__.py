@@ -11,8 +11,8 @@ Each format has a module of its name here; shared code is in `base`.
 
 from .base.cache_file import CacheWriter, cached_fields, encoded_records
 from .base.damage import Damage, Scan, damage_of, read_all
-from .base.detection import Detected, detect, is_data_set
-from .base.fields import Field, field_of
+from .base.detection import Detected, detect, head_of, is_data_set
+from .base.fields import Field, field_of, lengths_of
 from .base.format import Format
 from .base.images import (
     ImageChange,
@@ -22,6 +22,7 @@ from .base.images import (
     image_size,
     pixel_fields,
 )
+from .base.in_memory import array_blob
 from .base.known import FORMATS
 from .base.open_source import open_source
 from .base.source import RECORD, RecordFormat, Source
@@ -47,16 +48,19 @@ __all__ = [
     "Scan",
     "Source",
     "Writer",
+    "array_blob",
     "cached_fields",
     "damage_of",
     "decoded_image",
     "detect",
     "encoded_records",
     "field_of",
+    "head_of",
     "image_fields",
     "image_formats",
     "image_size",
     "is_data_set",
+    "lengths_of",
     "open_source",
     "pixel_fields",
     "put_in_place",

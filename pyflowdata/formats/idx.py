@@ -72,6 +72,7 @@ class IDX(RowFormat):
     """One array of numbers."""
 
     writer = IDXWriter
+    decompresses_whole: ClassVar[bool] = True
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
         """The nearest dtype of IDX; values that it cannot hold are an error."""

@@ -20,8 +20,8 @@ from .registry import Op, find_op, with_ports_of
 from .world import World, find_world, is_left_open
 
 
-# Names of ops that no module makes when it is imported -> what becomes the name of the op when it is
-# pickled and unpickled, and makes the op.
+# Names of ops that no module makes when it is imported -> what becomes the name of the op when it
+# is pickled and unpickled, and makes the op.
 carried_ops: dict[str, object] = {}
 
 
@@ -37,7 +37,8 @@ class Node:
         values: The attrs that were given, and those that were inferred from the files.
         found: Names of the latter.
         worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
-            rank and world_size has those of `world()` when its node is made.
+            rank and world_size has those of `world()` when its node is made.  Without a batch_size,
+            too, its records are for a data set, of whose batches each rank takes its part.
     """
 
     __slots__ = (
@@ -63,7 +64,8 @@ class Node:
             self.values = used = plain_values(op, values)
             if op.is_reader and is_left_open(used):
                 found = find_world()
-                used = {**used, "rank": found.rank, "world_size": found.world_size}
+                world = World(0, 1, found.source) if _is_for_records(op, used) else found
+                used = {**used, "rank": world.rank, "world_size": world.world_size}
             self._create(op, name, inputs, used)
         except Error as failure:
             if failure.op is None:
@@ -133,6 +135,23 @@ def _rebuild_node(
     if module and module != "__main__":  # which registers its functions as ops
         importlib.import_module(module)
     return Node(find_op(op), name, inputs, values)
+
+
+def _is_for_records(op: Op, values: Mapping[str, object]) -> bool:
+    return not op.is_view and "batch_size" not in values
+
+
+def check_is_batched(node: Node) -> None:
+    """Refuses a reader that was left without a batch_size where there are several ranks."""
+    world = node.worlds[0]
+    if world.world_size > 1 and is_left_open(node.values) and _is_for_records(node.op, node.values):
+        raise InvalidArgumentError(
+            f"batch_size was left out, and there are {world.world_size} ranks ({world.source}), "
+            "each of which takes its part of every batch: give batch_size, a multiple of "
+            f"{world.world_size}; or make a data set of the blobs, flow.Dataset(blobs).batch(n)",
+            op=node.op.name,
+            attr="batch_size",
+        )
 
 
 def _given_world(values: Mapping[str, Any]) -> World:

@@ -53,8 +53,8 @@ class RowType(NamedTuple):
 
 
 def row_type(what: str, given: Any) -> RowType:
-    """From ("float32", (3,)) or "float32[3]", or from a dtype alone: rows that are numbers.  "bytes"
-    stands for "uint8[?]".
+    """From ("float32", (3,)) or "float32[3]", or from a dtype alone: rows that are numbers.
+    "bytes" stands for "uint8[?]".
 
     Raises:
         InvalidArgumentError: It is neither; the text begins with `what`.

@@ -117,9 +117,13 @@ def prepare_tables(blobs: Iterable[Blob]) -> None:
         for blob in node.inputs:
             walk(blob.node)
         for value in node.values.values():
-            if isinstance(value, Object) and isinstance(value.value, Prepared):
+            if not isinstance(value, Object):
+                continue
+            if node.op.is_view and not isinstance(value.value, (Table, Prepared)):
+                value.value = Table(np.array(value.value))  # an array, or a list, of the user
+            if isinstance(value.value, Prepared):
                 value.value.prepare()
-            elif isinstance(value, Object) and isinstance(value.value, Table):
+            elif isinstance(value.value, Table):
                 value.value.put(value.number)
                 weakref.finalize(value, lib.pfd_table_drop, value.number)
 

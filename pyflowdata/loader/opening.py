@@ -6,12 +6,13 @@ import operator
 import os
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob
 from ..graph.in_use import InUse
+from ..graph.node import check_is_batched, reader_nodes
 from ..graph.records import Records, hint_of
 from ..graph.tables import prepare_tables
 from ..graph.world import World
@@ -88,6 +89,8 @@ def open_loader(
     if not isinstance(rule, str) or rule not in _ZIP:
         raise InvalidArgumentError(f"zip = {shown(rule)}; it must be one of {', '.join(_ZIP)}")
     options.zip = _ZIP[rule]
+    for node in reader_nodes(blobs):
+        check_is_batched(node)
     prepare_tables(blobs)
     slots = ffi.new("pfd_blob[]", len(blobs))
     for slot, blob in zip(slots, blobs, strict=True):
@@ -113,10 +116,13 @@ def rank_of(blobs: list[Blob]) -> str:
     return f"rank={worlds[0].rank}/{worlds[0].world_size} ({sources})"
 
 
-def _releasing(in_use: InUse) -> Callable[[CData], None]:
+def _releasing(in_use: InUse, blobs: Sequence[Blob]) -> Callable[[CData], None]:
+    kept = list(blobs)  # their arrays are read by the loader's threads
+
     def release(handle: CData) -> None:
         lib.pfd_loader_release(handle)
         in_use.release()
+        kept.clear()
 
     return release
 
@@ -145,7 +151,7 @@ class _Opening:
             self._options, self._slots, len(self._blobs), self._out, self._err
         )
         if status >= 0:
-            self._handle = ffi.gc(self._out[0], _releasing(self._in_use))
+            self._handle = ffi.gc(self._out[0], _releasing(self._in_use, self._blobs))
             if not self._is_wanted:
                 self._handle = None
         else:

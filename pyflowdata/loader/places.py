@@ -10,7 +10,7 @@ from .data_loader import DataLoader
 
 
 def files_of(loader: DataLoader[Any], reader: int = 0) -> list[str]:
-    """The paths of a reader's files, as its blob "id" numbers them; of a view, of all its readers."""
+    """The paths of a reader's files, as its blob "id" numbers them; of a view, all its readers'."""
     paths: list[str] = []
     while (path := lib.pfd_loader_file(loader._handle, reader, len(paths))) != ffi.NULL:
         paths.append(os.fsdecode(ffi.string(path)))

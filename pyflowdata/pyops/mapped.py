@@ -54,7 +54,8 @@ def mapped_op(
             key, name = None, None
         if name is None:
             name = _free_name(f"Map{op_name(function)}")
-            op = PythonOp(name, describe(function, None, outputs), per, None, processes)
+            described = describe(function, None, outputs)
+            op = PythonOp(name, described, per, None, processes, takes_any_names=True)
             op.add(replace=False)
             _names.add(name)
             carried_ops[name] = Carried(function, dict(outputs), per, processes)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .processes import Pool
 
 GIVEN_BY_HOST = ("rng", "ids")
+_functions: dict[str, Callable[..., Any]] = {}  # by the names of their ops
 _kept: list[object] = []  # what C points to: an op stays as long as the process
 _OWN_FILES = (
     __file__, c_function.__code__.co_filename, Runner.run.__code__.co_filename,
@@ -158,6 +159,7 @@ class PythonOp:
 
     Attributes:
         pool: The processes that run it while a loader uses it; None for none.
+        takes_any_names: Whether inputs and outputs may have names that ports cannot have.
     """
 
     def __init__(
@@ -167,8 +169,11 @@ class PythonOp:
         per: str,
         compute: CData | None,
         processes: int = 0,
+        *,
+        takes_any_names: bool = False,
     ) -> None:
         self.name = name
+        self.takes_any_names = takes_any_names
         self.described = described
         self.is_batch = per == "batch"
         self._said = name_of(described.function)
@@ -280,11 +285,12 @@ class PythonOp:
             keep.append(ffi.new("char[]", encode(value, "a name")))
             return keep[-1]
 
-        def ports(names: Sequence[str], doc: str) -> CData:
+        def ports(names: Sequence[str], called: str, doc: str) -> CData:
             array = ffi.new("pfd_port[]", len(names))
             keep.append(array)
-            for port, name in zip(array, names, strict=True):
-                port.name, port.doc = kept(name), kept(doc)
+            for index, (port, name) in enumerate(zip(array, names, strict=True)):
+                own = f"{called}{index}" if self.takes_any_names else name
+                port.name, port.doc = kept(own), kept(doc)
             return array
 
         op = new_struct("pfd_op")
@@ -294,9 +300,9 @@ class PythonOp:
         op.name, op.doc = kept(self.name), kept(_sentences(described.function))
         op.attrs, op.attrs_struct_size = attr_table(described.attrs, self._said, keep)
         op.num_attrs = len(described.attrs)
-        op.inputs = ports(described.inputs, f"Parameter of the Python function {self._said}.")
+        op.inputs = ports(described.inputs, "in", f"Parameter of the Python function {self._said}.")
         op.num_inputs = len(described.inputs)
-        op.outputs = ports(described.outputs, f"Of the Python function {self._said}.")
+        op.outputs = ports(described.outputs, "out", f"Of the Python function {self._said}.")
         op.num_outputs = len(described.outputs)
         op.infer, op.compute = self._infer, self._compute
         plugin, ops = new_struct("pfd_plugin"), ffi.new("const pfd_op *[]", [op])
@@ -311,6 +317,12 @@ class PythonOp:
         except InternalError as failure:  # a name that no op can have
             _kept.pop()
             raise InvalidArgumentError(failure.message) from None
+        _functions[self.name] = described.function
+
+
+def function_of(op: str) -> Callable[..., Any] | None:
+    """The Python function that an op calls, by the op's name; None: it is no such op."""
+    return _functions.get(op)
 
 
 def _is_of_infer(args: CData) -> bool:

@@ -1,8 +1,8 @@
 """Worker processes of an op: a Python function that several processes run side by side.
 
 A worker is a new Python process, never a fork of this one, which has threads.  It has a connection
-for small messages and a piece of shared memory for rows.  It ends when its connection does: with the
-last loader that uses the op, and with this process.
+for small messages and a piece of shared memory for rows.  It ends when its connection does: with
+the last loader that uses the op, and with this process.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import numpy.typing as npt
 from ..errors import CancelledError, InternalError, UnsupportedError
 from ..graph.row_types import RowType
 from ..native import CData
+from ..native.calls import interrupts
 from . import worker
 from .runner import Runner
 from .sending import Sent, send
@@ -53,6 +54,19 @@ class RemoteTraceback(Exception):
         return f'\n"""\n{self.args[0]}"""'
 
 
+def _new_process(connection: int, memory: int) -> subprocess.Popen[bytes]:
+    """A process with these two files."""
+    program = _PROGRAM.format(path=sys.path, connection=connection, memory=memory)
+    flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return subprocess.Popen(
+        [os.fsdecode(multiprocessing.spawn.get_executable()), *flags, "-c", program],
+        env={**dict.fromkeys(_ONE_THREAD, "1"), **os.environ},
+        stdin=subprocess.DEVNULL,
+        pass_fds=(connection, memory),
+        start_new_session=True,  # Ctrl-C is for the program
+    )
+
+
 class _Worker:
     """One worker process, which is started when it is needed.  One thread at a time uses it.
 
@@ -74,30 +88,27 @@ class _Worker:
         if self._process is not None:
             return
         self.stop()
-        self.memory = SharedMemory()
-        self.memory.grow(1)
+        memory = SharedMemory()
+        memory.grow(1)
         mine, other = multiprocessing.connection.Pipe()
+        poll = select.poll()
+        poll.register(mine.fileno(), select.POLLIN)
+        process = None
         try:
-            program = _PROGRAM.format(
-                path=sys.path, connection=other.fileno(), memory=self.memory.fd
-            )
-            flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-            self._process = subprocess.Popen(
-                [os.fsdecode(multiprocessing.spawn.get_executable()), *flags, "-c", program],
-                env={**dict.fromkeys(_ONE_THREAD, "1"), **os.environ},
-                stdin=subprocess.DEVNULL,
-                pass_fds=(other.fileno(), self.memory.fd),
-                start_new_session=True,  # Ctrl-C is for the program
-            )
+            process = _new_process(other.fileno(), memory.fd)
+            with contextlib.suppress(OSError):  # it is dead already, which the first task finds
+                mine.send_bytes(begin)
+        except BaseException:
+            mine.close()
+            memory.close()
+            if process is not None:
+                process.kill()
+                process.wait()
+            raise
         finally:
             other.close()
-            if self._process is None:
-                mine.close()
-        self._connection = mine
-        self._poll = select.poll()
-        self._poll.register(mine.fileno(), select.POLLIN)
-        with contextlib.suppress(OSError):  # it is dead already, which the first task finds
-            mine.send_bytes(begin)
+        self.memory, self._connection, self._poll = memory, mine, poll
+        self._process = process
 
     def stop(self) -> None:
         """Ends the process, also in the middle of a call."""
@@ -298,6 +309,9 @@ class Pool:
         num_rows, scratch = args.num_rows, args.scratch
 
         def is_cancelled() -> bool:
+            interrupt = interrupts.get(threading.get_ident())
+            if interrupt is not None:  # this thread is to raise it, as soon as it returns
+                raise interrupt
             return bool(args.host.is_cancelled(scratch)) or not self.is_open
 
         workers: list[_Worker] = []

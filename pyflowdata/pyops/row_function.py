@@ -1,4 +1,4 @@
-"""A function of a user as one of rows: which inputs it has, and bytes in place of arrays of bytes."""
+"""A function of a user as one of rows: its inputs, and bytes in place of arrays of bytes."""
 
 from __future__ import annotations
 
@@ -86,9 +86,10 @@ def _signature(
     takes_any = any(one.kind is one.VAR_POSITIONAL for one in parameters)
     required = [one.name for one in inputs if one.default is one.empty]
     if len(required) > count or (len(inputs) < count and not takes_any):
+        own = ", ".join(one.name for one in inputs) or "no rows"
         raise InvalidArgumentError(
-            f"{name_of(function)}() takes {', '.join(one.name for one in inputs) or 'no rows'}, and "
-            f"{count} {'field is' if count == 1 else 'fields are'} given"
+            f"{name_of(function)}() takes {own}, and {count} "
+            f"{'field is' if count == 1 else 'fields are'} given"
         )
     _check_keywords(function, parameters, keywords)
     names = [one.name for one in inputs][:count]

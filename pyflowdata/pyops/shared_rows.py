@@ -1,8 +1,9 @@
 """Rows of blobs in memory that two processes share: inputs on their way to a worker process, and
 its outputs on their way back.
 
-The parent lays out the inputs and the dense outputs.  The worker adds the ragged outputs, whose size
-only it knows, and makes the memory larger where they need it.  One of the two uses it at a time.
+The parent lays out the inputs and the dense outputs.  The worker adds the ragged outputs, whose
+size only it knows, and makes the memory larger where they need it.  One of the two uses it at a
+time.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ static int32_t log2_up(int64_t n)
     return bits;
 }
 
-/* Counts of the first n rows by whole weights, of sources [begin, end), none of which is 0: the left
- * half has floor(n * L / T). */
+/* Counts of the first n rows by whole weights, none of which is 0, of the sources [begin, end): the
+ * second half has floor(n * L / T). */
 static void count_exactly(const int64_t *weights, int64_t begin, int64_t end, int64_t n,
                           int64_t *counts)
 {
@@ -37,15 +37,15 @@ static void count_exactly(const int64_t *weights, int64_t begin, int64_t end, in
         counts[begin] = n;
         return;
     }
-    int64_t middle = begin + (end - begin) / 2;
-    int64_t left = 0, total = 0;
+    int64_t middle = end - (end - begin) / 2;
+    int64_t later = 0, total = 0;
     for (int64_t i = begin; i < end; i++) {
         total += weights[i];
-        if (i < middle) left += weights[i];
+        if (i >= middle) later += weights[i];
     }
-    int64_t on_left = (int64_t)((uint128)n * (uint64_t)left / (uint64_t)total);
-    count_exactly(weights, begin, middle, on_left, counts);
-    count_exactly(weights, middle, end, n - on_left, counts);
+    int64_t of_later = (int64_t)((uint128)n * (uint64_t)later / (uint64_t)total);
+    count_exactly(weights, begin, middle, n - of_later, counts);
+    count_exactly(weights, middle, end, of_later, counts);
 }
 
 static void test_counts_of_whole_weights(void)
@@ -181,8 +181,8 @@ static void test_changes_carry_counts_over(void)
     for (int64_t i = 0; i < rows; i++) {
         for (int32_t s = 0; s < 3; s++)
             CHECK(pfd_mix_schedule_count(&schedule, s, i) == counts[s]);
-        if (i == 10) CHECK(counts[0] == 7 && counts[1] == 3 && counts[2] == 0);
-        if (i == 25) CHECK(counts[0] == 14 && counts[1] == 3 && counts[2] == 8);
+        if (i == 10) CHECK(counts[0] == 8 && counts[1] == 2 && counts[2] == 0);
+        if (i == 25) CHECK(counts[0] == 16 && counts[1] == 2 && counts[2] == 7);
         CHECK(draws[i] == counts[sources[i]]++);
     }
     int64_t last[] = {199, 3, 26, 12, 24, 25}, expected[6];

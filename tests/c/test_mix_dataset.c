@@ -138,11 +138,11 @@ static void test_stops(void)
     mix_attrs attrs = {.num_sources = 2, .weights = {weights, 2}};
     pfd_view *view;
     REQUIRE(open_mix(&attrs, sizes, &view) == PFD_OK);
-    CHECK(view->methods->size(view) == 41); /* floor(3 * 41 / 4) is 30, and of 42 it is 31 */
+    CHECK(view->methods->size(view) == 40); /* 40 - floor(40 / 4) is 30, and of 41 it is 31 */
     pfd_view_close(view);
     attrs.stop = 1;
     REQUIRE(open_mix(&attrs, sizes, &view) == PFD_OK);
-    CHECK(view->methods->size(view) == 77); /* 77 - floor(3 * 77 / 4) = 20 */
+    CHECK(view->methods->size(view) == 80); /* floor(80 / 4) is 20 */
     pfd_view_close(view);
 }
 
@@ -208,7 +208,7 @@ static void test_changes(void)
         static int64_t former[2000];
         mix_attrs attrs = {.num_sources = 2, .weights = {before, 4}, .segments = {changes, 1},
                            .length = 300, .interleave = interleave, .block_size = 64, .seed = 1};
-        /* With blocks, the one that has row 500 ends first: row 200 of the epoch is in [192, 256) */
+        /* With blocks, the one with row 500 ends first: row 200 of the epoch is in [192, 256). */
         int64_t change = interleave ? 300 + 256 : 500;
         pfd_view *view;
         REQUIRE(open_mix(&attrs, sizes, &view) == PFD_OK);
@@ -274,7 +274,7 @@ static void test_what_is_refused_when_it_is_built(void)
         mix_attrs attrs;
         const char *words;
     } wrong[] = {
-        {{.num_sources = 2, .weights = {weights, 3}}, "there are 3; 2 sources and 0 changes need 2"},
+        {{.num_sources = 2, .weights = {weights, 3}}, "2 sources and 0 changes need 2"},
         {{.num_sources = 2, .weights = {weights, 0}, .segments = {same, 1}}, "there are 0"},
         {{.num_sources = 2, .weights = {weights, 5}, .segments = {same, 2}}, "must increase"},
         {{.num_sources = 2, .weights = {weights + 3, 2}}, "are 0; one must be above 0"},

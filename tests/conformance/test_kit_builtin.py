@@ -48,7 +48,7 @@ UNDAMAGED = {
     "ObjectSegmentationPolygonFlip", "ObjectSegmentationPolygonScale",
     "ObjectSegmentationPolygonToMask", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize",
     "RandAugment", "RandomAffine", "RandomCrop", "RandomErasing", "RandomFlip",
-    "RandomResizedCrop", "RandomRotation", "RecordEncoder", "Resize", "Rotate",
+    "RandomResizedCrop", "RandomRotation", "RecordEncoder", "Resize", "Rotate", "RowLength",
     "SequenceExampleDecoder", "SizeRatio", "Slice", "Solarize", "TrivialAugment",
 }  # fmt: skip
 

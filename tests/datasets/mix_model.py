@@ -51,9 +51,10 @@ def tree_counts(shares: tuple[int, ...], n: int) -> list[int]:
 
 
 def counts_by_weights(weights: Sequence[float], n: int) -> list[int]:
-    shares = shares_of(tuple(weights))
+    """The tree has the sources from the last one to the first."""
+    shares = shares_of(tuple(weights))[::-1]
     drawn = iter(tree_counts(tuple(share for share in shares if share), n))
-    return [next(drawn) if share else 0 for share in shares]
+    return [next(drawn) if share else 0 for share in shares][::-1]
 
 
 class MixModel:

@@ -526,8 +526,8 @@ class Generator:
             block_size=rng.randint(1, 6),
             window=rng.randint(1, 4),
         )
-        lanes = [n for n in (1, 1, 2, 3, 4) if batching.batch_size % n == 0]
-        batching = batching._replace(lanes=rng.choice(lanes))
+        divisors = [n for n in range(2, 9) if batching.batch_size % n == 0]
+        batching = batching._replace(lanes=rng.choice((1, *divisors)))
         data = made.data
         if shuffle != "none":
             window = {"block_size": batching.block_size, "window": batching.window,

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -86,7 +87,10 @@ def test_it_changes_nothing(folder, tmp_path, monkeypatch, where):
     data = records(folder)
     cached = data.cache(tmp_path / "own" if where == "a folder" else where)
     assert cached.fields == data.fields and len(cached) == len(data) == 120
-    assert repr(cached) == repr(data)
+    said = {"memory": "()", "disk": "('disk')", "a folder": f"('{tmp_path}/own')"}[where]
+    assert repr(cached) == repr(data) + f" -> cache{said}"
+    assert repr(cached.take(3)).endswith(f" -> cache{said} -> take(3)")
+    assert cached == data.cache(tmp_path / "own" if where == "a folder" else where) != data
     found = {"memory": tmp_path / "shm" / f"pyflowdata-{os.geteuid()}",
              "disk": tmp_path / "indexes", "a folder": tmp_path / "own"}[where]  # fmt: skip
     assert len(caches(found)) == 1
@@ -212,7 +216,30 @@ def test_an_order_that_changes_is_refused(folder, tmp_path):
         flow.DataLoader(mixed.batch(4)["label"])
 
 
-def test_python_needs_a_version(tmp_path):
+def test_a_function_that_changes_is_noticed(folder, tmp_path, caplog):
+    caplog.set_level(logging.INFO, "pyflowdata")
+    data = records(folder, ["label:int64"])
+
+    def read(function, **attrs):
+        cached = data.map(function, "label", outputs={"y": "int64"}, **attrs).cache(tmp_path)
+        assert cached[5] == {"label": 5, "y": function(5, **attrs)}
+        return fills(caplog)
+
+    makers = [lambda factor: lambda x: x * factor, lambda factor: lambda x: x * factor + 1]
+    assert [read(makers[0](3)), read(makers[0](3))] == [1, 0], "another object, the same code"
+    assert [read(makers[0](4)), read(makers[1](4)), read(makers[0](4))] == [1, 1, 0]
+
+    def scaled(x, *, by):
+        return x * by
+
+    assert [read(scaled, by=2), read(scaled, by=5), read(scaled, by=2)] == [1, 1, 0]
+    state = threading.local()
+    unknown = data.map(lambda x: (state, x)[1], "label", outputs={"y": "int64"})
+    with pytest.raises(flow.InvalidArgumentError, match="Python function <lambda> depends on"):
+        unknown.cache(tmp_path)
+
+
+def test_python_objects_need_a_version(tmp_path):
     samples = [{"x": float(i)} for i in range(10)]
     data = flow.Dataset(flow.GeneratorReader(samples, fields=["x:float64"]))
     with pytest.raises(flow.InvalidArgumentError, match="GeneratorReader reads a Python object"):
@@ -221,6 +248,18 @@ def test_python_needs_a_version(tmp_path):
     samples[4]["x"] = -1.0
     assert data.cache(tmp_path, version="1")[4]["x"] == 4
     assert data.cache(tmp_path, version="2")[4]["x"] == -1
+
+
+def test_a_damaged_record_is_an_error_that_names_it(tmp_path):
+    lines = [f"{i},0" for i in range(300)]
+    (tmp_path / "part-0").write_text("\n".join([*lines[:200], "x,0", *lines[201:]]))
+    x, y = flow.MiniDecoder(flow.MiniReader(str(tmp_path)))
+    cached = flow.Dataset({"x": x, "y": y}).cache(tmp_path / "cache")
+    with pytest.raises(flow.CorruptDataError, match="part-0:201"):
+        len(cached)
+    assert not list(tmp_path.glob("cache/*")), "nothing is left"
+    (tmp_path / "part-0").write_text("\n".join(lines))
+    assert len(cached) == 300 and cached[200]["x"] == 200
 
 
 # ---- Several processes ---------------------------------------------------------------------------
@@ -232,15 +271,15 @@ from pathlib import Path
 import pyflowdata as flow
 
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-folder, where, rank, slow = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "slow"
+folder, where, rank = sys.argv[1], sys.argv[2], int(sys.argv[3])
 
 @flow.register_decoder(outputs={"y": ("float64", ())}, name="WaitABit", per="row")
 def wait(x):
-    time.sleep(0.01 if slow else 0)
+    time.sleep(0.01 if sys.argv[4] == "slow" else 0)
     return x[0] * 2
 
 x, _ = flow.MiniDecoder(flow.MiniReader(folder))
-data = flow.Dataset({"y": flow.WaitABit(x)}).cache(where, version="1").shuffle(1)
+data = flow.Dataset({"y": flow.WaitABit(x)}).cache(where).shuffle(1)
 with flow.DataLoader(data.batch(8, rank=rank, world_size=2)["y"]) as loader:
     print("read", int(sum(batch.sum() for batch in loader)), flush=True)
     sys.stdin.readline()
@@ -385,6 +424,6 @@ def test_the_page_runs(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["".join(pair) for pair in expected] != []
-    assert len(caches(tmp_path / "caches")) == 2
+    assert len(caches(tmp_path / "caches")) == 3
     notes = [path.read_text() for path in tmp_path.glob("caches/*.cache/notes.json")]
     assert sum("points.csv" in one for one in notes) == 1

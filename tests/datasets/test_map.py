@@ -2,10 +2,12 @@
 
 import os
 import pickle
+import re
 
 import numpy as np
 import pytest
 from support import map_functions as own
+from support.paths import ROOT
 
 import pyflowdata as flow
 
@@ -82,9 +84,9 @@ def test_an_op_takes_the_place_of_its_field():
     assert list(added.fields) == ["x", "y", "z"] and added[5]["z"] == 2.5
     padded = made("tokens").map(flow.Pad, outputs=["ids", "valid"], shape=[12], with_mask=True)
     assert padded[1]["ids"].tolist() == [0, 1, 2] + [0] * 9
-    with pytest.raises(flow.InvalidArgumentError, match="gives 2 results; outputs must have a name"):
+    with pytest.raises(flow.InvalidArgumentError, match="gives 2 results; outputs must have"):
         made("tokens").map(flow.Pad, shape=[4], with_mask=True)
-    with pytest.raises(flow.InvalidArgumentError, match="for Python functions, and Affine is an op"):
+    with pytest.raises(flow.InvalidArgumentError, match="for Python functions, and Affine is"):
         data.map(flow.Affine, "x", scale=2.0, processes=1)
 
 
@@ -104,6 +106,16 @@ def test_a_function_of_rows():
     assert texts[11]["name"] == b"ababab11"
     both = data.map(lambda x, y: (x + 1, float(y)), "x", "y")
     assert types(both)["y"] == "float64" and both[3]["x"].tolist() == [4, 4]
+
+
+def test_fields_may_have_any_name():
+    names = ["name", "in", "seed", "a b", "rng"]
+    blobs = flow.GeneratorReader([(1,) * 5] * 3, fields=[f"f{i}=y:int64" for i in range(5)])
+    data = flow.Dataset(dict(zip(names, blobs, strict=True)))
+    for field in names:
+        mapped = data.map(lambda name: name + 1, field)
+        assert list(mapped.fields) == names and mapped[1][field] == 2
+    assert data.map(lambda x: x, "name", outputs={"a,b": "int64"})[0]["a,b"] == 1
 
 
 def test_types_are_those_of_the_first_records_or_given():
@@ -218,6 +230,13 @@ def test_a_function_of_batches():
             assert a.tolist() == b[::-1].tolist()
     again = batch.map(flow.Affine, "x", scale=3.0)
     assert list(again.blobs) == ["x", "y", "tokens"]
+    centre = flow.register_decoder(
+        lambda x: x - x.mean(axis=0), outputs={"out": lambda x: x}, name="CentreOfMap", replace=True
+    )
+    one, _, _ = next(iter(batches(batch.map(centre, "x")))).values()
+    assert one[:, 0].tolist() == [i - 3.5 for i in range(8)]
+    with pytest.raises(flow.InvalidArgumentError, match="use it after batch"):
+        made("x").map(centre, "x")
     with pytest.raises(flow.InternalError, match=r"shape \(1, 2\), and \(8, 2\)"):
         batches(batch.map(lambda x: x[:1], "x", outputs={"x": "float32[2]"}))
 
@@ -316,3 +335,12 @@ def test_parts_must_be_as_many():
     assert varying[0]["y"] == 0
     with pytest.raises(flow.CorruptDataError, match="has 3 parts in this record; .* says 2"):
         varying[2 * 4]
+
+
+def test_the_page_is_true(capsys):
+    page = (ROOT / "docs/map.md").read_text()
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M))
+    exec(compile(code, "docs/map.md", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out.splitlines() == [
+        "image label name number", "17 -1.667", "60 (4, 8, 3) b'img-3'"
+    ]  # fmt: skip

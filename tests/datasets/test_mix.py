@@ -59,9 +59,9 @@ def random_mix(draw: random.Random):
         changes[draw.randint(1, 150)] = weights()
     options = {"length": draw.randint(1, 90)}
     first = changes[0]
-    if len(changes) == 1 and min(w for w in first if w) > 0.05 and draw.random() < 0.6:
+    if len(changes) == 1 and min(w for w in first if w) > 0.3 and draw.random() < 0.6:
         options = {"stop": draw.choice(["first_exhausted", "all_exhausted"])}
-    if draw.random() < 0.3:
+    elif draw.random() < 0.3:
         options["mean_lengths"] = [draw.choice([1, 10, 33.3]) for _ in range(count)]
     return sizes, changes, options
 
@@ -82,13 +82,22 @@ def test_rows_are_those_of_the_model(make):
         assert delivered == [expected(model.epoch(epoch)) for epoch in range(3)], case
 
 
+def test_the_first_source_is_the_first_to_be_drawn(make):
+    first, second = make([10, 10])
+    (rows,) = read(flow.mix([first, second], length=6))
+    assert rows == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]
+    (rows,) = read(flow.mix([first, second], [3, 1], length=8))
+    assert [source for source, _ in rows] == [0, 0, 0, 1] * 2
+
+
 def test_random_turns_are_those_of_the_model(make):
     for case in range(fewer(16)):
         draw = random.Random(1000 + case)
         sizes, changes, options = random_mix(draw)
-        block = draw.choice([2, 16, 50])
+        block = draw.choice([5, 16, 50])
         model = MixModel(sizes, changes, **options, block=block)
-        data = mixed(make(sizes), changes, options, interleave="random", block_size=block, seed=case)
+        turns = {"interleave": "random", "block_size": block, "seed": case}
+        data = mixed(make(sizes), changes, options, **turns)
         assert len(data) == model.size, case
         for epoch, rows in enumerate(read(data, epochs=2)):
             assert rows == expected(model.epoch(epoch, case, "MixDataset_0")), case
@@ -240,6 +249,19 @@ def test_with_a_shuffle_around_it_weights_change_between_epochs(make):
             loader.load_state_dict(state)
 
 
+def test_below_another_view_weights_may_not_change(make):
+    sources, options = make([20, 20]), {"length": 40}
+    state = state_after(flow.mix(sources, {0: [1, 1]}, **options).skip(10), 10, 1)
+    for changes, is_same in (({0: [2, 2]}, True), ({0: [1, 1], 39: [3, 1]}, False)):
+        data = flow.mix(sources, changes, **options).skip(10)
+        with flow.DataLoader(data.batch(10)["x"]) as loader:
+            if is_same:
+                loader.load_state_dict(state)
+                continue
+            with pytest.raises(flow.InvalidArgumentError, match="weights of a mix"):
+                loader.load_state_dict(state)
+
+
 def test_a_far_position_of_100_sources(make):
     weights = np.random.RandomState(1).rand(100).tolist()
     data = flow.mix(make([7]) * 100, weights, length=2_000_000_000)
@@ -342,9 +364,9 @@ def test_what_is_wrong_is_said_when_it_is_built(tmp_path, make):
         (dict(sources=named, weights=3), "weights = 3; it must be a list of 2 numbers"),
         (dict(sources=named, stop="shortest"), "first_exhausted"),
         (dict(sources=named, stop="all_exhausted", length=9), "ends in one way only"),
-        (dict(sources=named, unit="tokens"), "either the field whose lengths count or mean_lengths"),
+        (dict(sources=named, unit="tokens"), "the field whose lengths count or mean_lengths"),
         (dict(sources=named, mean_lengths=[1, 2]), "are for unit='tokens'"),
-        (dict(sources=named, unit="tokens", field="x"), r"len\(\) takes a field with several elements"),
+        (dict(sources=named, unit="tokens", field="x"), r"len\(\) takes a field with several"),
         (dict(sources=named, unit="bytes"), "'records' or 'tokens'"),
         (dict(sources=named, unit="tokens", mean_lengths=[1, 0]), "source 1 is 0; it must be"),
         (dict(sources=named, interleave="shuffled"), "regular"),

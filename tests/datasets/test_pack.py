@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pack_model
 import pytest
 from support.oracle import epoch_order
+from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.io import TFRecordWriter
+from pyflowdata.io import MegatronWriter, TFRecordWriter
 
 LENGTH = 48
-SCALARS = ("max_seqlen",)
+ALONE = {"rank": 0, "world_size": 1}
 
 
 class Corpus:
@@ -50,7 +52,7 @@ def corpus(tmp_path_factory):
 
 def rows_of(packs, **attrs):
     """All rows of an epoch, by field."""
-    with flow.DataLoader(packs.batch(16, rank=0, world_size=1, **attrs).blobs) as loader:
+    with flow.DataLoader(packs.batch(16, **ALONE, **attrs).blobs) as loader:
         batches = list(loader)
     return {
         name: [row for batch in batches for row in batch[name]]
@@ -170,7 +172,7 @@ def test_shuffled_packs_on_ranks_and_resumed(corpus, rule):
     wanted = [[corpus.row(model[i], LENGTH) for i in step] for step in steps]
     stop = len(wanted) // 2 + 3
     found = []
-    with flow.DataLoader(packs.batch(12, rank=0, world_size=1)["ids"]) as loader:
+    with flow.DataLoader(packs.batch(12, **ALONE)["ids"]) as loader:
         batches = loader.repeat()
         found = [next(batches) for _ in range(stop)]
         state = json.dumps(loader.state_dict())
@@ -214,6 +216,20 @@ def test_known_lengths(corpus):
         data.pack(LENGTH, field="ids", lengths=corpus.lengths + 0.5)
 
 
+def test_lengths_in_an_index(corpus, tmp_path):
+    """Of Megatron's files the lengths are in the index."""
+    path = tmp_path / "tokens.bin"
+    with MegatronWriter(path, dtype="int64") as writer:
+        for tokens in corpus.tokens:
+            writer.write(tokens)
+    data = flow.open(path)
+    (field,) = data.fields
+    packs = data.pack(LENGTH, field=field, add=())
+    model = pack_model.best_fit(corpus.lengths.tolist(), LENGTH)
+    wanted = [corpus.row(pack, LENGTH) for pack in model]
+    np.testing.assert_array_equal(rows_of(packs)[field], wanted)
+
+
 def test_fields_of_unequal_length(tmp_path):
     path = str(tmp_path / "uneven.tfrecord")
     with TFRecordWriter(path) as writer:
@@ -223,6 +239,40 @@ def test_fields_of_unequal_length(tmp_path):
     says = r"record 2 of the 2 .* 4 elements .*\(labels\)"
     with pytest.raises(flow.CorruptDataError, match=says):
         rows_of(data.pack(8, field=["ids", "labels"]))
+
+
+def test_damaged_records(tmp_path):
+    """on_error leaves out the packs that have a damaged record, and names the record."""
+    path = str(tmp_path / "damaged.tfrecord")
+    lengths = np.array([5 + i % 7 for i in range(40)])
+    with TFRecordWriter(path) as writer:
+        for i, length in enumerate(lengths):
+            writer.write({"ids" if i != 17 else "other": np.full(length, i)})
+    data = flow.open(path, fields=["ids:int64[?]"])
+    packs = data.pack(16, field="ids", lengths=lengths, add=())
+    model = pack_model.best_fit(lengths.tolist(), 16)
+    bad = [any(record == 17 for record, _, _ in pack) for pack in model]
+    with flow.DataLoader(packs.batch(4, on_error="skip", **ALONE)["ids"]) as loader:
+        found = [set(row) - {0} for batch in loader for row in batch]
+        assert [failure.op for failure in loader.skipped] == ["PackDataset"]
+    assert found == [{record for record, _, _ in pack} - {0} for pack, is_bad in zip(model, bad)
+                     if not is_bad]  # fmt: skip
+    batches = packs.batch(4, on_error="pad", with_mask=True, **ALONE)
+    with flow.DataLoader(batches) as loader:
+        assert [not kept for _, mask in loader for kept in mask] == bad
+    with pytest.raises(flow.CorruptDataError, match=r"of the 2 in this pack has 0 elements"):
+        rows_of(packs)
+
+
+def test_ops_by_name(corpus):
+    """The op and OneFlow's builder take the lengths as an array."""
+    data, wanted = corpus.open(), pack_model.best_fit(corpus.lengths.tolist(), 30)
+    packed = flow.PackDataset(data["ids"], length=30, lengths=corpus.lengths)
+    built = flow.user_op_builder("packs").Op("PackDataset").Input("in", [data["ids"]])
+    built = built.Attr("length", 30).Attr("lengths", corpus.lengths).Output("out").Build()
+    for ids in (packed, built.InferAndTryRun().SoleOutputBlob()):
+        rows = rows_of(flow.Dataset({"ids": ids}))["ids"]
+        np.testing.assert_array_equal(rows, [corpus.row(pack, 30) for pack in wanted])
 
 
 def test_wrong_use(corpus):
@@ -244,3 +294,18 @@ def test_wrong_use(corpus):
     ]:
         with pytest.raises(flow.InvalidArgumentError, match=says):
             call()
+
+
+def test_the_page(corpus, tmp_path, monkeypatch):
+    """What docs/packs.md shows runs, and the mask that it makes is that of the documents."""
+    page = (ROOT / "docs" / "packs.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus.tfrecord").symlink_to(corpus.path)
+    names = {"flow": flow}
+    for block in re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M):
+        exec(block, names)
+    lengths = corpus.lengths.tolist()
+    model = pack_model.best_fit(lengths, 2048)
+    assert len(names["packs"]) == len(model)
+    wanted = {expected_mask(pack, 2048).sum() for pack in model}
+    assert {mask.sum() for mask in names["mask"]} <= wanted

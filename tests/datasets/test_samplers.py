@@ -1,18 +1,19 @@
-"""Samplers draw what the models say, on any number of ranks and from any position on."""
+"""Samplers draw what the model says, on any number of ranks and from any position on."""
 
 from __future__ import annotations
 
-import functools
 import json
 import pickle
 import random
+import re
 from collections import Counter
 
 import numpy as np
 import pyflowdata as flow
 import pytest
-from datasets import sampler_model as model
-from support.oracle import fewer, random_key
+from datasets import view_model as model
+from support.oracle import fewer
+from support.paths import ROOT
 
 SEED = 5
 
@@ -40,8 +41,9 @@ def drawn(data, epochs):
     return [[row for batch in epoch for row in batch] for epoch in epochs_of(data, epochs)]
 
 
-def expected(sampler, epochs):
-    return [[sampler.record(e, p) for p in range(sampler.size)] for e in range(epochs)]
+def expected(view, n, epochs):
+    size, find = view.rows(n, model.Keys(SEED, f"{view.op}_0"))
+    return [[find(epoch, row, 0)[1] for row in range(size)] for epoch in range(epochs)]
 
 
 def some_weights(draw, n):
@@ -52,18 +54,15 @@ def some_weights(draw, n):
 def random_sampler(draw, data, n):
     """A sampler of the data set, and its model."""
     kind = draw.choice(["sample", "shuffle", "classes", "factors"])
-    ops = {"sample": "WeightedSample", "shuffle": "WeightedShuffle", "classes": "ClassSample",
-           "factors": "RepeatFactor"}  # fmt: skip
     own = draw.choice([None, 9])
-    seed = SEED if own is None else own
-    key_of = functools.cache(lambda epoch: random_key(seed, epoch, f"{ops[kind]}Dataset_0"))
+    seed = -1 if own is None else own
     if kind == "factors":
         factors = draw.choice([
             [draw.choice([1, 2.25, 0.4, 1.7]) for _ in range(n)],
             [draw.random() * 3 for _ in range(n)],
             [1 + draw.randrange(200) / 100 for _ in range(n)],
         ])
-        return data.repeat_by(factors, seed=own), model.by_factor(factors, key_of)
+        return data.repeat_by(factors, seed=own), model.RepeatFactor(None, factors, seed)
     if kind == "classes":
         labels = [draw.choice([-3, 0, 1, 1, 2**40, 7]) for _ in range(n)]
         per_class, drops = draw.randint(1, 5), draw.random() < 0.5
@@ -75,23 +74,24 @@ def random_sampler(draw, data, n):
         found = data.balance(labels, classes=classes or None, per_class=per_class,
                              num_samples=num or None, too_few="drop" if drops else "wrap",
                              seed=own)  # fmt: skip
-        return found, model.by_class(labels, classes, per_class, num, drops, key_of)
+        return found, model.ClassSample(None, labels, classes, per_class, num, drops, seed)
     weights = some_weights(draw, n)
     most = sum(weight > 0 for weight in weights)
     num = draw.choice([0, draw.randint(1, most)])
     found = data.sample(weights, num or None, replacement=kind == "sample", seed=own)
-    made = model.weighted if kind == "sample" else model.weighted_shuffle
-    return found, made(weights, num, key_of)
+    made = model.WeightedSample if kind == "sample" else model.WeightedShuffle
+    return found, made(None, weights, num, seed)
 
 
-def test_samplers_are_their_models(make):
+def test_samplers_are_as_modelled(make):
     for number in range(fewer(60)):
         draw = random.Random(number)
         n = draw.choice([1, 2, 7, 30, 90, 300])
-        data, sampler = random_sampler(draw, make(n), n)
-        assert len(data) == sampler.size, number
-        if sampler.size:
-            assert drawn(data, 3) == expected(sampler, 3), number
+        data, view = random_sampler(draw, make(n), n)
+        wanted = expected(view, n, 3)
+        assert len(data) == len(wanted[0]), number
+        if len(data):
+            assert drawn(data, 3) == wanted, number
 
 
 def test_ranks_and_positions(make):
@@ -170,6 +170,7 @@ def test_values_come_from_fields(make):
     data = make(12, label=labels, w=labels + 0.5)
     by_array = drawn(data.sample(labels + 0.5, 40), 2)
     assert drawn(data.sample("w", 40), 2) == by_array
+    assert drawn(data.sample(num_samples=40), 2) == drawn(data.sample([7] * 12, 40), 2)
     assert drawn(data.sample("label + 0.5", 40), 2) == by_array
     assert drawn(data.sample(lambda label: label + 0.5, 40), 2) == by_array
     assert drawn(data.shuffle(1).sample("w", 40), 2) == by_array
@@ -181,6 +182,24 @@ def test_values_come_from_fields(make):
     assert drawn(data.balance(labels > 0), 2) == drawn(data.balance("label > 0"), 2)
     again = pickle.loads(pickle.dumps(data.balance("label")))
     assert drawn(again, 1) == drawn(data.balance("label"), 1)
+
+
+def test_a_state_is_of_its_weights(make):
+    """Another array is refused, although it has the same length."""
+
+    def opened(weights):
+        return flow.DataLoader(make(50).sample(weights).batch(8, seed=SEED)["x"])
+
+    with opened(np.arange(50)) as loader:
+        next(iter(loader))
+        state = loader.state_dict()
+    with opened(np.arange(50)) as loader:
+        loader.load_state_dict(state)
+    with (
+        opened(np.arange(50) + 1.0) as loader,
+        pytest.raises(flow.InvalidArgumentError, match="WeightedSampleDataset.weights"),
+    ):
+        loader.load_state_dict(state)
 
 
 def test_draws_of_a_record_differ(make):
@@ -205,6 +224,22 @@ def test_views_around_samplers(make):
     assert set(drawn(part, 1)[0]) == {49}
 
 
+def test_the_page_is_true(tmp_path, monkeypatch):
+    rows = [f"{i},{i % 4},{i / 200}" for i in range(200)]
+    (tmp_path / "train.csv").write_text("\n".join(["x,label,score", *rows]) + "\n")
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/samplers.md").read_text(), re.S)
+    made = {}
+    exec(block, made)  # noqa: S102
+    labels = {name: [row["label"] for row in made[name]] for name in "bce"}
+    assert [len(made[name]) for name in "adg"] == [10_000, 100, 263]  # of 262.5
+    assert set(labels["b"]) == {0, 1, 2, 3} and set(labels["c"]) == {0, 1}
+    assert Counter(labels["e"]) == {0: 50, 1: 50, 2: 50, 3: 50}
+    with flow.DataLoader(made["f"]["label"]) as loader:
+        for batch in loader:
+            assert set(Counter(batch.tolist()).values()) == {8} and len(batch) == 32
+
+
 @pytest.mark.parametrize(
     "wrong, message",
     [
@@ -215,8 +250,7 @@ def test_views_around_samplers(make):
         (lambda data: data.sample("no"), "no"),
         (lambda data: data.sample([1, 1, 0, 0], 3, replacement=False), "only 2 records"),
         (lambda data: data.sample([1] * 4, 0), "num_samples = 0"),
-        (lambda data: data.sample(), "give a weight for each record, or by"),
-        (lambda data: data.sample({1: 2.0}), "give a weight for each record, or by"),
+        (lambda data: data.sample({1: 2.0}), "give by, the classes of the records"),
         (lambda data: data.sample([1] * 4, by=[1] * 4), "dict of the weights of classes"),
         (lambda data: data.sample({7: 1}, by=[1, 2, 2, 2]), "no record is of the class 7"),
         (lambda data: data.balance([0.5] * 4), "one whole number, truth or text"),

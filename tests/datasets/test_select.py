@@ -128,6 +128,21 @@ def test_what_is_refused(data):
             data.select(rows)
 
 
+def test_the_op_takes_arrays_and_lists(data):
+    for table in ([3, 1], np.array([3, 1], np.int32), np.arange(8)[3:0:-2]):
+        view = flow.SelectDataset(data.blob("x"), table=table)
+        assert rows_of(flow.Dataset({"x": view})) == [30, 10]
+    built = (
+        flow.user_op_builder("few").Op("SelectDataset").Input("in", [data.blob("x")])
+        .Output("out").Attr("table", np.array([3, 1])).Build().InferAndTryRun().SoleOutputBlob()
+    )  # fmt: skip
+    assert rows_of(flow.Dataset({"x": built})) == [30, 10]
+    for table in (..., "ab", [[1]]):
+        view = flow.SelectDataset(data.blob("x"), table=table)
+        with pytest.raises(InvalidArgumentError, match="it must have one dimension and numbers"):
+            len(flow.Dataset({"x": view}))
+
+
 def test_the_op_takes_words_of_a_bitmap(data):
     words = np.zeros(16, np.uint64)
     words[1], words[15] = 1 << 3, 1 << 39

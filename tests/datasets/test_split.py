@@ -218,3 +218,24 @@ def test_what_is_refused(tmp_path):
         with pytest.raises(InvalidArgumentError, match="ShuffleDataset draws other records"):
             data.shuffle(seed=1).take(5).split([0.5, 0.5], in_order=in_order)
     data.shuffle(seed=1, reshuffle=False).take(5).split([0.5, 0.5])
+
+
+def test_records_of_a_cache_have_no_names_of_their_own(tmp_path):
+    write(tmp_path / "a", range(10))
+    cached = opened(tmp_path / "a").cache(tmp_path / "caches")
+    with pytest.raises(InvalidArgumentError, match="split before cache"):
+        cached.split([0.5, 0.5])
+    by_value = cached.split([0.5, 0.5], by="x")[0]
+    assert xs(by_value) == xs(opened(tmp_path / "a").split([0.5, 0.5], by="x")[0])
+    assert xs(cached.split([0.5, 0.5], in_order=True)[0]) == [0, 1, 2, 3, 4]
+
+
+def test_objects_are_split_by_their_numbers():
+    def records(count):
+        numbers = list(range(count))
+        return flow.Dataset({"x": flow.GeneratorReader(numbers, fields=["x:int64"])})
+
+    one, other = records(200).split([0.5, 0.5])
+    more, others = records(300).split([0.5, 0.5])
+    assert set(xs(one)) < set(xs(more)) and set(xs(other)) < set(xs(others))
+    assert sorted(xs(one) + xs(other)) == list(range(200)) and 70 < len(one) < 130

@@ -436,12 +436,12 @@ class RepeatFactor(View):
             listed, row = [], 0
             for number, (end, records) in enumerate(cells):
                 order = item_order(random_bits(random_bits(key, 1), number), len(records))
-                count = 0
-                while row + count < size and (row + count << 32) + offset < end:
-                    count += 1
-                turns, odd = divmod(count, len(records))
-                listed += records * turns + [records[i] for i in order[:odd]]
-                row += count
+                draws = 0
+                while row + draws < size and (row + draws << 32) + offset < end:
+                    draws += 1
+                turns, others = divmod(draws, len(records))  # all of them, and some at random
+                listed += records * turns + [records[order[i]] for i in range(others)]
+                row += draws
             return [listed[i] for i in permutation(random_bits(key, 0), size)]
 
         def find(epoch: int, position: int, draw: int) -> tuple[int, int, int]:
@@ -700,11 +700,11 @@ class Model:
                 order: Sequence[int] = range(n)
             elif at.shuffle == "global":
                 order = permutation(random_key(at.seed, key, at.order_key), n)
-            elif at.lanes > 1:
+            elif at.lanes == 1:
+                order = window_order(at.seed, key, at.order_key, n, at.block_size, at.window)
+            else:
                 order = lanes_order(at.seed, key, at.order_key, n, at.block_size, at.window,
                                     at.lanes, at.batch_size)  # fmt: skip
-            else:
-                order = window_order(at.seed, key, at.order_key, n, at.block_size, at.window)
             self._orders[key] = order
         return self._orders[key]
 

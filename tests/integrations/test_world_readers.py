@@ -95,7 +95,7 @@ def test_a_world_larger_than_any_says_who_chose_it(monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", str(10**12))
     with pytest.raises(flow.InvalidArgumentError, match="was inferred: RANK and WORLD_SIZE"):
-        flow.MiniReader(DATA)
+        flow.MiniReader(DATA, batch_size=6)
 
 
 def test_the_world_is_found_when_the_node_is_made(monkeypatch):
@@ -285,3 +285,19 @@ def test_jax_for_real():
     check = "assert not xla_bridge._backends, 'a backend was started'"
     text, _ = output(start({}, JAX + READ + check, port))
     assert "rank=0/1 (jax.distributed)" in text
+
+
+def test_records_of_a_data_set_are_split_with_its_batches(monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    x, _ = flow.MiniDecoder(flow.MiniReader(DATA))
+    data = flow.Dataset({"x": x})
+    size, parts = len(data), []
+    for rank in range(3):
+        monkeypatch.setenv("RANK", str(rank))
+        with flow.DataLoader(data.batch(6)["x"]) as loader:
+            assert f"rank={rank}/3 (RANK and WORLD_SIZE)" in repr(loader)
+            parts += [len(batch) for batch in loader]
+    assert sum(parts) == size
+    with pytest.raises(flow.InvalidArgumentError, match="make a Dataset of it and batch"):
+        flow.DataLoader(x)

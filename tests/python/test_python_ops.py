@@ -536,9 +536,9 @@ def test_the_interpreter_ends_with_a_loader_at_work(folder, per, end):
     assert (done.returncode, done.stdout, done.stderr) == (0, "(3, 1)\n", "")
 
 
-def test_the_page_is_true():
+def test_the_page_is_true(tmp_path):
     page = (ROOT / "docs" / "python-ops.md").read_text()
-    shown, errors, with_numba = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
+    shown, errors, in_processes, with_numba = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
     use = "for one in [positive(x), *{}]:\n    with flow.DataLoader(one) as loader: list(loader)\n"
     code = shown + errors
     if importlib.util.find_spec("numba"):
@@ -554,6 +554,16 @@ def test_the_page_is_true():
         timeout=100,
     )
     assert (done.stdout, done.stderr) == ("(6, 2) True\n" * 3, "")
+    (tmp_path / "program.py").write_text(in_processes)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "program.py")],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert (done.stdout, done.stderr) == ("[(6,), (6,), (6,)]\n", "")
 
 
 def test_a_lambda_needs_a_name():

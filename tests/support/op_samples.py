@@ -288,6 +288,7 @@ SAMPLES = {
     "DecodeRaw": lambda: flow.DecodeRaw(text_lines(), dtype="uint16", shape=[-1, 1]),
     "OneHot": lambda: flow.OneHot(text_lines(), depth=256, dtype="int16"),
     "Pad": lambda: flow.Pad(text_lines(), shape=[50], with_mask=True, with_length=True),
+    "RowLength": lambda: flow.RowLength(text_lines()),
     "PadBatch": lambda: flow.PadBatch(text_lines(), with_mask=True, with_length=True),
     "Slice": lambda: flow.Slice(text_lines(), start=[-2], step=[-1]),
     "AdjustSharpness": lambda: flow.AdjustSharpness(images(), factor=2.0, probability=0.5),

@@ -37,7 +37,7 @@ class Fatal(BaseException):
 def faulty(x, *, fault: str = "", at: int = -1):
     """Fails in some way at a record."""
     if int(x[0]) == at:
-        fail(fault)
+        return fail(fault)
     return x[0]
 
 
@@ -53,14 +53,13 @@ def fail(fault):
             raise Fatal("of a record")
         case "wait":
             time.sleep(60)
+        case "wrong dtype":
+            return "text"
         case "exit":
             os._exit(3)
         case _:
             os.kill(os.getpid(), getattr(signal, fault))
-
-
-def wrong(x):
-    return "text"
+    return 0.0
 
 
 def pid_of(x):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InvalidArgumentError, shown
-from ...graph import Blob
+from ...graph import Blob, Node, find_op
 from ...graph.registry import HOST_OUTPUTS
 
 BYTES = "bytes"  # the dtype of a field whose rows are runs of bytes
@@ -113,3 +113,13 @@ def listed_field(element: str, blob: Blob) -> Field:
     if kind == BYTES:
         return Field(key, BYTES, default=said)
     return Field(key, blob.dtype.name, blob.shape[1:], default=said)
+
+
+def lengths_of(blob: Blob) -> Blob:
+    """The length of each row of a field, which is found without reading the elements where rows are
+    parts of a file.
+
+    Raises:
+        InvalidArgumentError: The rows are single numbers.
+    """
+    return Node(find_op("RowLength"), None, [blob], {}).outputs[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ...errors import CorruptDataError, InvalidArgumentError, OutOfMemoryError, shown
 from ...graph import Blob, Node, Op, find_op
@@ -24,7 +24,13 @@ class RecordFormat(FileFormat):
     """What a source asks of its format: how its fields come from what the reader gives.
 
     The methods are what a format may do otherwise.
+
+    Attributes:
+        decompresses_whole: Whether its reader decompresses files into memory, so that they can be
+            read in any order.
     """
+
+    decompresses_whole: ClassVar[bool] = False
 
     @property
     def list_attrs(self) -> frozenset[str]:
