@@ -434,7 +434,8 @@ class Generator:
         self.made, self.is_steady = made, False
         opened = of.node.open(model.Opening(self.seed), [0])
         lengths = [len(opened.at(0, i, 0).values["t"]) for i in range(of.size)]
-        rule, longer = self.rng.choice(("best_fit", "chunk")), self.rng.choice(("split", "truncate"))
+        rule = self.rng.choice(("best_fit", "chunk"))
+        longer = self.rng.choice(("split", "truncate"))
         packs = (pack_model.chunks(lengths, 12) if rule == "chunk"
                  else pack_model.best_fit(lengths, 12, longer))  # fmt: skip
         given = {"fields": list(P), "length": 12, "rule": rule, "longer": longer,

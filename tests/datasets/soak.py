@@ -1,13 +1,13 @@
-"""Random pipelines of views, killed anywhere and resumed with other world sizes: every batch of every
-rank is held against the model in view_model.py, bit for bit.
+"""Random pipelines of views, killed anywhere and resumed with other world sizes: every batch of
+every rank is held against the model in view_model.py, bit for bit.
 
     python tests/datasets/soak.py [--pipelines 1000] [--first 0] [--seconds 0]
     python tests/datasets/soak.py --killed 7       # one pipeline, in processes that get SIGKILL
 
 A run of a pipeline has some parts.  Each opens a loader for every rank, with its own threads and
-prefetch, loads the state of a random rank, which went through JSON, takes some steps over the ends of
-epochs, and leaves the loaders in the middle of their work.  Where the outermost view is a mix, some
-parts change its weights from a row on that was not delivered yet.
+prefetch, loads the state of a random rank, which went through JSON, takes some steps over the ends
+of epochs, and leaves the loaders in the middle of their work.  Where the outermost view is a mix,
+some parts change its weights from a row on that was not delivered yet.
 """
 
 from __future__ import annotations
@@ -220,7 +220,9 @@ def run_killed(seed: int, folder: Path, parts: int = 3) -> int:
             subprocess.Popen([*command, str(rank), str(world_size)]) for rank in range(world_size)
         ]
         try:
-            while not all(list(out.glob(f"{rng.randint(1, 3)}.{rank}")) for rank in range(world_size)):
+            while not all(
+                list(out.glob(f"{rng.randint(1, 3)}.{rank}")) for rank in range(world_size)
+            ):
                 assert all(rank.poll() is None for rank in ranks), "a rank has ended"
                 time.sleep(0.005)
             time.sleep(rng.uniform(0, 0.01))
@@ -231,8 +233,11 @@ def run_killed(seed: int, folder: Path, parts: int = 3) -> int:
             for process in ranks:
                 process.wait()
         saved = [int(path.stem) for path in out.glob("*.0")]
-        saved = [step for step in saved
-                 if all((out / f"{step}.{rank}").exists() for rank in range(world_size))]  # fmt: skip
+        saved = [
+            step
+            for step in saved
+            if all((out / f"{step}.{rank}").exists() for rank in range(world_size))
+        ]
         if saved:
             state = (out / f"{max(saved)}.{rng.randrange(world_size)}").read_text()
             steps += max(saved)

@@ -1,12 +1,12 @@
 """What views have to deliver: each written from its definition, in lists and whole numbers.
 
-A data set is a function of (epoch, position, draw).  `draw` tells apart the times that an epoch has a
-record: views that have one more often than once change it by the number of the time.  Random
+A data set is a function of (epoch, position, draw).  `draw` tells apart the times that an epoch
+has a record: views that have one more often than once change it by the number of the time.  Random
 numbers, permutations and orders of windows come from the model in support/oracle.py, and mixes from
 mix_model.py.
 
-A definition is a tree of the classes below; `open_model` opens it as a loader does: readers and views
-are numbered from the outermost view on, the first source of a view before the second.
+A definition is a tree of the classes below; `open_model` opens it as a loader does: readers and
+views are numbered from the outermost view on, the first source of a view before the second.
 """
 
 from __future__ import annotations
@@ -358,8 +358,8 @@ class WeightedShuffle(View):
 
 
 def item_order(key: int, n: int) -> list[int]:
-    """Up to 64 items are shuffled as Fisher and Yates do it, from the first on; each number of the key
-    has the chances of two items."""
+    """Up to 64 items are shuffled as Fisher and Yates do it, from the first on; each number of the
+    key has the chances of two items."""
     if n > 64:
         return permutation(key, n)
     items = list(range(n))
@@ -396,8 +396,8 @@ def deal(key: int, n: int, group: int, round_: int) -> list[int]:
 
 class RepeatFactor(View):
     """Systematic sampling: factors end to end on a line, of which each epoch has the points offset,
-    offset + 1 ...; see views/factor_cells.c.  All in 2^-32 of a row.  Records of a cell take turns, the
-    last ones in a random order."""
+    offset + 1 ...; see views/factor_cells.c.  All in 2^-32 of a row.  Records of a cell take turns,
+    the last ones in a random order."""
 
     def __init__(self, inner: Node, factors: Sequence[float], seed: int) -> None:
         super().__init__("RepeatFactorDataset", inner)
@@ -588,7 +588,7 @@ class Zip(Node):
 
 
 def drawn_from(row: Row, begin: int) -> int:
-    """A row that begins inside of a record is another one for random ops than the record's first."""
+    """A row that begins inside a record is another one for random ops than the record's first."""
     return random_bits(row.drawn, begin) >> 1 if begin else row.drawn
 
 
