@@ -12,7 +12,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob, Node, find_op
-from ..graph.node import reader_nodes
+from ..graph.node import nodes_of, reader_nodes
 from ..graph.tables import Table
 from ..loader import DataLoader
 from ..loader.places import files_of
@@ -211,18 +211,6 @@ def refuse_changing_order(data: DatasetBase) -> None:
                 "record i is not the same in all of them: use where(), split() and columns before "
                 "it"
             )
-
-
-def nodes_of(blobs: Iterable[Blob]) -> list[Node]:
-    """The nodes that blobs are computed by, with those upstream."""
-    found: dict[Node, None] = {}
-    waiting = list(blobs)
-    while waiting:
-        node = waiting.pop().node
-        if node not in found:
-            found[node] = None
-            waiting += node.inputs
-    return list(found)
 
 
 # ---- The cache ----------------------------------------------------------------------------------

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import Error, FileError
-from ...graph import Blob, Node, find_op
-from ...native import ffi, lib, text
+from ...graph import DTYPES, Blob, Node, find_op
 from .fields import Field, specs
 
 Array = npt.NDArray[Any]
@@ -30,21 +29,13 @@ _MAGIC, _VERSION = b"PFDCACHE", 1
 _PAGE = 4096
 
 
-def _dtype_numbers() -> dict[str, int]:
-    names = ((number, lib.pfd_dtype_name(number)) for number in range(1, 64))
-    return {text(name): number for number, name in names if name != ffi.NULL}
-
-
-_DTYPES = _dtype_numbers()
-
-
 def _types(fields: Mapping[str, Blob]) -> bytes:
     """The row types of the fields."""
     packed = b""
     for blob in fields.values():
         shape = [-1 if size is None else size for size in blob.shape[1:]]
         unused = [0] * (8 - len(shape))
-        packed += _FIELD.pack(_DTYPES[blob.dtype.name], len(shape), *shape, *unused)
+        packed += _FIELD.pack(DTYPES[blob.dtype], len(shape), *shape, *unused)
     return packed
 
 
