@@ -59,6 +59,7 @@ def fail(fault):
             os._exit(3)
         case _:
             os.kill(os.getpid(), getattr(signal, fault))
+            time.sleep(60)  # the signal may take a moment
     return 0.0
 
 
