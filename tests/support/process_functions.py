@@ -33,7 +33,9 @@ class Fatal(BaseException):
     pass
 
 
-@flow.register_decoder(outputs={"out": "float64"}, per="row", processes=2)
+@flow.register_decoder(
+    outputs={"out": "float64"}, per="row", processes=2, name="FaultyInProcesses"
+)
 def faulty(x, *, fault: str = "", at: int = -1):
     """Fails in some way at a record."""
     if int(x[0]) == at:
