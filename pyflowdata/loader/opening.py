@@ -44,7 +44,7 @@ def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Batch]],
         raise InvalidArgumentError("no blobs were given; a DataLoader needs at least one")
     for blob in blobs:
         if isinstance(blob, Records):
-            raise InvalidArgumentError(f"{type(blob).__name__} was given as a blob; {hint_of(blob)}")
+            raise InvalidArgumentError(hint_of(blob))
         if not isinstance(blob, Blob):
             raise InvalidArgumentError(
                 f"{shown(blob)} was given as a blob; a DataLoader takes blobs, or one tuple or "

@@ -264,7 +264,7 @@ def test_readers_without_batches_are_data_sets_of_all_ranks(path, monkeypatch):
         with flow.DataLoader(data.batch(20)["n"]) as loader:
             assert f"rank={rank}/2" in repr(loader)
             parts.append([batch.tolist() for batch in loader])
-        with pytest.raises(flow.InvalidArgumentError, match="batch_size was left out, and there are 2 ranks"):
+        with pytest.raises(flow.InvalidArgumentError, match="batch_size was left out"):
             flow.DataLoader(numbers)
     assert [row for pair in zip(*parts, strict=True) for one in pair for row in one] == [*range(N)]
 
