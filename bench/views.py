@@ -2,9 +2,10 @@
 
     python -m bench.views [--rounds 40] [--rows 1000000]
 
-Rows of 8 and of 256 bytes (.npy, float32), batches of 1024, one core: so little is done with a record
-that what the views do shows.  The same records come through each contender; a view is held against
-the reader in the same order, in the files' order or shuffled, as random reads cost by themselves.
+Rows of 8 and of 256 bytes (.npy, float32), batches of 1024, one core: so little is done with a
+record that what the views do shows.  The same records come through each contender; a view is held
+against the reader in the same order, that of the files or a random one, as random reads cost by
+themselves.
 Rounds are interleaved, and of each contender the fastest pass counts: others use the machine.
 """
 
@@ -59,7 +60,9 @@ def contenders(files: list[str]) -> dict[str, tuple[str, Callable[[], Loader]]]:
         "take(slice(skip))": ("reader", lambda: opened(data(files).skip(0)[:].take(size))),
         "concat of 2": ("reader", lambda: opened(halves[0].concat(halves[1]))),
         "mix of 10": ("reader", lambda: opened(flow.mix(tenths))),
-        "take(repeat(mix of 10))": ("reader", lambda: opened(flow.mix(tenths).repeat(1).take(size))),
+        "take(repeat(mix of 10))": (
+            "reader", lambda: opened(flow.mix(tenths).repeat(1).take(size)),
+        ),
         "reader, shuffled": ("reader, shuffled", lambda: reader(random_shuffle=True)),
         "shuffle": ("reader, shuffled", lambda: opened(data(files).shuffle().take(size))),
         "take(shuffle(concat of 2))": (

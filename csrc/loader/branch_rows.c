@@ -132,7 +132,8 @@ static void run_views(const pfd_branch *branch, const pfd_places *places)
 
 /* ---- The records, and up again --------------------------------------------------------------- */
 
-/* Random numbers depend on ordinals in `drawn`: of one reader without repeats that of the record. */
+/* Random numbers depend on the ordinals in `drawn`: without repeats, of the first reader, those of
+ * the records. */
 static void tell_draws_apart(const pfd_branch_rows *rows, int32_t leaf, int32_t first_file)
 {
     const uint64_t first_draw = pfd_random_bits(0, (uint64_t)leaf);

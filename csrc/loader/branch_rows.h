@@ -17,8 +17,8 @@ typedef struct pfd_branch_rows {
     pfd_record *records; /* of a branch with a reader, as its ops take them; of others the records
                             that their rows come from, with files counted among those of all
                             readers; with parts, that of the first one */
-    pfd_record *drawn;   /* PFD_DRAWN records for the ops of the branch, with ordinals that differ for
-                            each draw of a record, and between readers; not set where no op
+    pfd_record *drawn;   /* PFD_DRAWN records for the ops of the branch, with ordinals that differ
+                            for each draw of a record, and between readers; not set where no op
                             computes */
     pfd_part *parts;     /* of a branch below a view that joins records */
 } pfd_branch_rows;

@@ -344,7 +344,8 @@ uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int6
         return pfd_view_tree_past(tree, 0, epoch + step > 0 ? reader->num_records : 0);
     int64_t size = reader->attrs->batch_size;
     int64_t rows = step <= reader->num_records / size ? step * size : reader->num_records;
-    int32_t is_shuffled = reader->shuffle != PFD_SHUFFLE_NONE; /* any row of the epoch may be past */
+    /* with a shuffle any row of the epoch may be past */
+    int32_t is_shuffled = reader->shuffle != PFD_SHUFFLE_NONE;
     return pfd_view_tree_past(tree, epoch, is_shuffled && rows > 0 ? reader->num_records : rows);
 }
 

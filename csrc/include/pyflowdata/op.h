@@ -217,9 +217,10 @@ typedef struct pfd_record {
     int32_t filler;  /* 1: repeated only to fill a batch (last_batch="pad" or "wrap") */
 } pfd_record;
 
-/* In pfd_record.size, for ops other than readers where there are views: a draw of a record, which an
- * epoch may have more than once.  `ordinal` is for random_bits(), other for each draw; the number of
- * the record in its reader is in `offset`; `file` is counted over all readers; `data` is NULL. */
+/* In pfd_record.size, for ops other than readers where there are views: a draw of a record, which
+ * an epoch may have more than once.  `ordinal` is for random_bits(), and differs for each draw; the
+ * number of the record in its reader is in `offset`; `file` is counted over all readers; `data` is
+ * NULL. */
 #define PFD_DRAWN -1
 
 /* A place in the files of a reader. */
