@@ -66,7 +66,8 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
             blobs = {blob.name.rpartition("/")[2]: blob for blob in blobs}
         for blob in blobs.values():
             _check_blob(blob)
-        if any(blob.node.op.is_reader or not blob.node.op.is_view for blob in blobs.values()):
+        nodes = {blob.node for blob in blobs.values()}
+        if len(nodes) > 1 or any(one.op.is_reader or not one.op.is_view for one in nodes):
             _check_records(blobs)
         super().__init__(blobs, shuffle)
 

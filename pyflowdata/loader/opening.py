@@ -118,9 +118,10 @@ def rank_of(blobs: list[Blob]) -> str:
 
 def _releasing(in_use: InUse, blobs: Sequence[Blob]) -> Callable[[CData], None]:
     kept = list(blobs)  # their arrays are read by the loader's threads
+    release_loader = lib.pfd_loader_release  # when the interpreter ends, the module is empty
 
     def release(handle: CData) -> None:
-        lib.pfd_loader_release(handle)
+        release_loader(handle)
         in_use.release()
         kept.clear()
 
