@@ -30,8 +30,8 @@ def from_arrays(arrays: Mapping[str, Any]) -> Dataset:
     copied once.
 
     Args:
-        arrays: By the names of the fields: arrays with a row for each record, `Ragged`s, or lists of
-            bytes or texts (UTF-8).
+        arrays: By the names of the fields: arrays with a row for each record, `Ragged`s, or lists
+            of bytes or texts (UTF-8).
 
     Raises:
         InvalidArgumentError: They have different numbers of rows, or no fixed dtype.
@@ -62,8 +62,8 @@ def _rows_of(name: str, given: Any) -> tuple[Array, Array | None]:
     if isinstance(given, Ragged):
         if given.row_shape[1:] != given.values.shape[1:] or given.row_shape[0] is not None:
             raise InvalidArgumentError(
-                f"from_arrays(): the rows of {name} are {given.row_shape}; only the first dimension "
-                "may vary"
+                f"from_arrays(): the rows of {name} are {given.row_shape}; only the first "
+                "dimension may vary"
             )
         return given.values, given.row_splits
     if isinstance(given, (list, tuple)) and any(isinstance(one, (bytes, str)) for one in given):

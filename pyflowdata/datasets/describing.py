@@ -1,4 +1,4 @@
-"""What `repr` says of a data set, read from its nodes: every view has it without code of its own."""
+"""What `repr` says of a data set, read from its nodes: views need no code of their own for it."""
 
 from __future__ import annotations
 
@@ -171,7 +171,8 @@ def _source_of(reader: Node) -> str:
     folder: Any = reader.values.get("data_dir")
     if not files and folder:
         return f"{title or reader.op.name}, {shown(folder)}"
-    if any(isinstance(one, Object) and isinstance(one.value, Table) for one in reader.values.values()):
+    objects = [one.value for one in reader.values.values() if isinstance(one, Object)]
+    if any(isinstance(one, Table) for one in objects):
         return _IN_MEMORY
     if not files:
         return _step_of(reader)

@@ -80,8 +80,8 @@ def _source_of(
     if listed in attrs:
         raise InvalidArgumentError(f"open(): {listed} is made of fields=", attr=listed)
     found = found.choose(fields)
-    needs_fields = listed and find_op(found.format.reader).attr(listed).required  # type: ignore[union-attr]
-    if needs_fields and not found.fields:
+    attr = find_op(found.format.reader).attr(listed)
+    if attr is not None and attr.required and not found.fields:
         raise InvalidArgumentError(
             "its fields cannot be found, as there are no records; say them, as in "
             'fields=["x:float32[3]"]', file=files[0],

@@ -26,9 +26,9 @@ def refuse_stream(blobs: Iterable[Blob], what: str) -> None:
             _compressions[node] = _compression_of(node)
         if _compressions[node]:
             raise UnsupportedError(
-                f"the files are compressed ({_compressions[node]}), and can only be read in sequence: "
-                f"shuffle() and batch() work, and {what} asks for records in any order; decompress "
-                "or convert the files, or cache() the data set before",
+                f"the files are compressed ({_compressions[node]}), and can only be read in "
+                f"sequence: shuffle() and batch() work, and {what} asks for records in any order; "
+                "decompress or convert the files, or cache() the data set before",
                 op=node.op.name,
             )
 

@@ -336,11 +336,11 @@ pfd_status pfd_loader_set_seed(pfd_loader *loader, int32_t i, int64_t seed, pfd_
  * tries it again. */
 pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *out, pfd_error *err);
 
-/* One batch of the rows at `n` positions of an epoch's order, in any order and with repeats, made on
- * the calling thread; where the loader is, and the batches that it makes, stay as they are.  Rows
- * are counted over all ranks.  For readers with random access; n is at most the rows of a batch on
- * this rank.  out->step is -1.  PFD_PENDING: another call, or work in flight, has not ended yet; call
- * again. */
+/* One batch of the rows at `n` positions of an epoch's order, in any order and with repeats, made
+ * on the calling thread; where the loader is, and the batches that it makes, stay as they are.
+ * Rows are counted over all ranks.  For readers with random access; n is at most the rows of a
+ * batch on this rank.  out->step is -1.  PFD_PENDING: another call, or work in flight, has not
+ * ended yet; call again. */
 pfd_status pfd_loader_read(pfd_loader *loader, int64_t epoch, const int64_t *positions, int64_t n,
                            pfd_batch *out, pfd_error *err);
 
