@@ -4915,11 +4915,11 @@ def RepeatFactorDataset(
     seed: int = -1,
     name: str | None = None,
 ) -> Blobs:
-    """The records of a data set in a random order, each so often as its factor says: of a factor that
-    is no whole number, each epoch has the whole number below or above, and on average the factor.
+    """The records of a data set in a random order, each as often as its factor says.
 
-    An epoch has as many records as the factors add up to, rounded. A factor belongs to a position
-    of epoch 0 of the data set, and each epoch has these records.
+    Of a factor that is not a whole number, each epoch has the whole number below or above, and on
+    average the factor. An epoch has as many records as the factors add up to, rounded. A factor
+    belongs to a position of epoch 0 of the data set, and each epoch has these records.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches

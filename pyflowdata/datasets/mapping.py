@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from ..graph import Blob, Node, find_op
+from ..graph.in_use import nothing_in_use
 from ..graph.row_types import RowType, row_type
 from ..loader import DataLoader
 from ..pyops.mapped import mapped_op
@@ -212,7 +213,9 @@ class SampleBatch:
 
     def read(self) -> list[list[Any]]:
         """What the function is called with, once."""
-        with DataLoader(tuple(self._blobs), num_threads=1, prefetch=1) as loader:
+        with nothing_in_use():
+            loader = DataLoader(tuple(self._blobs), num_threads=1, prefetch=1)
+        with loader:
             return [list(batch) for batch in itertools.islice(loader, 1)]
 
     def shape(self, array: np.ndarray[Any, Any]) -> tuple[int, ...]:

@@ -119,9 +119,9 @@ class Packing(DatasetBase):
 
     def batch_by_length(
         self,
-        field: str,
-        *,
         batch_size: int | None = None,
+        *,
+        field: str,
         boundaries: Sequence[int] = (),
         batch_sizes: Sequence[int] = (),
         last: str = "short",
@@ -132,8 +132,8 @@ class Packing(DatasetBase):
         """Batches of records of similar lengths, so that `PadBatch` pads little.
 
         Args:
-            field: Whose rows are counted.
             batch_size: Rows of a batch, of all ranks together.
+            field: Whose rows are counted.
             boundaries: Lengths that part the buckets, ascending; left out, they are chosen so that
                 little is padded.
             batch_sizes: In place of batch_size one for each bucket, so one more than boundaries.

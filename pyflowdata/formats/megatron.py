@@ -153,8 +153,9 @@ class Megatron(Format):
     holds_one_field = True
 
     def files_of(self, found: Sequence[Detected]) -> tuple[str, ...]:
-        """The `.bin` of each pair."""
-        return tuple(str(Path(one.path).with_suffix(".bin")) for one in found)
+        """The `.bin` of each pair, once."""
+        bins = (str(Path(one.path).with_suffix(".bin")) for one in found)
+        return tuple(dict.fromkeys(bins))  # a folder has both of a pair
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The tokens of a document."""

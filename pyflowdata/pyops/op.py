@@ -245,8 +245,10 @@ class PythonOp:
         pool = self.pool
         if pool is not None and pool.is_open:
             given = [read_row_type(args.inputs[i].type) for i in range(len(described.inputs))]
-            keys = np.array([_key(args, row) for row in range(num_rows)], np.uint64)
-            pool.run(args, keywords, given, types, ids, keys if has_rng else None)
+            keys = None
+            if has_rng:
+                keys = np.array([_key(args, row) for row in range(num_rows)], np.uint64)
+            pool.run(args, keywords, given, types, ids, keys)
             return
 
         def before_row(_row: int) -> None:

@@ -335,6 +335,84 @@ static void test_many_consumers_and_a_close_in_between(void)
     }
 }
 
+/* Reads rows at places of an epoch, while another thread takes batches. */
+static void *read_rows(void *argument)
+{
+    pfd_loader *loader = argument;
+    pfd_error err = {.struct_size = sizeof err};
+    int64_t offset = offset_of(loader, 0), wrong = 0;
+    for (int64_t i = 0; i < 300; i++) {
+        int64_t positions[3] = {i * 7 % NUM_ROWS, NUM_ROWS - 1 - i, i * 7 % NUM_ROWS};
+        pfd_batch batch;
+        pfd_status status;
+        do status = pfd_loader_read(loader, 0, positions, 3, &batch, &err);
+        while (status == PFD_PENDING);
+        if (status != PFD_OK) return (void *)(intptr_t)-1;
+        const double *x = (const double *)(void *)((uint8_t *)batch.memory + offset);
+        for (int k = 0; k < 3; k++) wrong += x[k] != (double)positions[k];
+        wrong += batch.rows != 3 || batch.step != -1;
+        pfd_batch_release(batch.memory);
+    }
+    return (void *)(intptr_t)wrong;
+}
+
+static void test_rows_are_read_beside_the_batches(void)
+{
+    pfd_error err = {.struct_size = sizeof err};
+    pfd_loader *loader = NULL;
+    MUST(open_loader((setting){.batch_size = 64}, &loader, &err));
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, read_rows, loader);
+    int64_t rows = 0, offset = offset_of(loader, 0), wrong = 0;
+    pfd_batch batch;
+    pfd_status status;
+    while ((status = next(loader, &batch, &err)) == PFD_OK || status == PFD_PENDING) {
+        if (status == PFD_PENDING) continue;
+        wrong += first_x(&batch, offset) != (double)rows;
+        rows += batch.rows;
+        pfd_batch_release(batch.memory);
+    }
+    CHECK(status == PFD_END && rows == NUM_ROWS && wrong == 0);
+    for (int i = 0; i < 2; i++) {
+        void *failures;
+        pthread_join(threads[i], &failures);
+        CHECK(failures == NULL);
+    }
+    int64_t beyond[] = {NUM_ROWS, -1}, many[65] = {0};
+    CHECK(pfd_loader_read(loader, 0, &beyond[0], 1, &batch, &err) == PFD_INVALID_ARGUMENT);
+    CHECK(pfd_loader_read(loader, 0, &beyond[1], 1, &batch, &err) == PFD_INVALID_ARGUMENT);
+    CHECK(pfd_loader_read(loader, 0, many, 65, &batch, &err) == PFD_INVALID_ARGUMENT);
+    CHECK(pfd_loader_read(loader, -1, many, 1, &batch, &err) == PFD_INVALID_ARGUMENT);
+    MUST(pfd_loader_read(loader, 0, many, 0, &batch, &err));
+    CHECK(batch.rows == 0);
+    pfd_batch_release(batch.memory);
+    pfd_loader_close(loader);
+    CHECK(pfd_loader_read(loader, 0, many, 1, &batch, &err) == PFD_CANCELLED);
+    pfd_loader_release(loader);
+}
+
+static void test_damage_of_rows_that_are_read(void)
+{
+    pfd_error err = {.struct_size = sizeof err};
+    const char *const rules[] = {"raise", "skip", "pad"};
+    int64_t positions[] = {99, 100, 101};
+    for (int i = 0; i < 3; i++) {
+        pfd_loader *loader = NULL;
+        pfd_batch batch;
+        pfd_stats stats = {.struct_size = sizeof stats};
+        MUST(open_loader((setting){.prefix = "bad-", .on_error = rules[i]}, &loader, &err));
+        pfd_status status = pfd_loader_read(loader, 0, positions, 3, &batch, &err);
+        CHECK(status == (i == 0 ? PFD_CORRUPT_DATA : PFD_OK));
+        if (status == PFD_OK) {
+            CHECK(batch.rows == (i == 1 ? 2 : 3));
+            pfd_batch_release(batch.memory);
+        }
+        pfd_loader_get_stats(loader, &stats);
+        CHECK(stats.skipped == (i > 0) && stats.slots_held == 0);
+        pfd_loader_release(loader);
+    }
+}
+
 static void test_open_failures_leave_nothing(void)
 {
     pfd_error err = {.struct_size = sizeof err};
@@ -367,6 +445,8 @@ int main(void)
     test_bad_records_by_policy();
     test_held_batches_survive_close_and_obey_the_budget();
     test_many_consumers_and_a_close_in_between();
+    test_rows_are_read_beside_the_batches();
+    test_damage_of_rows_that_are_read();
     test_open_failures_leave_nothing();
     remove_parts("good-");
     remove_parts("bad-");

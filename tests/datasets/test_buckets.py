@@ -51,10 +51,10 @@ def test_against_the_model(corpus):
          {"batch_size": 40, "max_tokens": 4000, "multiple_of": 4}),
         (lambda d, **a: d.batch_by_tokens(900, field="ids", boundaries=edges, **a),
          {"batch_size": 4096, "max_tokens": 900, "boundaries": edges}),
-        (lambda d, **a: d.batch_by_length("ids", batch_sizes=sizes, boundaries=edges, **a),
+        (lambda d, **a: d.batch_by_length(field="ids", batch_sizes=sizes, boundaries=edges, **a),
          {"batch_size": 64, "batch_sizes": sizes, "boundaries": edges}),
-        (lambda d, **a: d.batch_by_length("ids", batch_size=16, **a), {"batch_size": 16}),
-        (lambda d, **a: d.batch_by_length("ids", batch_size=3, boundaries=[1000], **a),
+        (lambda d, **a: d.batch_by_length(16, field="ids", **a), {"batch_size": 16}),
+        (lambda d, **a: d.batch_by_length(3, field="ids", boundaries=[1000], **a),
          {"batch_size": 3, "boundaries": [1000]}),
     ]  # fmt: skip
     for make, rule in cases:
@@ -84,7 +84,7 @@ def test_what_batches_promise(corpus):
     in_order = epochs_of(corpus.open().batch_by_tokens(2048, field="ids", **ALONE))[0]
     longest = [lengths[batch].max() for batch in in_order]
     assert longest[0] == 400 and longest[-1] < 40
-    sizes = epochs_of(corpus.open().batch_by_length("ids", batch_size=16, **ALONE))[0]
+    sizes = epochs_of(corpus.open().batch_by_length(16, field="ids", **ALONE))[0]
     assert [len(batch) for batch in sizes].count(16) == 700 // 16
 
 
@@ -133,7 +133,7 @@ def test_ranks_and_resume(corpus, world_size):
 def test_ranks_are_balanced(corpus):
     """By the sum of squared lengths, even where lengths in a batch differ much."""
     data = corpus.open().shuffle(seed=2)
-    batches = data.batch_by_length("ids", batch_size=96, boundaries=[1000], last="drop", **ALONE)
+    batches = data.batch_by_length(96, field="ids", boundaries=[1000], last="drop", **ALONE)
     squares = corpus.lengths.astype(float) ** 2
     steps = sum(epochs_of(batches, 6), [])
     for world_size, most in [(2, 0.08), (3, 0.2), (4, 0.25), (8, 1.0)]:
@@ -156,7 +156,7 @@ def test_state_of_other_lengths(corpus):
     for other in (
         data.batch_by_tokens(2049, field="ids", **ALONE),
         data.batch_by_tokens(2048, field="ids", lengths=changed, **ALONE),
-        data.batch_by_length("ids", batch_size=16, **ALONE),
+        data.batch_by_length(16, field="ids", **ALONE),
     ):
         with flow.DataLoader(other["number"]) as loader:
             with pytest.raises(flow.InvalidArgumentError, match="lengths|max_tokens|batch_size"):
@@ -166,14 +166,14 @@ def test_state_of_other_lengths(corpus):
 def test_over_views_and_beside_others(corpus):
     data = corpus.open().take(90)
     model = BucketModel(corpus.lengths[:90].tolist(), 8)
-    batches = data.batch_by_length("ids", batch_size=8, **ALONE)
+    batches = data.batch_by_length(8, field="ids", **ALONE)
     assert epochs_of(batches) == [model.epoch(0)]
     both = [batches["number"], data.batch(8, **ALONE)["ids"]]
     with pytest.raises(flow.InvalidArgumentError, match="differ in size"):
         flow.DataLoader(both)
     both = data.zip(corpus.open().skip(610).view("TakeDataset", count=90).with_blobs(
         {"other": corpus.open().skip(610)["number"]}))  # fmt: skip
-    with flow.DataLoader(both.batch_by_length("ids", batch_size=8, **ALONE).blobs) as loader:
+    with flow.DataLoader(both.batch_by_length(8, field="ids", **ALONE).blobs) as loader:
         for batch in loader:
             np.testing.assert_array_equal(batch["other"], batch["number"] + 610)
 
@@ -191,11 +191,11 @@ def test_wrong_use(corpus):
         (lambda: data.batch_by_tokens(-1, field="ids"), "max_tokens"),
         (lambda: data.batch_by_tokens(100, field="number"), "which has no length"),
         (lambda: data.batch_by_tokens(100, field="ids", boundaries=[3, 3]), "must increase"),
-        (lambda: data.batch_by_length("ids", batch_sizes=[8, 4]), "each needs its size"),
-        (lambda: data.batch_by_length("ids", batch_size=0), "batch_size"),
-        (lambda: data.batch_by_length("ids", batch_sizes=[8, 0], boundaries=[3]), "batch_sizes"),
-        (lambda: data.batch_by_length("ids", batch_size=1, batch_sizes=[1]), "one of the two"),
-        (lambda: data.batch_by_length("ids"), "one of the two"),
+        (lambda: data.batch_by_length(field="ids", batch_sizes=[8, 4]), "each needs its size"),
+        (lambda: data.batch_by_length(0, field="ids"), "batch_size"),
+        (lambda: data.batch_by_length(field="ids", batch_sizes=[8, 0], boundaries=[3]), "batch_sizes"),
+        (lambda: data.batch_by_length(1, field="ids", batch_sizes=[1]), "one of the two"),
+        (lambda: data.batch_by_length(field="ids"), "one of the two"),
     ]:
         with pytest.raises(flow.InvalidArgumentError, match=says):
             call()
@@ -207,7 +207,7 @@ def test_state_of_a_mix(corpus):
 
     def loader_of(weights):
         mix = flow.mix([data, data.skip(300)], weights=weights, length=120)
-        return flow.DataLoader(mix.batch_by_length("ids", batch_size=8, lengths=lengths, **ALONE))
+        return flow.DataLoader(mix.batch_by_length(8, field="ids", lengths=lengths, **ALONE))
 
     with loader_of([1, 1]) as loader:
         batches = iter(loader)

@@ -299,5 +299,5 @@ def test_records_of_a_data_set_are_split_with_its_batches(monkeypatch):
             assert f"rank={rank}/3 (RANK and WORLD_SIZE)" in repr(loader)
             parts += [len(batch) for batch in loader]
     assert sum(parts) == size
-    with pytest.raises(flow.InvalidArgumentError, match="make a Dataset of it and batch"):
+    with pytest.raises(flow.InvalidArgumentError, match="batch_size was left out, and there are 3 ranks"):
         flow.DataLoader(x)

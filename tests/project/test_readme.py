@@ -17,8 +17,8 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.S | re.M)
 
 
-QUICK_START, RESUME, FILES, IMAGES, OWN_READER = blocks("python")
-QUICK_START_PRINTS, FILES_PRINT, IMAGES_PRINT, OWN_READER_PRINTS = blocks("text")
+QUICK_START, RESUME, FILES, DATASETS, IMAGES, OWN_READER = blocks("python")
+QUICK_START_PRINTS, FILES_PRINT, DATASETS_PRINT, IMAGES_PRINT, OWN_READER_PRINTS = blocks("text")
 
 
 def run(code, folder, **variables):
@@ -48,6 +48,10 @@ def test_files(tmp_path):
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
     assert (tmp_path / "train.csv").read_text().count("\n") == 1001
+
+
+def test_datasets(tmp_path):
+    assert run(DATASETS, tmp_path) == DATASETS_PRINT
 
 
 def test_images(tmp_path):

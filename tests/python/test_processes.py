@@ -258,6 +258,24 @@ def test_a_loader_that_is_dropped_ends_its_processes(folder):  # noqa: F811
     assert (children(), len(shared_memories())) == before
 
 
+def test_a_fork_of_the_program_leaves_the_workers_alone(folder, workers):  # noqa: F811
+    x, _ = pairs(folder)
+    before = children()
+    with flow.DataLoader(faulty(x)) as loader:
+        batches = iter(loader)
+        next(batches)
+        child = os.fork()
+        if child == 0:
+            try:
+                loader.close()
+                os._exit(0 if not shared_memories() else 1)
+            finally:
+                os._exit(2)
+        assert os.waitpid(child, 0)[1] == 0
+        assert sum(len(batch) for batch in batches) == NUM_RECORDS - 30
+    assert children() == before
+
+
 def run(tmp_path, script, *, timeout=60):
     (tmp_path / "own_functions.py").write_text(
         "import os, time\ndef slow(x):\n    time.sleep(30)\n    return x[0]\n"

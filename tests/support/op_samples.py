@@ -17,6 +17,7 @@ from formats.ofrecord.ofrecord_files import frame
 from images.image_files import photo, saved
 
 import pyflowdata as flow
+from pyflowdata.graph.tables import Table
 from pyflowdata.io import encode_ofrecord
 from support.paths import ROOT
 
@@ -269,6 +270,10 @@ SAMPLES = {
     ),
     "MegatronReader": lambda: flow.MegatronReader(files=TOKENS, batch_size=4),
     "GPTReader": lambda: flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4),
+    "ArrayReader": lambda: flow.ArrayReader(
+        Table(np.arange(600.0)), Table(np.arange(0, 302, 3)), shape=[None, 2], dtype="float64",
+        batch_size=4,
+    ),
     "GeneratorReader": lambda: flow.GeneratorReader(
         range(300), fields=["x:int64"], batch_size=4, thread_safe=True
     ),

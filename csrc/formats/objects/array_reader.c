@@ -115,20 +115,28 @@ static pfd_status check_splits(const pfd_host *host, const pfd_table *splits, in
     return PFD_OK;
 }
 
+static pfd_status find_table(const pfd_host *host, const char *attr, int64_t number,
+                             pfd_table *out, pfd_error *err)
+{
+    if (pfd_table_find(number, out, err) == PFD_OK) return PFD_OK;
+    return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                           " is no Table; flow.from_arrays() makes a data set of arrays");
+}
+
 static pfd_status find_rows(const pfd_open_args *args, array_source *self, pfd_error *err)
 {
     const array_reader_attrs *attrs = args->attrs;
     pfd_row_type unit;
     pfd_table table, splits;
     PFD_TRY(find_unit(attrs, &unit, err));
-    PFD_TRY(pfd_table_find(attrs->array, &table, err));
+    PFD_TRY(find_table(args->host, "array", attrs->array, &table, err));
     int64_t bytes = pfd_stored_row_bytes(&unit);
     PFD_TRY(check_array(args->host, attrs, &table, bytes, err));
     int64_t units = table.count * pfd_dtype_size(table.dtype) / bytes;
     *self = (array_source){.data = table.data, .num_rows = units, .unit_bytes = bytes,
                            .fingerprint = table.fingerprint};
     if (!is_ragged(attrs)) return PFD_OK;
-    PFD_TRY(pfd_table_find(attrs->splits, &splits, err));
+    PFD_TRY(find_table(args->host, "splits", attrs->splits, &splits, err));
     PFD_TRY(check_splits(args->host, &splits, units, err));
     self->splits = splits.data;
     self->num_rows = splits.count - 1;

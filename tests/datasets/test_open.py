@@ -1,0 +1,212 @@
+"""flow.open: which files, which fields, and what is said where they cannot be read as asked."""
+
+import gzip
+import os
+import shutil
+
+import numpy as np
+import pytest
+from formats import format_samples as samples
+
+import pyflowdata as flow
+from pyflowdata.io import CSVWriter, NpyWriter
+from pyflowdata.sheet.png import encode_png
+
+
+def examples(folder):
+    return [samples.FIXTURES / "tensorflow" / "examples.tfrecord"]
+
+
+def image_folder(folder):
+    for name in ("cats", "dogs"):
+        (folder / name).mkdir()
+        for number in range(3):
+            pixels = np.full((4, 4, 3), number, np.uint8)
+            (folder / name / f"{number}.png").write_bytes(encode_png(pixels))
+    return [folder]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for part in range(3):
+        with CSVWriter(tmp_path / f"part-{part}.csv") as writer:
+            for row in range(10):
+                writer.write({"n": 10 * part + row, "x": row / 4})
+    return tmp_path
+
+
+def numbers(data):
+    return [int(record["n"]) for record in data]
+
+
+def compressed(folder):
+    for part in range(3):
+        path = folder / f"part-{part}.csv"
+        with gzip.open(f"{path}.gz", "wb") as file:
+            file.write(path.read_bytes())
+    return [folder / f"part-{part}.csv.gz" for part in range(3)]
+
+
+def test_files_patterns_and_folders(folder):
+    one = folder / "part-1.csv"
+    for paths, wanted in (
+        (str(one), range(10, 20)),
+        (one, range(10, 20)),
+        ([folder / "part-2.csv", one], [*range(20, 30), *range(10, 20)]),
+        (str(folder / "part-[02].csv"), [*range(10), *range(20, 30)]),
+        (folder, range(30)),
+    ):
+        data = flow.open(paths)
+        assert numbers(data) == [*wanted] and len(data) == len([*wanted])
+    with pytest.raises(flow.InvalidArgumentError, match="part-1.csv' is named twice"):
+        len(flow.open([str(folder / "*.csv"), one]))
+    (folder / "deep" / "er").mkdir(parents=True)
+    shutil.copy(one, folder / "deep" / "er" / "a.csv")
+    assert len(flow.open(str(folder / "**" / "*.csv"))) == 40
+    assert numbers(flow.open(folder)) == [*range(30)]  # not what is in its folders
+    (folder / "_notes").write_text("no data")
+    (folder / ".hidden").write_text("no data")
+    assert len(flow.open(folder)) == 30
+
+
+def test_fields_are_chosen_and_typed(folder):
+    data = flow.open(folder / "part-0.csv")
+    assert [(one.name, one.dtype) for one in data.fields.values()] == [
+        ("n", "int64"), ("x", "float64")
+    ]  # fmt: skip
+    assert list(flow.open(folder / "part-0.csv", fields="x").fields) == ["x"]
+    typed = flow.open(folder / "part-0.csv", fields=["x:float32", "n:int8"])
+    assert typed[3]["x"] == np.float32(0.75) and typed[3]["n"].dtype == np.int8
+    with pytest.raises(flow.InvalidArgumentError, match="no field 'z'; there are n, x"):
+        flow.open(folder / "part-0.csv", fields=["z"])
+
+
+MAKERS = [
+    samples.mini, samples.tfrecord, samples.shard, samples.text_lines, samples.table,
+    samples.manifest, samples.coco, samples.mds_index, samples.mds_alone, samples.mindrecord,
+    samples.mnist, samples.mnist_gzip, samples.cifar_100, samples.tokens, examples, image_folder,
+]  # fmt: skip
+
+
+def test_every_format_can_be_looked_at_by_number(tmp_path):
+    readers = set()
+    for maker in MAKERS:
+        (tmp_path / maker.__name__).mkdir()
+        data = flow.open(maker(tmp_path / maker.__name__)[0])
+        in_order = list(data)
+        assert len(data) == len(in_order) > 1, maker
+        for place in (0, len(data) // 2, -1):
+            assert_same(data[place], in_order[place])
+        backwards = data[::-1].rows(range(len(data)))
+        for place, record in enumerate(reversed(in_order)):
+            assert_same({name: backwards[name][place] for name in record}, record)
+        readers.add(repr(data).partition(":")[2].partition(",")[0])
+    assert len(readers) >= 12, readers
+
+
+def assert_same(one, other):
+    assert one.keys() == other.keys()
+    for name, value in other.items():
+        value = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
+        found = np.frombuffer(one[name], np.uint8) if isinstance(one[name], bytes) else one[name]
+        assert np.array_equal(found, value), name
+
+
+def test_several_formats_make_one_data_set_where_fields_agree(folder):
+    with NpyWriter(folder / "n.npy") as writer:
+        writer.write_batch(np.arange(100, 105))
+    both = flow.open(folder / "part-0.csv", fields=["n"]).concat(
+        flow.open(folder / "n.npy").rename({"out": "n"})
+    )
+    assert numbers(both) == [*range(10), *range(100, 105)]
+    with pytest.raises(flow.InvalidArgumentError, match=r"part-0.csv is CSV, .*n.npy is NumPy"):
+        flow.open([folder / "part-0.csv", folder / "n.npy"])
+    with pytest.raises(flow.InvalidArgumentError, match=r"is CSV, .* is CSV \(gzip\)"):
+        flow.open([folder / "part-0.csv", compressed(folder)[0]])
+
+
+def test_compressed_files_are_read_in_sequence(folder):
+    data = flow.open(compressed(folder))
+    assert numbers(data) == [*range(30)] and len(data.head(3)) == 3 and bool(data)
+    assert "a stream without len()" in repr(data)
+    for wrong in (lambda: len(data), lambda: data[3], lambda: data.rows([3])):
+        with pytest.raises(TypeError, match="read in sequence"):
+            wrong()
+    both = flow.from_arrays({"n": np.arange(5), "x": np.arange(5) / 4})
+    for wrong in (
+        lambda: data.take(3), lambda: data[3:], lambda: data.where("n > 3"), lambda: data[[1]],
+        lambda: data.shuffle(seed=1).take(3), lambda: data.split([0.5, 0.5]),
+        lambda: data.concat(both), lambda: both.concat(data),
+        lambda: data.zip(flow.from_arrays({"z": np.arange(30)})),
+        lambda: flow.Dataset({"n": flow.Cast(data["n"], dtype="int8")}).repeat(2),
+    ):  # fmt: skip
+        with pytest.raises(flow.UnsupportedError, match=r"compressed \(gzip\).*shuffle\(\) and batch"):
+            wrong()
+    with flow.DataLoader(data.shuffle(seed=1).batch(4).blobs) as loader:
+        found = [int(n) for batch in loader for n in batch["n"]]
+    assert sorted(found) == [*range(30)] != found
+    assert numbers(data.cache(folder / "cache").take(3)[::-1]) == [2, 1, 0]
+    (folder / "plain").mkdir()
+    plain = NpyWriter(folder / "plain" / "a.npy")
+    with plain as writer:
+        writer.write_batch(np.arange(5))
+    packed = folder / "plain" / "b.npy.gz"
+    packed.write_bytes(gzip.compress((folder / "plain" / "a.npy").read_bytes()))
+    assert [int(one["out"]) for one in flow.open(packed)[::-2]] == [4, 2, 0]  # is in memory
+
+
+def test_files_without_records_are_data_sets_of_none(folder):
+    (folder / "none.csv").write_text("n,x\n")
+    data = flow.open(folder / "none.csv", fields=["n:int64", "x:float64"])
+    assert len(data) == 0 and not data and list(data) == [] and data.head() == []
+    assert len(data.take(3)) == 0
+    with pytest.raises(IndexError, match="record 0 of 0 records"):
+        data[0]
+    (folder / "empty.csv").write_bytes(b"")
+    with pytest.raises(flow.InvalidArgumentError, match='say them, as in fields='):
+        flow.open(folder / "empty.csv")
+
+
+def test_wrong_arguments_are_refused(folder):
+    path = folder / "part-0.csv"
+    for attrs, words in (
+        ({"batch_size": 4}, r"give it to batch\(batch_size=...\)"),
+        ({"on_error": "skip"}, r"give it to batch\(on_error=...\)"),
+        ({"random_shuffle": True}, r"use shuffle\(\)"),
+        ({"shuffle_window": 4}, r"use shuffle\(\)"),
+        ({"columns": ["n"]}, "columns is made of fields="),
+        ({"files": "a"}, "files is the first argument"),
+        ({"delimeter": ";"}, "unknown attr 'delimeter'"),
+        ({"format": "cvs"}, "format = 'cvs'; it must be one of"),
+    ):
+        with pytest.raises(flow.InvalidArgumentError, match=words):
+            flow.open(path, **attrs)
+    for paths in (3, None, {"a": 1}, [3], b"a", []):
+        with pytest.raises(flow.InvalidArgumentError, match="path|no files were given"):
+            flow.open(paths)
+    (folder / "nothing").mkdir()
+    for paths in (folder / "no.csv", str(folder / "*.tfrecord"), folder / "nothing"):
+        with pytest.raises(flow.FileError, match="is not there, or stands for none"):
+            flow.open(paths)
+
+
+def test_a_folder_of_pairs_has_each_once(tmp_path):
+    samples.tokens(tmp_path)
+    assert len(flow.open(tmp_path)) == 20
+    assert repr(flow.open(tmp_path)).endswith("Megatron .bin/.idx, tokens.bin\n  tokens: uint16[?]")
+
+
+def test_attrs_of_the_reader(folder):
+    (folder / "semicolons.csv").write_text("n;x\n1;2\n3;4\n")
+    data = flow.open(folder / "semicolons.csv", delimiter=";")
+    assert numbers(data) == [1, 3]
+    assert "delimiter" not in repr(data)  # of the file, not of what is done with it
+    data = flow.open(folder / "part-0.csv", index_dir=str(folder / "indexes"))
+    assert len(data) == 10 and any(os.scandir(folder / "indexes"))
+
+
+def test_a_format_that_is_named_with_attrs_of_its_reader(tmp_path):
+    rows = np.arange(12, dtype=np.int16).reshape(4, 3)
+    rows.tofile(tmp_path / "rows.bin")
+    data = flow.open(tmp_path / "rows.bin", format="raw", shape=(3,), dtype="int16")
+    assert np.array_equal(data.rows(range(4))["out"], rows)
