@@ -6,6 +6,8 @@ views, random ones too, then batches.  Each record has values of its own.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import random
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -59,6 +61,7 @@ class Pipeline(NamedTuple):
     schema: Schema
     batching: model.Batching
     text: str  # what it is, for messages
+    raises: bool  # some records are damaged, and that is an error of their batch
 
 
 # ---- Values and files ----------------------------------------------------------------------------
@@ -158,6 +161,10 @@ def _blobs(schema: Schema, format_: str, files: list[str]) -> dict[str, flow.Blo
     return named
 
 
+def file_name(first: int, format_: str, number: int) -> str:
+    return f"{first}-{format_}-{number}"
+
+
 def write_source(
     folder: Path, schema: Schema, format_: str, counts: Sequence[int], first: int,
     damage: Mapping[int, str],
@@ -168,7 +175,7 @@ def write_source(
     for i, count in enumerate(counts):
         rows = [values_of(schema, first + begin + k) for k in range(count)]
         own = {k - begin: damage[k] for k in damage if begin <= k < begin + count}
-        path = folder / f"{first}-{format_}-{i}"
+        path = folder / file_name(first, format_, i)
         path.parent.mkdir(exist_ok=True)
         if format_ == "csv":
             _csv(path, rows, own)
@@ -223,7 +230,9 @@ class Generator:
         damage: dict[int, str] = {}
         is_text = format_ == "csv" and "t" in schema and len(schema) == 1
         if self.may_damage and format_ in CAN_BE_DAMAGED and not is_text and rng.random() < 0.5:
-            damage = {k: "bad" for k in rng.sample(range(size), rng.randint(0, min(2, size)))}
+            ends = list(itertools.accumulate(counts))
+            for k in rng.sample(range(size), rng.randint(0, min(2, size))):
+                damage[k] = file_name(first, format_, bisect.bisect_right(ends, k))
             self.has_damage = True
         data = write_source(self.folder, schema, format_, counts, first, damage)
         if format_ == "mds":
@@ -434,7 +443,8 @@ class Generator:
         self.made, self.is_steady = made, False
         opened = of.node.open(model.Opening(self.seed), [0])
         lengths = [len(opened.at(0, i, 0).values["t"]) for i in range(of.size)]
-        rule, longer = self.rng.choice(("best_fit", "chunk")), self.rng.choice(("split", "truncate"))
+        rule = self.rng.choice(("best_fit", "chunk"))
+        longer = self.rng.choice(("split", "truncate"))
         packs = (pack_model.chunks(lengths, 12) if rule == "chunk"
                  else pack_model.best_fit(lengths, 12, longer))  # fmt: skip
         given = {"fields": list(P), "length": 12, "rule": rule, "longer": longer,
@@ -519,7 +529,7 @@ class Generator:
             batch_size=rng.choice(BATCH_SIZES),
             last=rng.choice(("short", "drop", "pad", "wrap")),
             seed=self.seed,
-            on_error=rng.choice(("skip", "pad")) if self.has_damage else "raise",
+            on_error=rng.choice(("skip", "pad", "raise")) if self.has_damage else "raise",
             shuffle=shuffle,
             order_key="shuffle",
             reshuffle=rng.random() < 0.8,
@@ -545,7 +555,9 @@ class Generator:
                               world_size=world_size, with_mask=True, with_id=True,
                               on_error=batching.on_error).blobs  # fmt: skip
 
-        return Pipeline(blobs, model.Model(made.node, batching, schema), schema, batching, text)
+        raises = self.has_damage and batching.on_error == "raise"
+        batches = model.Model(made.node, batching, schema)
+        return Pipeline(blobs, batches, schema, batching, text, raises)
 
 
     def buckets(
@@ -577,7 +589,8 @@ class Generator:
             return dict(zip([*made.schema, "mask", "id"], node.outputs, strict=True))
 
         batches = model.BucketBatches(made.node, batching, made.schema, found)
-        return Pipeline(blobs, batches, made.schema, batching, f"{text} buckets {rule}")
+        raises = self.has_damage and batching.on_error == "raise"
+        return Pipeline(blobs, batches, made.schema, batching, f"{text} buckets {rule}", raises)
 
 
 def make_pipeline(seed: int, folder: Path, changes: Mapping[int, int] | None = None) -> Pipeline:
