@@ -214,6 +214,7 @@ class Generator:
         self.num_sources = self.num_flips = 0
         self.made: list[Made] = []
         self.is_steady = False  # orders must not depend on which views are around them
+        self.is_fixed = False  # nor on the epoch
         self.may_damage = self.rng.random() < 0.6
         self.has_damage = False
         self.words: list[str] = []
@@ -254,7 +255,9 @@ class Generator:
         if known and self.rng.random() < 0.2:
             self.words.append("again")
             return self.rng.choice(known)
-        kinds = [self.of_one] * 6 + [self.concat] * 2 + [self.mix] * 3 + [self.ops] * 2
+        kinds = [self.cache] if depth < 3 and not self.is_steady else []
+        kinds += [self.of_one] * 6 + [self.concat] * 2 + [self.ops] * 2
+        kinds += [] if self.is_fixed else [self.mix] * 3
         if schema in (NT, NS):
             kinds += [self.zip] * 4
         kind = self.mix if at_top and self.changes is not None else self.rng.choice(kinds)
@@ -305,6 +308,8 @@ class Generator:
         keys = ("key",) if self.is_steady else ("", "key")
         attrs = {"seed": self._seed(), "order_key": self.rng.choice(keys),
                  "reshuffle": self.rng.random() < 0.8}  # fmt: skip
+        if self.is_fixed:
+            attrs |= {"seed": 5, "reshuffle": False}
         data = of.data.view("ShuffleDataset", **attrs)
         return self._made(of, data, model.Shuffle(of.node, **attrs))
 
@@ -437,10 +442,28 @@ class Generator:
         made = self._made(of, data, model.Flat(of.node, 2, {"v": "f"}))
         return made._replace(schema=F)
 
-    def pack(self, depth: int) -> Made:
+    def steady(self, schema: Schema, depth: int) -> Made:
+        """A data set that is the same wherever it stands."""
         made, self.made, self.is_steady = self.made, [], True
-        of = self.make(T, depth)
+        of = self.make(schema, depth)
         self.made, self.is_steady = made, False
+        return of
+
+    def cache(self, schema: Schema, depth: int, at_top: bool) -> Made:
+        """The records in a file that the first loader makes; it is a reader then."""
+        may_damage, self.may_damage = self.may_damage, False
+        self.is_fixed = True
+        of = self.steady(schema, depth - 1)
+        self.may_damage, self.is_fixed = may_damage, False
+        opened = of.node.open(model.Opening(self.seed), [0])
+        rows = [opened.at(0, i, 0).values for i in range(of.size)]
+        columns = {name: [row[name] for row in rows] for name in schema}
+        data = of.data.cache(self.folder / "cache")
+        self.words.append("cache")
+        return Made(data, model.Source([of.size], columns, {}), of.size, schema)
+
+    def pack(self, depth: int) -> Made:
+        of = self.steady(T, depth)
         opened = of.node.open(model.Opening(self.seed), [0])
         lengths = [len(opened.at(0, i, 0).values["t"]) for i in range(of.size)]
         rule = self.rng.choice(("best_fit", "chunk"))
@@ -489,7 +512,7 @@ class Generator:
         return self._made(inner, flow.Dataset(blobs), model.Ops(inner.node, formulas))
 
     def op_on(self, name: str, blob: flow.Blob) -> tuple[flow.Blob, model.Formula]:
-        if name == "v" and self.rng.random() < 0.7:
+        if name == "v" and not self.is_steady and self.rng.random() < 0.7:
             flip_name = f"flip{self.num_flips}"
             self.num_flips += 1
             flip = model.coin_flip(flip_name, 0.5, self.seed)

@@ -5,8 +5,8 @@ a record: views that have one more often than once change it by the number of th
 numbers, permutations and orders of windows come from the model in support/oracle.py, mixes from
 mix_model.py, batches of similar lengths from bucket_model.py.
 
-A definition is a tree of the classes below.  It is opened as a loader does it: readers and views are
-numbered from the outermost view on, the first source of a view before the second.
+A definition is a tree of the classes below.  It is opened as a loader does it: readers and views
+are numbered from the outermost view on, the first source of a view before the second.
 """
 
 from __future__ import annotations
