@@ -148,7 +148,8 @@ def raised(folder, cls, fault, at, **options):  # noqa: F811
 def test_an_exception_has_its_traceback_and_the_place(folder, workers):  # noqa: F811
     failure = raised(folder, flow.InternalError, "ValueError", 317)
     assert failure.message == "faulty() raised ValueError: of a record"
-    assert failure.line == 18 and failure.file.endswith("part-1") and failure.op == "FaultyInProcesses"
+    assert failure.line == 18 and failure.file.endswith("part-1")
+    assert failure.op == "FaultyInProcesses"
     cause = failure.__cause__
     assert type(cause) is ValueError and cause.args == ("of a record",)
     assert isinstance(cause.__cause__, RemoteTraceback)
@@ -250,7 +251,9 @@ def test_ctrl_c_loses_no_batch(folder, workers):  # noqa: F811
 
 def test_a_loader_that_is_dropped_ends_its_processes(folder):  # noqa: F811
     before = children(), len(shared_memories())
-    op = flow.register_decoder(pid_of, outputs={"pid": "int64"}, per="row", processes=1, name="PidOfOne")
+    op = flow.register_decoder(
+        pid_of, outputs={"pid": "int64"}, per="row", processes=1, name="PidOfOne"
+    )
     loader = flow.DataLoader(op(pairs(folder)[0]))
     next(iter(loader))
     assert len(children() - before[0]) == 1
