@@ -89,7 +89,10 @@ typedef struct pfd_view_args {
     pfd_view *const *inner;
     int32_t num_inner;
     const int64_t *seed; /* of the loader; changes only while no thread is in the view */
-    const char *name;    /* of the node, or its op and number; for random keys; valid until close */
+    /* Of the node, or its op and number, for random keys: the views of an op without a name are
+     * counted from the outermost on, and below several data sets those of the first one first.
+     * Valid until close. */
+    const char *name;
     const pfd_batching *batching; /* for PFD_VIEW_BUCKETS, which has no inner views; else NULL */
 } pfd_view_args;
 
@@ -109,8 +112,8 @@ typedef struct pfd_view_args {
 /* The same, but open() makes a view that says what batches are: it maps their rows to records. */
 #define PFD_VIEW_BUCKETS 6
 
-/* In pfd_attr.flags, of views: the attr is not part of a state's spec, so it may differ in a program
- * that loads the state.  Where it decides rows, past() has what it decided. */
+/* In pfd_attr.flags, of views: the attr is not part of a state's spec, so it may differ in a
+ * program that loads the state.  Where it decides rows, past() has what it decided. */
 #define PFD_NOT_IN_SPEC (UINT64_C(1) << 40)
 
 /* An op that is a view; registry/builtin_views.c lists them. */

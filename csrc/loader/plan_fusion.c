@@ -32,7 +32,8 @@ static void join(pfd_plan *plan, int32_t from, int32_t to, const pfd_fusion *fus
     consumer->fused = fusion->compute;
     memmove(producer, producer + 1, (size_t)(plan->num_ops - from - 1) * sizeof *producer);
     plan->num_ops--;
-    for (int32_t i = 0; i < plan->num_tensors; i++) plan->tensors[i].op -= plan->tensors[i].op > from;
+    for (int32_t i = 0; i < plan->num_tensors; i++)
+        plan->tensors[i].op -= plan->tensors[i].op > from;
 }
 
 void pfd_plan_fuse(pfd_plan *plan)
@@ -42,7 +43,8 @@ void pfd_plan_fuse(pfd_plan *plan)
         if (op->num_inputs != 1 || op->is_choice) continue;
         int32_t tensor = op->inputs[0], from = plan->tensors[tensor].op;
         if (plan->ops[from].producer) continue; /* two, not three */
-        if (plan->ops[from].branch != op->branch || plan->ops[from].data_set != op->data_set) continue;
+        if (plan->ops[from].branch != op->branch) continue;
+        if (plan->ops[from].data_set != op->data_set) continue;
         const pfd_fusion *fusion = find(&plan->ops[from], op);
         if (!fusion || plan->tensors[tensor].is_wanted || count_users(plan, tensor) > 1) continue;
         join(plan, from, i, fusion);

@@ -11,6 +11,7 @@
  * same op with one port declared for each blob of this node, so that other code need not know where
  * ports come from.  For other ops *out is NULL.  `attrs`: the node's values of the op's own
  * attrs. */
-pfd_status pfd_node_ports_create(const pfd_registered_op *op, const void *attrs, const pfd_blob *inputs, int64_t num_inputs,
+pfd_status pfd_node_ports_create(const pfd_registered_op *op, const void *attrs,
+                                 const pfd_blob *inputs, int64_t num_inputs,
                                  pfd_registered_op **out, pfd_error *err);
 #endif

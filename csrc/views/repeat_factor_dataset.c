@@ -118,8 +118,8 @@ static const pfd_op repeat_factor_dataset = {
     .name = "RepeatFactorDataset",
     .doc = "The records of a data set in a random order, each as often as its factor says. Of a "
            "factor that is not a whole number, each epoch has the whole number below or above, and "
-           "on average the factor. An epoch has as many records as the factors add up to, rounded. A "
-           "factor belongs to a position of epoch 0 of the data set, and each epoch has these "
+           "on average the factor. An epoch has as many records as the factors add up to, rounded. "
+           "A factor belongs to a position of epoch 0 of the data set, and each epoch has these "
            "records.",
     PFD_OP_ATTRS(repeat_factor_dataset_attrs, attr_table),
     PFD_OP_INPUTS(pfd_view_inputs),

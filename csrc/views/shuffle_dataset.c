@@ -66,8 +66,8 @@ static const pfd_op shuffle_dataset = {
     PFD_OP_SIZES,
     .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
     .name = "ShuffleDataset",
-    .doc = "The records of a data set in a random order, each once. It is a permutation by a key of "
-           "seed, epoch and order_key.",
+    .doc = "The records of a data set in a random order, each once. It is a permutation by a key "
+           "of seed, epoch and order_key.",
     PFD_OP_ATTRS(shuffle_dataset_attrs, attr_table),
     PFD_OP_INPUTS(pfd_view_inputs),
     PFD_OP_OUTPUTS(pfd_view_outputs),

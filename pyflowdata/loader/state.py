@@ -213,8 +213,9 @@ def _past_differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[
     if saved.get("past") == own.get("past"):
         return []
     return [
-        "the weights of a mix, their rows or the length of an epoch are others for batches that were "
-        "delivered before; weights may change from the state's position on, if mix() has a length"
+        "the weights of a mix, their rows or the length of an epoch are others for batches that "
+        "were delivered before; weights may change from the state's position on, if mix() has "
+        "a length"
     ]
 
 

@@ -118,7 +118,6 @@ import resource, sys
 import numpy as np
 import pyflowdata as flow
 
-from support.oracle import lanes
 folder, shuffle, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
 
 def peak():

@@ -193,7 +193,10 @@ def test_wrong_use(corpus):
         (lambda: data.batch_by_tokens(100, field="ids", boundaries=[3, 3]), "must increase"),
         (lambda: data.batch_by_length(field="ids", batch_sizes=[8, 4]), "each needs its size"),
         (lambda: data.batch_by_length(0, field="ids"), "batch_size"),
-        (lambda: data.batch_by_length(field="ids", batch_sizes=[8, 0], boundaries=[3]), "batch_sizes"),
+        (
+            lambda: data.batch_by_length(field="ids", batch_sizes=[8, 0], boundaries=[3]),
+            "batch_sizes",
+        ),
         (lambda: data.batch_by_length(1, field="ids", batch_sizes=[1]), "one of the two"),
         (lambda: data.batch_by_length(field="ids"), "one of the two"),
     ]:

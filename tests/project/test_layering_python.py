@@ -27,8 +27,8 @@ PYTHON_LAYERS = {
     "plugins": {"ops", "graph", "native", "errors"},
     "pyops": {"plugins", "graph", "native", "ragged", "errors"},
     "__init__": {
-        "datasets", "pyops", "plugins", "sheet", "loader", "ops", "other_names", "graph", "native", "ragged",
-        "image_statistics", "errors",
+        "datasets", "pyops", "plugins", "sheet", "loader", "ops", "other_names", "graph", "native",
+        "ragged", "image_statistics", "errors",
     },
     "conformance": {"plugins", "loader", "graph", "native", "errors"},
     "testing": {"conformance", "plugins", "graph", "errors"},

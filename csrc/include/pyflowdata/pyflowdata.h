@@ -309,8 +309,8 @@ pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out);
 /* Reader i of the loader; its strings live as long as the loader.  PFD_INVALID_ARGUMENT, *out
  * unchanged: there is no reader i. */
 pfd_status pfd_loader_get_reader(const pfd_loader *loader, int32_t i, pfd_reader_info *out);
-/* Path of file i of a reader, as its blob "id" numbers them; it lives as long as the loader is open.
- * NULL: there is no such file. */
+/* Path of file i of a reader, as its blob "id" numbers them; it lives as long as the loader is
+ * open.  NULL: there is no such file. */
 const char *pfd_loader_file(const pfd_loader *loader, int32_t reader, int64_t i);
 /* The number, as in "id", of the first record in file i or those after it, of a reader whose
  * records are in the order of its files; the number of records where there is none. */
@@ -377,8 +377,8 @@ typedef struct pfd_table {
 pfd_status pfd_table_put(int64_t number, const pfd_table *table, pfd_error *err);
 void pfd_table_drop(int64_t number); /* a number without a table is left alone */
 
-/* In pfd_op.flags: the op is a view of data sets (docs/views.md), whose rows come from its inputs in
- * another order.  Not for plugins. */
+/* In pfd_op.flags: the op is a view of data sets (csrc/dataset/view.h), whose rows come from its
+ * inputs in another order.  Not for plugins. */
 #define PFD_VIEW 1073741824u
 
 /* What the language of the program does for readers whose source is one of its objects.  open() is
