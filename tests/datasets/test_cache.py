@@ -124,6 +124,14 @@ def test_all_fields_dense(folder, tmp_path):
     assert file.stat().st_size == 4096 + 120 * 24, "no table"
 
 
+def test_a_data_set_without_records(tmp_path):
+    data = flow.from_arrays({"x": np.arange(3), "y": [b"a", b"b", b"c"]}).where("x > 5")
+    for fields in (["x"], ["x", "y"]):
+        cached = data.project(*fields).cache(tmp_path)
+        assert len(cached) == 0 and list(cached) == []
+        assert len(cached.concat(data.project(*fields))) == 0
+
+
 def test_a_source_that_is_read_in_sequence_gets_records_by_number(tmp_path):
     text = "".join(f"{i},{i * 2}\n" for i in range(500))
     (tmp_path / "part-0").write_bytes(gzip.compress(text.encode()))
