@@ -142,9 +142,11 @@ test-numba: all .venv/numba
 test-ray: all .venv/ray
 	$(PYTEST) tests/integrations/test_ray.py $(ARGS)
 
-# Processes that are killed and resumed with other world sizes; make soak CYCLES=20 for a short one.
+# Processes that are killed and resumed with other world sizes, and random pipelines of views; for a
+# short one make soak CYCLES=20 PIPELINES=100.
 soak: all .venv/train
 	$(IN_VENV) tests/loader/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
+	$(IN_VENV) tests/datasets/soak.py $(if $(PIPELINES),--pipelines $(PIPELINES),--pipelines 5000)
 
 # Files that other libraries wrote, made again and compared; make fixtures LIBRARY="numpy tensorflow"
 fixtures:
@@ -195,8 +197,10 @@ abi: .venv/train
 # AddressSanitizer runs the folders that use the library in pytest's process; the others start
 # compilers, installers and commands, or test only Python.  ThreadSanitizer runs the tests with
 # threads: the loader, and the Python that its threads call.
-ASAN_TESTS := $(addprefix tests/,core loader formats images ops python test_mini_dataloader.py)
-TSAN_TESTS := $(addprefix tests/,loader formats/objects python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py)
+ASAN_TESTS := $(addprefix tests/,core loader formats images ops python datasets/test_properties.py \
+              test_mini_dataloader.py)
+TSAN_TESTS := $(addprefix tests/,loader datasets/test_properties.py formats/objects \
+              python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_ADDRESSES) \
             env GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536 SANITIZER_FLAGS='$(SANITIZE)' LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST) --capture=sys

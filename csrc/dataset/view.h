@@ -89,7 +89,10 @@ typedef struct pfd_view_args {
     pfd_view *const *inner;
     int32_t num_inner;
     const int64_t *seed; /* of the loader; changes only while no thread is in the view */
-    const char *name;    /* of the node, or its op and number; for random keys; valid until close */
+    /* Of the node, or its op and number, for random keys: the views of an op without a name are
+     * counted from the outermost on, and below several data sets those of the first one first.
+     * Valid until close. */
+    const char *name;
     const pfd_batching *batching; /* for PFD_VIEW_BUCKETS, which has no inner views; else NULL */
 } pfd_view_args;
 

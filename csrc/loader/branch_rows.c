@@ -133,7 +133,7 @@ static void run_views(const pfd_branch *branch, const pfd_places *places)
 /* ---- The records, and up again --------------------------------------------------------------- */
 
 /* Random numbers depend on the ordinals in `drawn`: without repeats, of the first reader, those of
- * the records. */
+ * the records.  Else they are 63 bits by the draw, then the reader, then the record. */
 static void tell_draws_apart(const pfd_branch_rows *rows, int32_t leaf, int32_t first_file)
 {
     const uint64_t first_draw = pfd_random_bits(0, (uint64_t)leaf);

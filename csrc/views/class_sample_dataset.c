@@ -4,6 +4,9 @@
  * dealt in rounds, and the k-th run of a class has the draws from k * per_class on of its members,
  * which are dealt in rounds as well: see views/dealing.h.  A class is used once in each round, so k
  * is the number of the round.
+ *
+ * All keys are of the key of epoch 0: 0 of it is that of classes, and c of 1 of it that of the
+ * records of class c, in the order of labels.  A row's draw is counted by its position.
  */
 #include "core/error.h"
 #include "core/random.h"

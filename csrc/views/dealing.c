@@ -10,7 +10,8 @@
  *
  * So in each round head and tail together are one run of the cycle, without an item twice as they
  * are at most n.  All other items are the rest of the cycle, which is one run as well, and follow
- * between head and tail in an order of the round's own.
+ * between head and tail in an order of the round's own.  The key of that is number r of the key in
+ * round r, the key of the j-th cycle number ~j.
  */
 #include "views/dealing.h"
 

@@ -3,7 +3,8 @@
  * Row p of epoch e is row e * size + p of the run.  The schedule says of which source it is, and
  * how many rows of that source are before it in the run: draw d is record d % N of the source's
  * epoch d / N, where N is the source's size.  So each repeat of a source has an order of its own,
- * and an epoch goes on where the last one ended. */
+ * and an epoch goes on where the last one ended.  Its repeats are told apart by the number of the
+ * source's epoch.  Random turns: block b of an epoch is permuted by number b of the epoch's key. */
 #include "core/error.h"
 #include "core/permutation.h"
 #include "core/random.h"

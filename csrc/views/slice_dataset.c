@@ -55,7 +55,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const slice_dataset_attrs *attrs = args->attrs;
     if (attrs->step == 0)
-        return pfd_fail_attr(err, "step", NULL, PFD_INVALID_ARGUMENT, " = 0; it is not 0");
+        return pfd_fail_attr(err, "step", NULL, PFD_INVALID_ARGUMENT, " = 0; it must not be 0");
     return pfd_view_infer(args, err);
 }
 

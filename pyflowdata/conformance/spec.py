@@ -11,6 +11,7 @@ from ..errors import InvalidArgumentError
 from ..graph.attr_values import parse_attr
 from ..graph.node import Blob, Node, reader_nodes
 from ..graph.registry import HOST_OUTPUTS, find_op
+from ..graph.tables import prepare_tables
 from ..native import encode, ffi, lib, new_error
 
 _BUILT_IN = "built in"
@@ -54,6 +55,7 @@ class Spec:
         values = {name: parse_attr(op, name, said) for name, said in self.texts.items()}
         inputs = [output_of(spec._make(readers), name) for spec, name in self.inputs]
         node = Node(op, None, inputs, {**values, **self.attrs})
+        prepare_tables(node.outputs[:1])
         if not inputs:
             readers.append((self, node))
         return node

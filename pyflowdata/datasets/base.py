@@ -103,6 +103,13 @@ def named_view(op: str, blobs: Mapping[str, Blob], attrs: Mapping[str, Any]) -> 
     return dict(zip(names, node.outputs, strict=False))
 
 
+def check_sources(what: str, sources: Iterable[object]) -> None:
+    """Refuses what is no data set."""
+    for source in sources:
+        if not isinstance(source, DatasetBase):
+            raise InvalidArgumentError(f"{what}({shown(source)}): give data sets, one or several")
+
+
 def several_view(
     op: str, sources: Sequence[DatasetBase], attrs: Mapping[str, Any]
 ) -> dict[str, Blob]:

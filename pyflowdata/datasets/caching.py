@@ -24,12 +24,14 @@ from ..pyops.row_function import RowFunction
 from ..ragged import Ragged
 from .base import DatasetBase, SetT
 from .cache_place import CacheFolder, Place
+from .columns import refuse_changing_order
 from .fingerprints import of_function
 from .fingerprints import version as library_version
 from .progress import Progress
 
 _AT_ONCE = 128  # records that are computed at once
 _COMPARED = 64  # records that are computed twice, to see whether they are the same
+_IN_A_ROW = 8  # of these
 
 _log = logging.getLogger("pyflowdata")
 
@@ -105,26 +107,34 @@ class Cache(Prepared):
         return hashlib.sha256(repr(said).encode()).hexdigest()
 
     def _check_epochs(self) -> None:
-        """Looks at the first records in two epochs, with two seeds.
+        """Looks at some records in two epochs, with two seeds: at the first, the last, and some in
+        between, as only one of several sources may have a random op.
 
         Raises:
             InvalidArgumentError: They differ.
         """
-        names, first = list(self.fields), []
-        for seed in (0, 1):
-            blobs = dict(zip(names, self._batches(_COMPARED, seed).outputs, strict=False))
-            with DataLoader(blobs, prefetch=1) as loader:
-                loader.seek(0, epoch=seed)
-                first.append(next(iter(loader), None))
-        if first[0] is None or first[1] is None:
-            return
-        changed = [name for name in names if not _is_same(first[0][name], first[1][name])]
-        if changed:
-            raise InvalidArgumentError(
-                f"cache(): {', '.join(changed)} of the first {_COMPARED} records change from epoch "
-                "to epoch or with the seed, and a cache would keep the first ones for ever; put "
-                "random ops and shuffles after cache()"
-            )
+        names = list(self.fields)
+        first, second = (self._some_records(seed) for seed in (0, 1))
+        for one, other in zip(first, second, strict=True):
+            changed = [name for name in names if not _is_same(one[name], other[name])]
+            if changed:
+                raise InvalidArgumentError(
+                    f"cache(): {', '.join(changed)} of {_COMPARED} records change from epoch to "
+                    "epoch or with the seed, and a cache would keep the first ones for ever; put "
+                    "random ops and shuffles after cache()"
+                )
+
+    def _some_records(self, epoch: int) -> list[Any]:
+        """Batches from all over the data, of the epoch and the seed of this number."""
+        blobs = dict(zip(self.fields, self._batches(_IN_A_ROW, epoch).outputs, strict=False))
+        found = []
+        with DataLoader(blobs, prefetch=1) as loader:
+            pieces, last = _COMPARED // _IN_A_ROW, -(-loader.readers[0].records // _IN_A_ROW) - 1
+            last = max(0, last)  # of a stream only the first ones
+            for step in sorted({last * i // (pieces - 1) for i in range(pieces)}):
+                loader.seek(step, epoch=epoch)
+                found += [batch for batch, _ in zip(loader, range(1), strict=False)]
+        return found
 
     # ---- The file -----------------------------------------------------------------------------
 
@@ -265,6 +275,7 @@ class Caching(DatasetBase):
             raise InvalidArgumentError(
                 "cache() after shuffle() would keep the order of one epoch: shuffle after it"
             )
+        refuse_changing_order(self, "use cache() before it")
         fields = self.ordered()
         said = f"cache({'' if where == 'memory' else shown(os.fspath(where))})"
         cache = Cache(fields, Place(where), _described(fields, version), said)

@@ -196,7 +196,9 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
     return Computation(blobs, lambda batch: function(**batch), of_function(function), said)
 
 
-def refuse_changing_order(data: DatasetBase) -> None:
+def refuse_changing_order(
+    data: DatasetBase, instead: str = "use where(), split() and columns before it"
+) -> None:
     """Records have a number for good only where no view draws them in each epoch.
 
     Raises:
@@ -208,8 +210,7 @@ def refuse_changing_order(data: DatasetBase) -> None:
         if node.values.get("reshuffle") is not False or int(str(node.values.get("seed", -1))) < 0:
             raise InvalidArgumentError(
                 f"{node.op.name} draws other records, or in another order, in each epoch, so that "
-                "record i is not the same in all of them: use where(), split() and columns before "
-                "it"
+                f"record i is not the same in all of them: {instead}"
             )
 
 

@@ -31,8 +31,11 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
 
     `data[17]` is a record, `data[10:20]` and `data[[3, 5, 9]]` are data sets of some of them,
     `data["x"]` is a field as a blob for ops.  Views such as `take()` make another data set;
-    `batch()` makes the blobs that ops and a `DataLoader` take.  `flow.open` makes one of files;
     `Dataset(blobs)` one of what a reader gives, or ops make of it:
+    `batch()` makes the blobs that ops and a `DataLoader` take.  `flow.open` makes one of files,
+    `batch()` makes the blobs that ops and a `DataLoader` take.  `flow.open` makes one of files;
+    `flow.from_arrays` one of arrays, and `Dataset(blobs)` one of what a reader gives, or ops make
+    of it:
 
         x, y = flow.CSVReader(files="train.csv", columns=["x:float32", "y:int64"])
         data = flow.Dataset({"x": x, "y": y})
@@ -64,7 +67,8 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
             blobs = {blob.name.rpartition("/")[2]: blob for blob in blobs}
         for blob in blobs.values():
             _check_blob(blob)
-        if any(blob.node.op.is_reader or not blob.node.op.is_view for blob in blobs.values()):
+        nodes = {blob.node for blob in blobs.values()}
+        if len(nodes) > 1 or any(one.op.is_reader or not one.op.is_view for one in nodes):
             _check_records(blobs)
         super().__init__(blobs, shuffle)
 

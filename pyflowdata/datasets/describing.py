@@ -1,4 +1,4 @@
-"""What `repr` says of a data set, read from its nodes; no view has code for it."""
+"""What `repr` says of a data set, read from its nodes: views need no code of their own for it."""
 
 from __future__ import annotations
 

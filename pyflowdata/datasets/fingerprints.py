@@ -23,6 +23,10 @@ from ..graph.objects import Object
 from ..graph.tables import Table
 from ..native import lib, text
 
+_LOOKS_UP = {"eval", "exec", "globals", "locals", "vars", "__import__"}  # names that are not seen
+
+Seen = dict[int, int]  # functions by id, each with its number in the order in which they are met
+
 
 class _UnknownError(Exception):
     """What something depends on cannot be told."""
@@ -32,8 +36,8 @@ def of_function(function: Any) -> str | None:
     """What the results of a Python function depend on: its code, its constants, the functions and
     values that it names; None where one of them cannot be told."""
     try:
-        return _hash(_value(function, set()))
-    except _UnknownError:
+        return _hash(_value(function, {}))
+    except (_UnknownError, RecursionError):  # a list may have itself as an element
         return None
 
 
@@ -68,7 +72,7 @@ def _nodes(nodes: Iterable[Node]) -> dict[Node, str]:
         if node.op.is_reader or node.op.is_view:
             found[node] = _hash(node.op.name, inputs)  # the spec of the loader has the rest
         else:
-            values = sorted((name, _value(value, set())) for name, value in node.values.items())
+            values = sorted((name, _value(value, {})) for name, value in node.values.items())
             found[node] = _hash(node.op.name, _origin(node.op.origin), values, inputs)
     return found
 
@@ -86,22 +90,25 @@ def _origin(origin: str) -> Any:
 # ---- Functions ----------------------------------------------------------------------------------
 
 
-def _function(function: Any, seen: set[int]) -> Any:
+def _function(function: Any, seen: Seen) -> Any:
     """Of a function that was written in Python."""
     if _is_library(function.__module__):
         return "library", *_library(function)
     if id(function) in seen:
-        return "seen"
-    seen.add(id(function))
+        return "seen", seen[id(function)]
+    seen[id(function)] = len(seen)
     code = function.__code__
-    cells = [_value(cell.cell_contents, seen) for cell in function.__closure__ or ()]
+    try:
+        cells = [_value(cell.cell_contents, seen) for cell in function.__closure__ or ()]
+    except ValueError:  # one is still empty
+        raise _UnknownError from None
     named = [
         (name, _value(function.__globals__[name], seen))
         for name in _names(code)
         if name in function.__globals__
     ]
-    defaults = _value([function.__defaults__, function.__kwdefaults__], seen)
-    return "function", sys.version_info[:2], _code(code), cells, named, defaults
+    own = [function.__defaults__, function.__kwdefaults__, function.__dict__]
+    return "function", sys.version_info[:2], _code(code), cells, named, _value(own, seen)
 
 
 def _names(code: types.CodeType) -> list[str]:
@@ -116,6 +123,8 @@ def _names(code: types.CodeType) -> list[str]:
 def _code(code: types.CodeType) -> Any:
     for step in dis.get_instructions(code):
         if step.opname == "IMPORT_NAME" and not _is_library(step.argval):
+            raise _UnknownError
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and step.argval in _LOOKS_UP:
             raise _UnknownError
     constants = [_constant(constant) for constant in code.co_consts]
     return code.co_code.hex(), constants, code.co_names, code.co_varnames, code.co_freevars
@@ -148,7 +157,7 @@ def _library(value: Any) -> tuple[str, str, str]:
     return value.__module__, getattr(value, "__qualname__", value.__name__), version_of_it
 
 
-def _value(value: Any, seen: set[int]) -> Any:
+def _value(value: Any, seen: Seen) -> Any:
     """Of what a function may refer to."""
     if isinstance(value, Object):
         value = value.value
@@ -157,7 +166,7 @@ def _value(value: Any, seen: set[int]) -> Any:
     kind = type(value).__name__
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None), np.generic, range)):
         return kind, repr(value)
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+    if type(value) in (np.ndarray, np.memmap) and not value.dtype.hasobject:
         return kind, str(value.dtype), value.shape, hashlib.sha256(value.tobytes()).hexdigest()
     if type(value) in (list, tuple):
         return kind, [_value(part, seen) for part in value]

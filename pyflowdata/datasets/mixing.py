@@ -70,6 +70,8 @@ def mix(
         raise InvalidArgumentError(
             f"mix: stop = {shown(stop)} and length = {shown(length)}; an epoch ends in one way only"
         )
+    if length is not None and length == 0:
+        raise InvalidArgumentError("mix: length = 0; an epoch has 1 record or more")
     attrs: dict[str, Any] = {"source_names": called, "interleave": interleave}
     attrs |= _weights_attrs(weights, called, len(listed))
     attrs["mean_lengths"] = _mean_lengths(unit, field, mean_lengths, called, listed)

@@ -193,7 +193,7 @@ class Reading(DatasetBase):
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The records of the first epoch, in order."""
         try:
-            loader = self._loader(_AT_ONCE)
+            loader = self._loader(rows_at_once(self._fields.values()))
         except CorruptDataError as failure:
             if failure.reason == "no-records":
                 return

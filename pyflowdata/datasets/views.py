@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from .base import ORDER_KEY, DatasetBase, SetT, Shuffle, named_view, several_view
+from .base import ORDER_KEY, DatasetBase, SetT, Shuffle, check_sources, named_view, several_view
 from .mixing import mix
 
 _FAR = 2**63 - 1  # beyond all records
@@ -44,7 +44,8 @@ class Views(DatasetBase):
         Raises:
             InvalidArgumentError: The fields differ; the text shows both.
         """
-        return type(self)(several_view("ConcatDataset", [self, *others], {}))
+        check_sources("concat", others)
+        return type(self)(several_view("ConcatDataset", [self, *others], {})) if others else self
 
     def mix(self: SetT, *others: SetT, weights: Any = None, **options: Any) -> SetT:
         """This data set and others with the same fields, drawn by weights: `flow.mix` of a list."""
@@ -56,6 +57,9 @@ class Views(DatasetBase):
         Raises:
             InvalidArgumentError: Two of them have a field of the same name.
         """
+        check_sources("zip", others)
+        if not others:
+            return self
         sources: list[DatasetBase] = [self, *others]
         blobs = {}
         for source in sources:

@@ -337,7 +337,7 @@ def _take_many_inputs(op: Op, given: dict[str, Any]) -> list[Blob]:
 def _checked_blob(op: Op, name: str, blob: object) -> Blob:
     if isinstance(blob, Blob):
         return blob
-    hint = ""
+    hint = f"; {_field_hint(blob)}" if isinstance(blob, Records) else ""
     if isinstance(blob, (tuple, list)) and any(isinstance(one, Blob) for one in blob):
         hint = f": it has {len(blob)} blobs, pick one of them"
     raise InvalidArgumentError(

@@ -19,12 +19,10 @@ class Records:
         raise NotImplementedError
 
 
-def hint_of(value: object) -> str:
-    """What to give in place of a data set; "" where the value is none."""
-    if not isinstance(value, Records):
-        return ""
-    first = next(iter(value.names()))
+def hint_of(data: Records) -> str:
+    """What to give in place of a data set."""
+    first = next(iter(data.names()))
     return (
-        f"it is a Dataset, which has no batches yet: give data.batch(n), or a field of it, as "
-        f"data.batch(n)[{first!r}]"
+        f"a {type(data).__name__} was given, which has no batches yet: give data.batch(n), or a "
+        f"field of it, as data.batch(n)[{first!r}]"
     )

@@ -283,7 +283,8 @@ class DataLoader(Generic[BatchT]):
 
     def read(self, positions: Iterable[SupportsIndex], *, epoch: int = 0) -> BatchT:
         """A batch of the rows at these positions of an epoch's order, with random access: in any
-        order, also with repeats.  The loader stays where it is.
+        order, also with repeats.  The loader stays where it is.  Damaged records are left out or
+        padded as the readers' on_error says.
 
         Args:
             positions: Of rows, counted from 0 over all ranks; at most as many as a batch has on

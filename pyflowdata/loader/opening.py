@@ -44,8 +44,7 @@ def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Batch]],
         raise InvalidArgumentError("no blobs were given; a DataLoader needs at least one")
     for blob in blobs:
         if isinstance(blob, Records):
-            kind = type(blob).__name__
-            raise InvalidArgumentError(f"{kind} was given as a blob; {hint_of(blob)}")
+            raise InvalidArgumentError(hint_of(blob))
         if not isinstance(blob, Blob):
             raise InvalidArgumentError(
                 f"{shown(blob)} was given as a blob; a DataLoader takes blobs, or one tuple or "
@@ -119,9 +118,10 @@ def rank_of(blobs: list[Blob]) -> str:
 
 def _releasing(in_use: InUse, blobs: Sequence[Blob]) -> Callable[[CData], None]:
     kept = list(blobs)  # their arrays are read by the loader's threads
+    release_loader = lib.pfd_loader_release  # when the interpreter ends, the module is empty
 
     def release(handle: CData) -> None:
-        lib.pfd_loader_release(handle)
+        release_loader(handle)
         in_use.release()
         kept.clear()
 

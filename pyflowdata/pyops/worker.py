@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import pickle
 import select
+import signal
 import threading
 import time
 import traceback
@@ -33,6 +34,8 @@ def main(connection: int, memory: int) -> None:
     """
     global is_worker
     is_worker = True
+    # A thread of a loader, in which signals are blocked, may have started this process.
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     parent = Connection(connection)
     threading.Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
     try:

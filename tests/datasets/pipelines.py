@@ -6,6 +6,8 @@ views, random ones too, then batches.  Each record has values of its own.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import random
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -59,6 +61,7 @@ class Pipeline(NamedTuple):
     schema: Schema
     batching: model.Batching
     text: str  # what it is, for messages
+    raises: bool  # some records are damaged, and that is an error of their batch
 
 
 # ---- Values and files ----------------------------------------------------------------------------
@@ -158,6 +161,10 @@ def _blobs(schema: Schema, format_: str, files: list[str]) -> dict[str, flow.Blo
     return named
 
 
+def file_name(first: int, format_: str, number: int) -> str:
+    return f"{first}-{format_}-{number}"
+
+
 def write_source(
     folder: Path, schema: Schema, format_: str, counts: Sequence[int], first: int,
     damage: Mapping[int, str],
@@ -168,7 +175,7 @@ def write_source(
     for i, count in enumerate(counts):
         rows = [values_of(schema, first + begin + k) for k in range(count)]
         own = {k - begin: damage[k] for k in damage if begin <= k < begin + count}
-        path = folder / f"{first}-{format_}-{i}"
+        path = folder / file_name(first, format_, i)
         path.parent.mkdir(exist_ok=True)
         if format_ == "csv":
             _csv(path, rows, own)
@@ -207,6 +214,7 @@ class Generator:
         self.num_sources = self.num_flips = 0
         self.made: list[Made] = []
         self.is_steady = False  # orders must not depend on which views are around them
+        self.is_fixed = False  # nor on the epoch
         self.may_damage = self.rng.random() < 0.6
         self.has_damage = False
         self.words: list[str] = []
@@ -223,7 +231,9 @@ class Generator:
         damage: dict[int, str] = {}
         is_text = format_ == "csv" and "t" in schema and len(schema) == 1
         if self.may_damage and format_ in CAN_BE_DAMAGED and not is_text and rng.random() < 0.5:
-            damage = {k: "bad" for k in rng.sample(range(size), rng.randint(0, min(2, size)))}
+            ends = list(itertools.accumulate(counts))
+            for k in rng.sample(range(size), rng.randint(0, min(2, size))):
+                damage[k] = file_name(first, format_, bisect.bisect_right(ends, k))
             self.has_damage = True
         data = write_source(self.folder, schema, format_, counts, first, damage)
         if format_ == "mds":
@@ -245,7 +255,9 @@ class Generator:
         if known and self.rng.random() < 0.2:
             self.words.append("again")
             return self.rng.choice(known)
-        kinds = [self.of_one] * 6 + [self.concat] * 2 + [self.mix] * 3 + [self.ops] * 2
+        kinds = [self.cache] if depth < 3 and not self.is_steady else []
+        kinds += [self.of_one] * 6 + [self.concat] * 2 + [self.ops] * 2
+        kinds += [] if self.is_fixed else [self.mix] * 3
         if schema in (NT, NS):
             kinds += [self.zip] * 4
         kind = self.mix if at_top and self.changes is not None else self.rng.choice(kinds)
@@ -296,6 +308,8 @@ class Generator:
         keys = ("key",) if self.is_steady else ("", "key")
         attrs = {"seed": self._seed(), "order_key": self.rng.choice(keys),
                  "reshuffle": self.rng.random() < 0.8}  # fmt: skip
+        if self.is_fixed:
+            attrs |= {"seed": 5, "reshuffle": False}
         data = of.data.view("ShuffleDataset", **attrs)
         return self._made(of, data, model.Shuffle(of.node, **attrs))
 
@@ -428,10 +442,28 @@ class Generator:
         made = self._made(of, data, model.Flat(of.node, 2, {"v": "f"}))
         return made._replace(schema=F)
 
-    def pack(self, depth: int) -> Made:
+    def steady(self, schema: Schema, depth: int) -> Made:
+        """A data set that is the same wherever it stands."""
         made, self.made, self.is_steady = self.made, [], True
-        of = self.make(T, depth)
+        of = self.make(schema, depth)
         self.made, self.is_steady = made, False
+        return of
+
+    def cache(self, schema: Schema, depth: int, at_top: bool) -> Made:
+        """The records in a file that the first loader makes; it is a reader then."""
+        may_damage, self.may_damage = self.may_damage, False
+        self.is_fixed = True
+        of = self.steady(schema, depth - 1)
+        self.may_damage, self.is_fixed = may_damage, False
+        opened = of.node.open(model.Opening(self.seed), [0])
+        rows = [opened.at(0, i, 0).values for i in range(of.size)]
+        columns = {name: [row[name] for row in rows] for name in schema}
+        data = of.data.cache(self.folder / "cache")
+        self.words.append("cache")
+        return Made(data, model.Source([of.size], columns, {}), of.size, schema)
+
+    def pack(self, depth: int) -> Made:
+        of = self.steady(T, depth)
         opened = of.node.open(model.Opening(self.seed), [0])
         lengths = [len(opened.at(0, i, 0).values["t"]) for i in range(of.size)]
         rule = self.rng.choice(("best_fit", "chunk"))
@@ -480,7 +512,7 @@ class Generator:
         return self._made(inner, flow.Dataset(blobs), model.Ops(inner.node, formulas))
 
     def op_on(self, name: str, blob: flow.Blob) -> tuple[flow.Blob, model.Formula]:
-        if name == "v" and self.rng.random() < 0.7:
+        if name == "v" and not self.is_steady and self.rng.random() < 0.7:
             flip_name = f"flip{self.num_flips}"
             self.num_flips += 1
             flip = model.coin_flip(flip_name, 0.5, self.seed)
@@ -520,7 +552,7 @@ class Generator:
             batch_size=rng.choice(BATCH_SIZES),
             last=rng.choice(("short", "drop", "pad", "wrap")),
             seed=self.seed,
-            on_error=rng.choice(("skip", "pad")) if self.has_damage else "raise",
+            on_error=rng.choice(("skip", "pad", "raise")) if self.has_damage else "raise",
             shuffle=shuffle,
             order_key="shuffle",
             reshuffle=rng.random() < 0.8,
@@ -546,7 +578,9 @@ class Generator:
                               world_size=world_size, with_mask=True, with_id=True,
                               on_error=batching.on_error).blobs  # fmt: skip
 
-        return Pipeline(blobs, model.Model(made.node, batching, schema), schema, batching, text)
+        raises = self.has_damage and batching.on_error == "raise"
+        batches = model.Model(made.node, batching, schema)
+        return Pipeline(blobs, batches, schema, batching, text, raises)
 
 
     def buckets(
@@ -578,7 +612,8 @@ class Generator:
             return dict(zip([*made.schema, "mask", "id"], node.outputs, strict=True))
 
         batches = model.BucketBatches(made.node, batching, made.schema, found)
-        return Pipeline(blobs, batches, made.schema, batching, f"{text} buckets {rule}")
+        raises = self.has_damage and batching.on_error == "raise"
+        return Pipeline(blobs, batches, made.schema, batching, f"{text} buckets {rule}", raises)
 
 
 def make_pipeline(seed: int, folder: Path, changes: Mapping[int, int] | None = None) -> Pipeline:

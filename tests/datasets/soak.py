@@ -5,9 +5,10 @@ every rank is held against the model in view_model.py, bit for bit.
     python tests/datasets/soak.py --killed 7       # one pipeline, in processes that get SIGKILL
 
 A run of a pipeline has some parts.  Each opens a loader for every rank, with its own threads and
-prefetch, loads the state of a random rank, which went through JSON, takes some steps over the ends
-of epochs, and leaves the loaders in the middle of their work.  Where the outermost view is a mix,
-some parts change its weights from a row on that was not delivered yet.
+prefetch, loads the state, which went through JSON, takes some steps over the ends of epochs, and
+leaves the loaders in the middle of their work.  Where the outermost view is a mix, some parts
+change its weights from a row on that was not delivered yet.  Where records are damaged, they are
+left out, padded, or an error of their batch that names the file.
 """
 
 from __future__ import annotations
@@ -109,9 +110,15 @@ class Run:
             if model.num_batches == 0:
                 return
             iterators = {rank: loader.repeat() for rank, loader in enumerate(loaders)}
-            for _ in range(rng.randint(1, self.most_steps)):
-                self.step(iterators, world_size)
-            if rng.random() < 0.3 and world_size > 1:
+            begin, steps = list(self.place), rng.randint(1, self.most_steps)
+            is_whole = False
+            while steps > 0 or (not is_whole and steps > -self.most_steps):
+                is_whole = self.step(iterators, world_size)
+                steps -= 1
+            if not is_whole:  # each rank is where its last batch without damage ended
+                self.place = begin
+                return
+            if rng.random() < 0.3 and world_size > 1 and not self.pipeline.raises:
                 next(iterators[world_size - 1])  # a rank that is ahead is not the one to be asked
                 ahead = loaders.pop()
                 ahead.close()
@@ -140,20 +147,36 @@ class Run:
         is_last = step + 1 == self.pipeline.model.num_batches
         return [epoch + 1, 0] if is_last else [epoch, step + 1]
 
-    def step(self, iterators: dict[int, Any], world_size: int) -> None:
-        """One batch of each of these ranks."""
-        pipeline, (epoch, step) = self.pipeline, self.place
+    def step(self, iterators: dict[int, Any], world_size: int) -> bool:
+        """One batch of each of these ranks; whether there was one, or damage was raised."""
+        epoch, step = self.place
+        is_whole = True
         for rank, iterator in iterators.items():
-            batch = next(iterator)
-            expected = pipeline.model.batch(epoch, step, rank, world_size)
             try:
-                compare(batch, expected, dict(pipeline.schema))
+                is_whole = self.batch_of(rank, iterator, world_size) and is_whole
             except AssertionError as error:
                 raise AssertionError(
                     f"epoch {epoch}, batch {step}, rank {rank} of {world_size}: {error}"
                 ) from None
-        self.batches += 1
+        self.batches += is_whole
         self.place = self.following(self.place)
+        return is_whole
+
+    def batch_of(self, rank: int, iterator: Any, world_size: int) -> bool:
+        pipeline, (epoch, step) = self.pipeline, self.place
+        damage = frozenset()
+        if pipeline.raises:
+            damage = pipeline.model.damage(epoch, step, rank, world_size)
+        try:
+            batch = next(iterator)
+        except flow.CorruptDataError as error:
+            name = Path(error.file or "").name
+            assert name in damage, f"{error}; damaged files are {sorted(damage)}"
+            return False
+        assert not damage, f"a damaged record of {sorted(damage)} was delivered"
+        expected = pipeline.model.batch(epoch, step, rank, world_size)
+        compare(batch, expected, dict(pipeline.schema))
+        return True
 
     def change_weights(self, changes: dict[int, int]) -> None:
         """From a row on that no batch had yet; with wrap the last batch had rows of the next epoch,
@@ -208,7 +231,10 @@ def run_rank(seed: int, out: Path, rank: int, world_size: int) -> None:
 def run_killed(seed: int, folder: Path, parts: int = 3) -> int:
     """How many steps all ranks saved; AssertionError: a batch was wrong."""
     rng, state, steps = random.Random(seed), "", 0
-    batching = make_pipeline(seed, folder, {} if seed % 4 == 0 else None).batching
+    pipeline = make_pipeline(seed, folder, {} if seed % 4 == 0 else None)
+    if pipeline.raises or pipeline.model.num_batches == 0:
+        return 0
+    batching = pipeline.batching
     for part in range(parts):
         out = folder / f"part-{part}"
         out.mkdir()
@@ -220,9 +246,8 @@ def run_killed(seed: int, folder: Path, parts: int = 3) -> int:
             subprocess.Popen([*command, str(rank), str(world_size)]) for rank in range(world_size)
         ]
         try:
-            while not all(
-                list(out.glob(f"{rng.randint(1, 3)}.{rank}")) for rank in range(world_size)
-            ):
+            awaited = [out / f"{rng.randint(1, 3)}.{rank}" for rank in range(world_size)]
+            while not all(path.exists() for path in awaited):
                 assert all(rank.poll() is None for rank in ranks), "a rank has ended"
                 time.sleep(0.005)
             time.sleep(rng.uniform(0, 0.01))
@@ -232,12 +257,8 @@ def run_killed(seed: int, folder: Path, parts: int = 3) -> int:
                 process.kill()
             for process in ranks:
                 process.wait()
-        saved = [int(path.stem) for path in out.glob("*.0")]
-        saved = [
-            step
-            for step in saved
-            if all((out / f"{step}.{rank}").exists() for rank in range(world_size))
-        ]
+        saved = [step for step in (int(path.stem) for path in out.glob("*.0"))
+                 if all((out / f"{step}.{rank}").exists() for rank in range(world_size))]
         if saved:
             state = (out / f"{max(saved)}.{rng.randrange(world_size)}").read_text()
             steps += max(saved)

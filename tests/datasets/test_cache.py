@@ -124,6 +124,14 @@ def test_all_fields_dense(folder, tmp_path):
     assert file.stat().st_size == 4096 + 120 * 24, "no table"
 
 
+def test_a_data_set_without_records(tmp_path):
+    data = flow.from_arrays({"x": np.arange(3), "y": [b"a", b"b", b"c"]}).where("x > 5")
+    for fields in (["x"], ["x", "y"]):
+        cached = data.project(*fields).cache(tmp_path)
+        assert len(cached) == 0 and list(cached) == []
+        assert len(cached.concat(data.project(*fields))) == 0
+
+
 def test_a_source_that_is_read_in_sequence_gets_records_by_number(tmp_path):
     text = "".join(f"{i},{i * 2}\n" for i in range(500))
     (tmp_path / "part-0").write_bytes(gzip.compress(text.encode()))
@@ -207,13 +215,18 @@ def test_an_order_that_changes_is_refused(folder, tmp_path):
     fixed = data.shuffle(1, reshuffle=False)
     labels = [record["label"] for record in fixed]
     assert [record["label"] for record in fixed.cache(tmp_path)] == labels != sorted(labels)
-    inner = data.shuffle(1).take(50).cache(tmp_path)
-    with pytest.raises(flow.InvalidArgumentError, match="label.*change from epoch to epoch"):
-        len(inner)
+    for changing in (data.shuffle(1).take(50), data.concat(data.shuffle()), flow.mix([data, data])):
+        with pytest.raises(flow.InvalidArgumentError, match="in each epoch.*use cache.. before it"):
+            changing.cache(tmp_path)
     crop = flow.RandomCrop(data["pixels"], size=(4, 4))
     mixed = data.with_blobs({"label": data["label"], "crop": crop}).cache(tmp_path)
-    with pytest.raises(flow.InvalidArgumentError, match=r"cache\(\): crop of the first 64 records"):
+    with pytest.raises(flow.InvalidArgumentError, match=r"cache\(\): crop of 64 records"):
         flow.DataLoader(mixed.batch(4)["label"])
+    plain = data.with_blobs({"label": data["label"]})
+    flip = flow.Cast(flow.CoinFlip(data["label"]), dtype=str(data["label"].dtype))
+    late = plain.concat(data.with_blobs({"label": flip})).cache(tmp_path)
+    with pytest.raises(flow.InvalidArgumentError, match=r"cache\(\): label of 64 records"):
+        len(late)
 
 
 def test_a_function_that_changes_is_noticed(folder, tmp_path, caplog):

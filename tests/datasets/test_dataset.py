@@ -4,6 +4,7 @@ import copy
 import multiprocessing
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -102,6 +103,16 @@ def test_a_loader_reads_rows_without_moving(data):
         for wrong in ([N], [-1], range(17)):
             with pytest.raises(flow.InvalidArgumentError):
                 loader.read(wrong)
+
+
+def test_a_rank_reads_rows_of_all_ranks(data):
+    blobs = data.shuffle(seed=1).batch(16, rank=1, world_size=2)
+    whole = np.concatenate([data.shuffle(seed=1).rows(range(N))["y"]])
+    with flow.DataLoader(blobs["y"]) as loader:
+        assert loader.read([0, 8, 100]).tolist() == whole[[0, 8, 100]].tolist()
+        assert next(iter(loader)).tolist() == whole[8:16].tolist()
+        with pytest.raises(flow.InvalidArgumentError, match=r"must be in \[0, 8\]"):
+            loader.read(range(9))
 
 
 def test_ops_over_whole_batches_see_the_rows_that_are_read(tmp_path):
@@ -253,8 +264,7 @@ def test_readers_without_batches_are_data_sets_of_all_ranks(path, monkeypatch):
         with flow.DataLoader(data.batch(20)["n"]) as loader:
             assert f"rank={rank}/2" in repr(loader)
             parts.append([batch.tolist() for batch in loader])
-        says = "batch_size was left out, and there are 2 ranks"
-        with pytest.raises(flow.InvalidArgumentError, match=says):
+        with pytest.raises(flow.InvalidArgumentError, match="batch_size was left out"):
             flow.DataLoader(numbers)
     assert [row for pair in zip(*parts, strict=True) for one in pair for row in one] == [*range(N)]
 
@@ -276,6 +286,9 @@ def test_wrong_use_answers_with_the_right_one(data, path):
         (lambda: flow.Dataset(csv(random_shuffle=True)), "in a random order from CSVReader"),
         (lambda: flow.Dataset(data.batch(3)), "in batches or in a random order from BatchDataset"),
         (lambda: flow.Dataset([csv()[0], csv()[1]]), "field 'n' is of CSVReader, and field 'y' of"),
+        (lambda: flow.Dataset({"a": data["x"], "b": data.take(3)["x"]}), "zip the two before"),
+        (lambda: data.concat([data]), r"(?s)concat\(.*give data sets"),
+        (lambda: data.zip(X), r"(?s)zip\(.*give data sets"),
         (lambda: flow.Dataset([]), "a field or more"),
         (lambda: flow.Dataset(str(path)), r"flow.open\(\) makes a data set of files"),
         (lambda: flow.Dataset([X]), "it must be a blob"),
@@ -297,3 +310,17 @@ def test_show_takes_a_data_set():
     alone = flow.show(rows, ids=[f"record {row}" for row in range(4, 20)])
     assert sheet.count == 16 and np.array_equal(sheet.pixels, alone.pixels)
     assert flow.show(data, count=5).count == 5
+
+
+# ---- docs/datasets.md --------------------------------------------------------------------------
+
+
+def test_the_page_runs(tmp_path):
+    page = (ROOT / "docs/datasets.md").read_text()
+    script = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M))
+    printed = "".join(re.findall(r"^```text\n(.*?)^```$", page, re.S | re.M))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], cwd=tmp_path, capture_output=True,
+        text=True, timeout=60, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.stderr == "" and done.stdout == printed

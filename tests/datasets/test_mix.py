@@ -364,6 +364,7 @@ def test_what_is_wrong_is_said_when_it_is_built(tmp_path, make):
         (dict(sources=named, weights=3), "weights = 3; it must be a list of 2 numbers"),
         (dict(sources=named, stop="shortest"), "first_exhausted"),
         (dict(sources=named, stop="all_exhausted", length=9), "ends in one way only"),
+        (dict(sources=named, length=0), "length = 0; an epoch has 1 record or more"),
         (dict(sources=named, unit="tokens"), "the field whose lengths count or mean_lengths"),
         (dict(sources=named, mean_lengths=[1, 2]), "are for unit='tokens'"),
         (dict(sources=named, unit="tokens", field="x"), r"len\(\) takes a field with several"),

@@ -367,6 +367,21 @@ def test_a_changed_function_is_noticed(monkeypatch):
     monkeypatch.setitem(globals(), "LIMIT", 4)  # helper() has it
     assert first != of_function(make(1))
 
+    def low(x):
+        return x > 1
+
+    def high(x):
+        return x > low.limit
+
+    low.limit = 1
+    by_attribute = of_function(high)
+    low.limit = 2
+    assert None is not by_attribute != of_function(high)
+    listed = [low, high, low]
+    by_last = of_function(lambda x: listed[2](x))
+    listed[2] = high
+    assert None is not by_last != of_function(lambda x: listed[2](x))
+
 
 def test_what_cannot_be_told_is_not_kept():
     class Predicate:
@@ -386,6 +401,15 @@ def test_what_cannot_be_told_is_not_kept():
         return support.paths
 
     assert of_function(importing) is None
+    endless: list[object] = []
+    endless.append(endless)
+    masked = np.ma.masked_array(np.arange(3), mask=[0, 1, 0])
+    for function in (
+        lambda x: endless, lambda x: masked[x], lambda x: x > eval("N"), lambda x: globals()["N"],
+        lambda x: later,
+    ):  # fmt: skip
+        assert of_function(function) is None
+    later = 1
 
 
 def test_the_fingerprint_is_the_same_in_every_process():

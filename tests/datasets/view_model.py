@@ -1,12 +1,12 @@
 """What views have to deliver: each written from its definition, in lists and whole numbers.
 
-A data set is a function of (epoch, position, draw).  `draw` tells apart the times that an epoch
-has a record: views that have one more often than once change it by the number of the time.  Random
-numbers, permutations and orders of windows come from the model in support/oracle.py, and mixes from
-mix_model.py.
+A data set is a function of (epoch, position, draw).  `draw` tells apart the times that an epoch has
+a record: views that have one more often than once change it by the number of the time.  Random
+numbers, permutations and orders of windows come from the model in support/oracle.py, mixes from
+mix_model.py, batches of similar lengths from bucket_model.py.
 
-A definition is a tree of the classes below; `open_model` opens it as a loader does: readers and
-views are numbered from the outermost view on, the first source of a view before the second.
+A definition is a tree of the classes below.  It is opened as a loader does it: readers and views
+are numbered from the outermost view on, the first source of a view before the second.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Row(NamedTuple):
     file: int  # among those of all readers
     ordinal: int
     drawn: int  # what random ops know the record by
-    damage: str = ""  # "lost": it cannot be found; "bad": it cannot be decoded
+    damage: frozenset[str] = frozenset()  # the files of the records of it that are damaged
 
 
 def count_draw(draw: int, number: int) -> int:
@@ -102,6 +102,7 @@ class Source(Node):
     def __init__(
         self, files: Sequence[int], rows: Mapping[str, Sequence[Any]], damage: Mapping[int, str]
     ) -> None:
+        """`damage`: the name of the file, of each damaged record."""
         self.files, self.rows, self.damage = files, rows, damage
         self.size = sum(files)
 
@@ -116,7 +117,8 @@ class Source(Node):
             drawn = position
             if leaf or draw:
                 drawn = random_bits(random_bits(draw, leaf), position) >> 1
-            return Row(values, file_of[position], position, drawn, self.damage.get(position, ""))
+            damage = frozenset([self.damage[position]] if position in self.damage else [])
+            return Row(values, file_of[position], position, drawn, damage)
 
         return Opened(self.size, at)
 
@@ -577,8 +579,7 @@ class Zip(Node):
         def at(epoch: int, position: int, draw: int) -> Row:
             rows = [leg.at(epoch, position, draw) for leg in opened]
             values = {name: value for row in rows for name, value in row.values.items()}
-            damages = {row.damage for row in rows}
-            damage = "lost" if "lost" in damages else "bad" if "bad" in damages else ""
+            damage = frozenset().union(*(row.damage for row in rows))
             return rows[0]._replace(values=values, damage=damage)
 
         return Opened(opened[0].size, at)
@@ -588,7 +589,7 @@ class Zip(Node):
 
 
 def drawn_from(row: Row, begin: int) -> int:
-    """A row that begins inside a record is another one for random ops than the record's first."""
+    """A row that begins inside of a record is another one for random ops than its first."""
     return random_bits(row.drawn, begin) >> 1 if begin else row.drawn
 
 
@@ -611,9 +612,9 @@ class Pack(Node):
             parts = self.packs[position]
             rows = [inner.at(0, record, draw) for record, _, _ in parts]
             first = rows[0]._replace(drawn=drawn_from(rows[0], parts[0][1]))
-            for row in rows:
-                if row.damage:
-                    return first._replace(damage=row.damage)
+            damage = frozenset().union(*(row.damage for row in rows))
+            if damage:
+                return first._replace(damage=damage)
             kind = first.values[field].dtype
             packed, segments = np.zeros(self.length, kind), np.zeros(self.length, np.int32)
             place = 0
@@ -672,13 +673,6 @@ class Batching(NamedTuple):
     lanes: int = 1
 
 
-class Step(NamedTuple):
-    """A row of a batch."""
-
-    row: Row
-    is_real: bool  # of this epoch; else it only fills the batch
-
-
 class Model:
     """The batches of a data set, of all ranks together and of each."""
 
@@ -724,19 +718,29 @@ class Model:
             places += [(e, self._order(e)[i], False) for e, i in list(following)[:missing]]
         return places
 
-    def batch(self, epoch: int, step: int, rank: int, world_size: int) -> dict[str, list[Any]]:
-        """The rows of a rank, by field; mask and id with them."""
+    def rows(self, epoch: int, step: int, rank: int, world_size: int) -> list[tuple[Row, bool]]:
+        """Those of a rank, and whether each is of this epoch; else it only fills the batch."""
         places = self.places(epoch, step)
         chosen = np.array_split(np.arange(len(places)), world_size)[rank]
         self._epoch[0] = epoch
-        fields: dict[str, list[Any]] = {name: [] for name in (*self.types, "mask", "id")}
+        rows = []
         for epoch_, position, is_real in (places[i] for i in chosen):
-            row = self.data.at(epoch_, position, 0)
+            rows.append((self.data.at(epoch_, position, 0), is_real))
+        return rows
+
+    def damage(self, epoch: int, step: int, rank: int, world_size: int) -> frozenset[str]:
+        """The files of damaged records in a rank's rows."""
+        rows = self.rows(epoch, step, rank, world_size)
+        return frozenset().union(*(row.damage for row, _ in rows))
+
+    def batch(self, epoch: int, step: int, rank: int, world_size: int) -> dict[str, list[Any]]:
+        """The rows of a rank, by field; mask and id with them."""
+        fields: dict[str, list[Any]] = {name: [] for name in (*self.types, "mask", "id")}
+        for row, is_real in self.rows(epoch, step, rank, world_size):
             if row.damage and self.batching.on_error == "skip":
                 continue
-            is_lost = row.damage == "lost"
             fields["mask"].append(is_real and not row.damage)
-            fields["id"].append((-1, -1) if is_lost else (row.file, row.ordinal))
+            fields["id"].append((row.file, row.ordinal))
             for name, (dtype, shape) in self.types.items():
                 blank = np.zeros([max(0, size) for size in shape], dtype)
                 fields[name].append(blank if row.damage else row.values[name])

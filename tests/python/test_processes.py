@@ -79,7 +79,7 @@ def test_per_row_they_give_the_same_for_any_number():
     for processes, num_threads in ((0, 3), (1, 1), (3, 2)):
         op = flow.register_decoder(
             everything, outputs=outputs, per="row", processes=processes, replace=True,
-            name="Everything",
+            name="EverythingInProcesses",
         )  # fmt: skip
         x, text = words(batch_size=32, random_shuffle=True)
         seen[processes] = read(x, *op(x, text, scale=0.5, name="op"), num_threads=num_threads)
@@ -148,7 +148,8 @@ def raised(folder, cls, fault, at, **options):  # noqa: F811
 def test_an_exception_has_its_traceback_and_the_place(folder, workers):  # noqa: F811
     failure = raised(folder, flow.InternalError, "ValueError", 317)
     assert failure.message == "faulty() raised ValueError: of a record"
-    assert failure.line == 18 and failure.file.endswith("part-1") and failure.op == "Faulty"
+    assert failure.line == 18 and failure.file.endswith("part-1")
+    assert failure.op == "FaultyInProcesses"
     cause = failure.__cause__
     assert type(cause) is ValueError and cause.args == ("of a record",)
     assert isinstance(cause.__cause__, RemoteTraceback)
@@ -186,7 +187,7 @@ def test_damaged_rows_are_left_out(folder, workers):  # noqa: F811
 )
 def test_a_dead_worker_is_told_and_replaced(folder, workers, fault, text):  # noqa: F811
     failure = raised(folder, flow.InternalError, fault, 133)
-    assert text in failure.message and failure.line == 134 and failure.op == "Faulty"
+    assert text in failure.message and failure.line == 134 and failure.op == "FaultyInProcesses"
     assert failure.__cause__ is None
     values = [batch for (batch,) in read(faulty(pairs(folder)[0]))]
     assert np.concatenate(values).tolist() == list(range(NUM_RECORDS))
@@ -250,7 +251,9 @@ def test_ctrl_c_loses_no_batch(folder, workers):  # noqa: F811
 
 def test_a_loader_that_is_dropped_ends_its_processes(folder):  # noqa: F811
     before = children(), len(shared_memories())
-    op = flow.register_decoder(pid_of, outputs={"pid": "int64"}, per="row", processes=1, name="Of")
+    op = flow.register_decoder(
+        pid_of, outputs={"pid": "int64"}, per="row", processes=1, name="PidOfOne"
+    )
     loader = flow.DataLoader(op(pairs(folder)[0]))
     next(iter(loader))
     assert len(children() - before[0]) == 1
@@ -401,7 +404,7 @@ def test_cloudpickle_sends_it(folder, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "cloudpickle", raising=False)
     op = flow.register_decoder(
-        lambda x: x[0] + 1, outputs={"out": "float64"}, per="row", processes=1, name="Plus"
+        lambda x: x[0] + 1, outputs={"out": "float64"}, per="row", processes=1, name="PlusByValue"
     )
     x, _ = pairs(folder)
     for a, b in read(x, op(x)):
@@ -418,7 +421,7 @@ def test_wrong_numbers_of_processes(folder):  # noqa: F811
 def test_rows_of_the_program_are_answered_here():
     before = children()
     op = flow.register_decoder(
-        pid_of, outputs={"pid": "int64"}, per="row", processes=2, name="Here"
+        pid_of, outputs={"pid": "int64"}, per="row", processes=2, name="PidOfHere"
     )
     assert op(np.zeros(1)) == os.getpid() and children() == before
 

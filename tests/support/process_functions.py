@@ -33,7 +33,9 @@ class Fatal(BaseException):
     pass
 
 
-@flow.register_decoder(outputs={"out": "float64"}, per="row", processes=2)
+@flow.register_decoder(
+    outputs={"out": "float64"}, per="row", processes=2, name="FaultyInProcesses"
+)
 def faulty(x, *, fault: str = "", at: int = -1):
     """Fails in some way at a record."""
     if int(x[0]) == at:
@@ -59,6 +61,7 @@ def fail(fault):
             os._exit(3)
         case _:
             os.kill(os.getpid(), getattr(signal, fault))
+            time.sleep(60)  # the signal may take a moment
     return 0.0
 
 

@@ -70,8 +70,7 @@ static pfd_status at(void *self, const int64_t *ordinals, int64_t n, pfd_scratch
         out[i] = (pfd_record){.data = array->data + begin * array->unit_bytes,
                               .size = units * array->unit_bytes,
                               .offset = begin * array->unit_bytes,
-                              .ordinal = ordinals[i],
-                              .file = -1};
+                              .ordinal = ordinals[i]};
     }
     return PFD_OK;
 }

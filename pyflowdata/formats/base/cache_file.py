@@ -116,6 +116,7 @@ class CacheWriter:
         table = self._first + self.bytes
         if not self._record_bytes:
             self._file.write((np.concatenate(self._ends) + self._first).data)
+        self._file.truncate()  # without records nothing was written up to here
         places = (self._first, table, self._file.tell(), 0)
         header = _HEADER.pack(
             _MAGIC, _VERSION, self._num_fields, self.records, self._record_bytes, *places
