@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import InvalidArgumentError, shown
-from ..formats import Field, field_of
+from ..formats import Field, field_of, output_names
 from ..graph import Blob, Node, find_op
 from ..graph.records import Records
 from .streams import refuse_stream
@@ -98,9 +98,9 @@ class DatasetBase(Records):
 def named_view(op: str, blobs: Mapping[str, Blob], attrs: Mapping[str, Any]) -> dict[str, Blob]:
     """The outputs of a view, by the names of its inputs."""
     refuse_stream(blobs.values(), op)
-    names = list(blobs)
-    node = Node(find_op(op), None, list(blobs.values()), {"fields": names, **attrs})
-    return dict(zip(names, node.outputs, strict=False))
+    attrs = {"fields": output_names(blobs), **attrs}
+    node = Node(find_op(op), None, list(blobs.values()), attrs)
+    return dict(zip(blobs, node.outputs, strict=False))
 
 
 def check_sources(what: str, sources: Iterable[object]) -> None:
@@ -129,7 +129,7 @@ def several_view(
             )
         inputs += [blobs[name] for name in first]
     refuse_stream(inputs, op)
-    values = {"fields": list(first), "num_sources": len(sources), **attrs}
+    values = {"fields": output_names(first), "num_sources": len(sources), **attrs}
     node = Node(find_op(op), None, inputs, values)
     return dict(zip(first, node.outputs, strict=False))
 

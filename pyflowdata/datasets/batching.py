@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..formats import output_names
 from ..graph import Blob, Node, find_op
 from ..loader import DataLoader
 from ..ragged import Ragged
@@ -24,7 +25,7 @@ def batch_node(
 ) -> Node:
     """The node of the batches of a data set."""
     shuffle = data._shuffle
-    given: dict[str, Any] = {"fields": list(blobs), **attrs}
+    given: dict[str, Any] = {"fields": output_names(blobs), **attrs}
     if shuffle is not None:
         given |= {"random_shuffle": True, "shuffle": shuffle.kind, "order_key": shuffle.order_key,
                   "shuffle_after_epoch": shuffle.reshuffle, **shuffle.attrs}  # fmt: skip

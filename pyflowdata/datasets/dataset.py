@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
+from ..formats import output_names
 from ..graph import Blob, Node, find_op
 from .base import Shuffle
 from .batches import Batches, batches_of
@@ -138,7 +139,7 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
 def _check_records(blobs: Mapping[str, Blob]) -> None:
     """Refuses batches, a random order, and the fields of several readers, as views do."""
     try:
-        attrs = {"fields": list(blobs), "count": 0}
+        attrs = {"fields": output_names(blobs), "count": 0}
         Node(find_op("TakeDataset"), None, list(blobs.values()), attrs)
     except InvalidArgumentError as failure:
         failure.op = "Dataset"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
+from ..formats import output_names
 from ..graph import Node, find_op
 from .base import DatasetBase, SetT, names_of
 from .batches import Batches, batches_of
@@ -69,8 +70,9 @@ class Packing(DatasetBase):
         names, added = names_of(field), names_of(add)
         inputs = [self.blob(name) for name in names]
         values = {
-            "fields": [*names, *added], "length": length, "rule": rule, "longer": longer,
-            "last": last, "window": window, "padding": _padding_of(padding, names),
+            "fields": [*output_names(names), *added], "length": length, "rule": rule,
+            "longer": longer, "last": last, "window": window,
+            "padding": _padding_of(padding, names),
             "lengths": lengths_table(self, names[0], lengths),
         }  # fmt: skip
         node = Node(find_op("PackDataset"), None, inputs, values)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ...errors import Error, FileError
 from ...graph import DTYPES, Blob, Node, find_op
-from .fields import Field, specs
+from .fields import Field, output_names
 
 Array = npt.NDArray[Any]
 
@@ -60,7 +60,10 @@ def cached_fields(cache: object, path: Path, fields: Iterable[Field]) -> tuple[B
         path: The file.
         fields: Of its records.
     """
-    values = {"cache": cache, "fields": specs(fields), "files": [str(path)]}
+    listed = list(fields)
+    outputs = output_names(field.name for field in listed)
+    specs = [f"{name}:{field.type}" for name, field in zip(outputs, listed, strict=True)]
+    values = {"cache": cache, "fields": specs, "files": [str(path)]}
     return Node(find_op("CacheReader"), None, [], values).outputs
 
 
