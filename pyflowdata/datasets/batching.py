@@ -18,6 +18,9 @@ def batch_node(
 ) -> Node:
     """The node of the batches of a data set."""
     shuffle = data._shuffle
+    if shuffle is not None and attrs.get("seed", shuffle.seed) != shuffle.seed is not None:
+        ordered = data.ordered()  # the batches have another seed, for random ops
+        blobs, shuffle = {field: ordered[field] for field in blobs}, None
     given: dict[str, Any] = {"fields": list(blobs), **attrs}
     if shuffle is not None:
         given |= {"random_shuffle": True, "shuffle": shuffle.kind, "order_key": shuffle.order_key,
