@@ -25,6 +25,10 @@ def batch_node(
 ) -> Node:
     """The node of the batches of a data set."""
     shuffle = data._shuffle
+    if shuffle is not None and shuffle.seed is not None:
+        if attrs.get("seed", shuffle.seed) != shuffle.seed:  # the batches have another, for ops
+            ordered = data.ordered()
+            blobs, shuffle = {field: ordered[field] for field in blobs}, None
     given: dict[str, Any] = {"fields": output_names(blobs), **attrs}
     if shuffle is not None:
         given |= {"random_shuffle": True, "shuffle": shuffle.kind, "order_key": shuffle.order_key,

@@ -324,3 +324,16 @@ def test_the_page_runs(tmp_path):
         text=True, timeout=60, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.stderr == "" and done.stdout == printed
+
+
+def test_a_seed_of_batches_leaves_that_of_the_shuffle():
+    data = flow.from_arrays({"x": np.arange(50)})
+
+    def order(batches):
+        with flow.DataLoader(batches["x"]) as loader:
+            return np.concatenate(list(loader)).tolist()
+
+    own = order(data.shuffle(seed=1).batch(10))
+    assert own == order(data.shuffle(seed=1).batch(10, seed=7)) != list(range(50))
+    assert own != order(data.shuffle().batch(10, seed=7))
+    assert own == order(data.shuffle().batch(10, seed=1))

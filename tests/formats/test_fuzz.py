@@ -17,7 +17,7 @@ def test_every_reader_of_files_is_here():
     readers = {op.name for op in registered_ops()
                if op.origin == "built in" and op.attr("data_dir") is not None}
     readers.remove("ImageFolderReader")  # its records are files, which it reads as they are
-    readers.remove("CacheReader")  # of own files: tests/formats/cache damages them
+    readers.remove("CacheReader")  # of own files, which tests/formats/cache damages
     assert readers <= {name.partition(" ")[0] for name in FORMATS}
 
 
