@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..errors import InvalidArgumentError
 from ..formats import output_names
 from ..graph import Blob, Node, find_op
 from ..loader import DataLoader
@@ -14,6 +15,22 @@ from .base import DatasetBase
 
 COMPARED = 64  # records that are computed twice, to see whether they are the same
 _IN_A_ROW = 8  # of these
+
+
+def check_attrs(attrs: Iterable[str]) -> None:
+    """Refuses attrs of readers that data sets have another word for.
+
+    Raises:
+        InvalidArgumentError: There is one; the text has that word.
+    """
+    for name in attrs:
+        if name == "last_batch":
+            how = "give last=..."
+        elif "shuffle" in name or name == "order_key":
+            how = "use shuffle() before"
+        else:
+            continue
+        raise InvalidArgumentError(f"{name} is an attr of readers: {how}", attr=name)
 
 
 def batch_node(

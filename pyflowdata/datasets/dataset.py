@@ -14,7 +14,7 @@ from ..formats import output_names
 from ..graph import Blob, Node, find_op
 from .base import Shuffle
 from .batches import Batches, batches_of
-from .batching import batch_node
+from .batching import batch_node, check_attrs
 from .caching import Caching
 from .mapping import Maps
 from .packing import Packing
@@ -129,6 +129,7 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
         Raises:
             InvalidArgumentError: An attr is wrong.
         """
+        check_attrs(attrs)
         given = {"batch_size": batch_size, "last_batch": last, **attrs}
         if seed is not None:
             given["seed"] = seed

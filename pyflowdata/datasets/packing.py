@@ -12,7 +12,7 @@ from ..formats import output_names
 from ..graph import Node, find_op
 from .base import DatasetBase, SetT, names_of
 from .batches import Batches, batches_of
-from .batching import batch_node
+from .batching import batch_node, check_attrs
 from .lengths import lengths_table
 
 _DESCRIPTIONS = ("segment_ids", "position_ids", "loss_mask", "cu_seqlens", "max_seqlen")
@@ -115,6 +115,9 @@ class Packing(DatasetBase):
             InvalidArgumentError: An argument is wrong; when a loader opens, max_tokens is less than
                 the longest record needs.
         """
+        check_attrs(attrs)
+        if "batch_size" in attrs:
+            raise InvalidArgumentError("batch_by_tokens: give most_rows", attr="batch_size")
         own = {"max_tokens": max_tokens, "batch_size": most_rows, "multiple_of": multiple_of,
                "boundaries": list(boundaries)}  # fmt: skip
         return _by_length(self, field, lengths, {**own, "last_batch": last, **attrs}, name)
@@ -146,6 +149,7 @@ class Packing(DatasetBase):
         Raises:
             InvalidArgumentError: An argument is wrong.
         """
+        check_attrs(attrs)
         if (batch_size is None) != bool(batch_sizes):
             raise InvalidArgumentError(
                 f"batch_size = {shown(batch_size)}, batch_sizes = {shown(batch_sizes)}; give one "

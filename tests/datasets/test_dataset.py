@@ -294,6 +294,8 @@ def test_wrong_use_answers_with_the_right_one(data, path):
         (lambda: flow.Dataset([X]), "it must be a blob"),
         (lambda: data["z"], "no field 'z'; there are x, y, text"),
         (lambda: data.batch(3)["z"], "no field 'z'; there are x, y, text"),
+        (lambda: data.batch(3, last_batch="drop"), "last_batch is an attr of readers: give last="),
+        (lambda: data.batch(3, random_shuffle=True), r"of readers: use shuffle\(\) before"),
     ):
         with pytest.raises(flow.InvalidArgumentError, match=words):
             wrong()
