@@ -46,10 +46,7 @@ class DatasetBase(Records):
             raise InvalidArgumentError("a data set needs a field or more")
         self._fields = dict(blobs)
         self._shuffle = shuffle
-
-    def names(self) -> Iterable[str]:
-        """Of the fields."""
-        return self._fields
+        self._ordered: dict[str, Blob] | None = None  # once they are asked for
 
     # ---- Fields -------------------------------------------------------------------------------
 
@@ -68,13 +65,19 @@ class DatasetBase(Records):
             raise InvalidArgumentError(
                 f"there is no field {shown(name)}; there are {', '.join(self._fields)}"
             )
-        return self.ordered()[name]
+        return self.blobs[name]
 
-    def ordered(self) -> dict[str, Blob]:
-        """The fields as blobs whose rows are in the order of this data set."""
+    @property
+    def blobs(self) -> dict[str, Blob]:
+        """All fields by name, each as `blob()` gives it."""
+        if self._ordered is None:  # the same ones from now on, so that they go together
+            self._ordered = self._shuffled()
+        return dict(self._ordered)
+
+    def _shuffled(self) -> dict[str, Blob]:
         shuffle = self._shuffle
         if shuffle is None:
-            return dict(self._fields)
+            return self._fields
         if shuffle.kind not in ("auto", "global"):
             raise InvalidArgumentError(
                 f"shuffle(kind={shown(shuffle.kind)}) is an order of batches: use it last, or "
@@ -86,12 +89,12 @@ class DatasetBase(Records):
 
     # ---- New data sets ------------------------------------------------------------------------
 
-    def view(self: SetT, op: str, **attrs: Any) -> SetT:
+    def _view(self: SetT, op: str, **attrs: Any) -> SetT:
         """The data set that a view makes of this one, with the same fields."""
-        return type(self)(named_view(op, self.ordered(), attrs))
+        return type(self)(named_view(op, self.blobs, attrs))
 
-    def with_blobs(self: SetT, blobs: Mapping[str, Blob]) -> SetT:
-        """A data set of other fields of the same records, in the same order."""
+    def _with_blobs(self: SetT, blobs: Mapping[str, Blob]) -> SetT:
+        """A data set of other fields of the same records, before its shuffle."""
         return type(self)(blobs, self._shuffle)
 
 
@@ -118,10 +121,10 @@ def several_view(
     Raises:
         InvalidArgumentError: Names or types of fields differ; the text shows both.
     """
-    first = sources[0].ordered()
+    first = sources[0].blobs
     inputs: list[Blob] = []
     for index, source in enumerate(sources):
-        blobs = source.ordered()
+        blobs = source.blobs
         if set(blobs) != set(first):
             raise InvalidArgumentError(
                 f"source 0 has the fields {described(sources[0])}; source {index} has "

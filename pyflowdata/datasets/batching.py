@@ -44,7 +44,7 @@ def batch_node(
     shuffle = data._shuffle
     if shuffle is not None and shuffle.seed is not None:
         if attrs.get("seed", shuffle.seed) != shuffle.seed:  # the batches have another, for ops
-            ordered = data.ordered()
+            ordered = data.blobs
             blobs, shuffle = {field: ordered[field] for field in blobs}, None
     given: dict[str, Any] = {"fields": output_names(blobs), **attrs}
     if shuffle is not None:

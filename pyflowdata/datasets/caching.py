@@ -238,7 +238,7 @@ class Caching(DatasetBase):
                 "cache() after shuffle() would keep the order of one epoch: shuffle after it"
             )
         refuse_changing_order(self, "use cache() before it")
-        fields = self.ordered()
+        fields = self.blobs
         said = f"cache({'' if where == 'memory' else shown(os.fspath(where))})"
         cache = Cache(fields, Place(where), _described(fields, version), said)
         blobs = cached_fields(cache, cache.folder.records, self.fields.values())

@@ -304,6 +304,15 @@ def test_wrong_use_answers_with_the_right_one(data, path):
             data[key]
 
 
+def test_fields_of_a_shuffle_go_together(data):
+    shuffled = data.shuffle(seed=1)
+    narrow = flow.Cast(shuffled.blobs["y"], dtype="float32")
+    made = flow.Dataset({"y": shuffled["y"], "narrow": narrow})
+    assert len(made) == N
+    assert all(float(row["y"]) == row["narrow"] for row in made)
+    assert [int(row["y"]) for row in made] == [int(row["y"]) for row in shuffled]
+
+
 def test_show_takes_a_data_set():
     pixels = np.random.default_rng(0).integers(0, 255, (30, 8, 8, 3), np.uint8)
     data = flow.from_arrays({"image": pixels, "label": np.arange(30)})
