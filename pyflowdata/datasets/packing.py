@@ -162,7 +162,7 @@ class Packing(DatasetBase):
 
 def _padding_of(padding: float | Mapping[str, float], names: Sequence[str]) -> list[float]:
     if not isinstance(padding, Mapping):
-        return [padding]
+        return [padding] if padding else []
     for name in padding:
         if name not in names:
             raise InvalidArgumentError(

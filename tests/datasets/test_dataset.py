@@ -292,6 +292,7 @@ def test_wrong_use_answers_with_the_right_one(data, path):
         (lambda: flow.Dataset([]), "a field or more"),
         (lambda: flow.Dataset(str(path)), r"flow.open\(\) makes a data set of files"),
         (lambda: flow.Dataset([X]), "it must be a blob"),
+        (lambda: data.take(-1), "attr 'count' = -1; it must be at least 0$"),
         (lambda: data["z"], "no field 'z'; there are x, y, text"),
         (lambda: data.batch(3)["z"], "no field 'z'; there are x, y, text"),
         (lambda: data.batch(3, last_batch="drop"), "last_batch is an attr of readers: give last="),
