@@ -175,7 +175,7 @@ static pfd_status find_size(class_sample *self, const class_sample_dataset_attrs
     int64_t whole = self->members.num_records / unit * unit;
     if (rest > 0)
         return pfd_fail_attr(err, "num_samples", NULL, PFD_INVALID_ARGUMENT,
-                             " = %" PRId64 " is no multiple of classes * per_class = %" PRId64
+                             " = %" PRId64 " is not a multiple of classes * per_class = %" PRId64
                              "; the next one is %" PRId64,
                              attrs->num_samples, unit, attrs->num_samples - rest + unit);
     self->size = attrs->num_samples > 0 ? attrs->num_samples : whole > 0 ? whole : unit;

@@ -7,7 +7,7 @@
  *
  * Which record is at a position depends on the keys of all records: there is no function of the
  * position alone.  So the thread that first asks for an epoch sorts its keys, some 60 ns a record,
- * and the orders of two epochs are kept, as at the end of an epoch the next one has begun.  With
+ * and the orders of two epochs are kept, as an epoch starts before the last one ends.  With
  * rows of more than two epochs side by side, as a shuffle of repeats has them, each change of the
  * epoch would sort.
  */

@@ -107,7 +107,7 @@ def named_view(op: str, blobs: Mapping[str, Blob], attrs: Mapping[str, Any]) -> 
 
 
 def check_sources(what: str, sources: Iterable[object]) -> None:
-    """Refuses what is no data set."""
+    """Refuses what is not a data set."""
     for source in sources:
         if not isinstance(source, DatasetBase):
             raise InvalidArgumentError(f"{what}({shown(source)}): give data sets, one or several")
