@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, NoReturn, TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..graph import Blob, Node, find_op
-from .base import Shuffle
+from .base import DatasetBase, Shuffle
 from .batches import Batches, batches_of
 from .batching import batch_node
 from .caching import Caching
 from .mapping import Maps
+from .other_names import unknown_method
 from .packing import Packing
 from .samplers import Samplers
 from .selecting import Selecting
@@ -23,6 +24,16 @@ from .value import Value
 from .views import Views
 
 OwnT = TypeVar("OwnT", bound="Dataset")
+
+# Arguments of batches in other libraries, and in readers -> how they are given here.
+_OF_BATCHES = {
+    "drop_last": 'say last="drop"',
+    "drop_remainder": 'say last="drop"',
+    "last_batch": "it is called last",
+    "shuffle": "shuffle the data set, data.shuffle().batch(n)",
+    "random_shuffle": "shuffle the data set, data.shuffle().batch(n)",
+    "num_workers": "a DataLoader has num_threads",
+}
 
 
 class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
@@ -106,6 +117,15 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
             )
         return self.select(key)
 
+    def __add__(self: OwnT, other: DatasetBase) -> OwnT:
+        """`a + b` is `a.concat(b)`."""
+        return self.concat(other) if isinstance(other, DatasetBase) else NotImplemented
+
+    if not TYPE_CHECKING:  # a type checker finds unknown names by itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(unknown_method(name, dir(type(self))), name=name, obj=None)
+
     def batch(
         self,
         batch_size: int,
@@ -128,6 +148,9 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
         Raises:
             InvalidArgumentError: An attr is wrong.
         """
+        for other, here in _OF_BATCHES.items():
+            if other in attrs:
+                raise InvalidArgumentError(f"batch({other}=...): {here}")
         given = {"batch_size": batch_size, "last_batch": last, **attrs}
         if seed is not None:
             given["seed"] = seed
