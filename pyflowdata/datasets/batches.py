@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn, TYPE_CHECKING
 
 from ..errors import InvalidArgumentError, shown
 from ..graph import Blob, Node
 from ..graph.registry import HOST_OUTPUTS
-from .mapping import Outputs, SampleBatch, chosen, computed
+from .mapping import Maps, Outputs, SampleBatch, chosen, computed
+from .other_names import unknown_of_batches
+
+_OF_DATA = ("shuffle", "take", "skip", "where", "repeat", "concat", "zip", "split", "sample",
+            "cache")  # fmt: skip
 
 
 class Batches(tuple[Blob, ...]):
@@ -35,6 +39,12 @@ class Batches(tuple[Blob, ...]):
         if isinstance(key, list):
             return tuple(self[name] for name in key)
         return super().__getitem__(key)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            said = unknown_of_batches(name, hasattr(Maps, name) or name in _OF_DATA)
+            raise AttributeError(said, name=name, obj=None)
 
     def map(
         self,

@@ -15,22 +15,27 @@ from .base import DatasetBase
 
 COMPARED = 64  # records that are computed twice, to see whether they are the same
 _IN_A_ROW = 8  # of these
+# Arguments of batches in other libraries, and in readers -> how they are given here.
+_OTHER_WORDS = {
+    "drop_last": 'say last="drop"',
+    "drop_remainder": 'say last="drop"',
+    "last_batch": "it is called last",
+    "num_workers": "a DataLoader has num_threads",
+}
 
 
 def check_attrs(attrs: Iterable[str]) -> None:
-    """Refuses attrs of readers that data sets have another word for.
+    """Refuses attrs of readers, and of other libraries, that data sets have another word for.
 
     Raises:
         InvalidArgumentError: There is one; the text has that word.
     """
     for name in attrs:
-        if name == "last_batch":
-            how = "give last=..."
-        elif "shuffle" in name or name == "order_key":
-            how = "use shuffle() before"
-        else:
-            continue
-        raise InvalidArgumentError(f"{name} is an attr of readers: {how}", attr=name)
+        here = _OTHER_WORDS.get(name, "")
+        if "shuffle" in name or name == "order_key":
+            here = "shuffle the data set, data.shuffle().batch(n)"
+        if here:
+            raise InvalidArgumentError(f"batch({name}=...): {here}", attr=name)
 
 
 def batch_node(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, NoReturn, TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,12 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
 from ..graph import Blob, Node, find_op
-from .base import Shuffle
+from .base import DatasetBase, Shuffle
 from .batches import Batches, batches_of
 from .batching import batch_node, check_attrs
 from .caching import Caching
 from .mapping import Maps
+from .other_names import unknown_method
 from .packing import Packing
 from .samplers import Samplers
 from .selecting import Selecting
@@ -106,6 +107,15 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
                 f"data.batch(n)[{shown(names)}] takes their batches"
             )
         return self.select(key)
+
+    def __add__(self: OwnT, other: DatasetBase) -> OwnT:
+        """`a + b` is `a.concat(b)`."""
+        return self.concat(other) if isinstance(other, DatasetBase) else NotImplemented
+
+    if not TYPE_CHECKING:  # a type checker finds unknown names by itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(unknown_method(name, dir(type(self))), name=name, obj=None)
 
     def batch(
         self,

@@ -89,6 +89,8 @@ def _listed(
             raise InvalidArgumentError("mix: the sources are a dict, which has their names already")
         names = list(sources)
         sources = list(sources.values())
+    if isinstance(sources, DatasetBase):
+        raise InvalidArgumentError("mix: give the sources in a list, flow.mix([a, b])")
     listed, called = list(sources), list(names or [])
     if not listed:
         raise InvalidArgumentError("mix: there are no sources; give one or more")

@@ -140,6 +140,10 @@ class Selecting(Reading):
         Raises:
             InvalidArgumentError: There is no such field, or the parts are not all of the records.
         """
+        if isinstance(parts, (int, float, str)):
+            raise InvalidArgumentError(
+                f"split({shown(parts)}): give the sizes of all parts, as [0.9, 0.1] or [1000, 200]"
+            )
         if isinstance(parts, Mapping):
             found = self._parts(list(parts.values()), by, seed, in_order)
             return dict(zip(parts, found, strict=True))

@@ -73,8 +73,8 @@ class Views(DatasetBase):
 
     def shuffle(
         self: SetT,
-        seed: int | None = None,
         *,
+        seed: int | None = None,
         kind: str = "auto",
         reshuffle: bool = True,
         block_size: int | None = None,

@@ -111,6 +111,7 @@ class DataLoader(Generic[BatchT]):
         prefetch: int | None = None,
         memory_budget: int | None = None,
         zip: Literal["strict", "shortest"] = "strict",
+        **others: object,
     ) -> None:
         """Opens the readers, and starts making batches ahead.
 
@@ -128,6 +129,12 @@ class DataLoader(Generic[BatchT]):
             InvalidArgumentError: An argument is invalid, or the readers do not match.
             FileError: Files are missing or cannot be read.
         """
+        if others:
+            raise TypeError(
+                f"DataLoader() has no argument {next(iter(others))!r}; batches and their order are "
+                "of the data: flow.open(files).shuffle().batch(n, last=\"drop\"), or a reader's "
+                "attrs"
+            )
         self._form: Callable[[list[Batch]], BatchT]
         wanted, self._form = arrange(blobs)
         self._blobs = tuple(wanted)

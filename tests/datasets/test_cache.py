@@ -99,8 +99,8 @@ def test_it_changes_nothing(folder, tmp_path, monkeypatch, where):
             assert np.array_equal(value, cached[index][name]), name
     assert batches(cached) == batches(data)
     shuffled = dict(rank=1, world_size=4, last="drop")
-    assert batches(cached.shuffle(3), **shuffled) == batches(data.shuffle(3), **shuffled)
-    views = [one.skip(5).repeat(2).shuffle(1).take(77) for one in (cached, data)]
+    assert batches(cached.shuffle(seed=3), **shuffled) == batches(data.shuffle(seed=3), **shuffled)
+    views = [one.skip(5).repeat(2).shuffle(seed=1).take(77) for one in (cached, data)]
     assert batches(views[0]) == batches(views[1])
     again = pickle.loads(pickle.dumps(cached))
     assert again[3]["label"] == data[3]["label"]
@@ -141,13 +141,13 @@ def test_a_source_that_is_read_in_sequence_gets_records_by_number(tmp_path):
         len(data)
     cached = data.cache(tmp_path / "cache")
     assert len(cached) == 500 and cached[-1]["x"] == 499
-    drawn = [x[0] for row in batches(cached.shuffle(1).take(20)) for x in row["x"]]
+    drawn = [x[0] for row in batches(cached.shuffle(seed=1).take(20)) for x in row["x"]]
     assert len(drawn) == 40
 
 
 def test_a_state_goes_on_with_another_cache_of_the_same(folder, tmp_path):
     """On another machine, where files have other times and caches other places."""
-    first = records(folder).cache(tmp_path / "one").shuffle(5).batch(10)["label"]
+    first = records(folder).cache(tmp_path / "one").shuffle(seed=5).batch(10)["label"]
     with flow.DataLoader(first) as loader:
         whole = [next(iter(loader)).tolist(), *(batch.tolist() for batch in loader)]
         batch = iter(loader)
@@ -157,7 +157,7 @@ def test_a_state_goes_on_with_another_cache_of_the_same(folder, tmp_path):
     assert len(whole) == 13
     for part in range(2):
         os.utime(folder / f"part-{part}")
-    second = records(folder).cache(tmp_path / "two").shuffle(5).batch(10)["label"]
+    second = records(folder).cache(tmp_path / "two").shuffle(seed=5).batch(10)["label"]
     with flow.DataLoader(second) as loader:
         loader.load_state_dict(state)
         assert [one.tolist() for one in loader] == expected
@@ -211,11 +211,12 @@ def test_what_makes_it_anew(folder, tmp_path, caplog):
 def test_an_order_that_changes_is_refused(folder, tmp_path):
     data = records(folder)
     with pytest.raises(flow.InvalidArgumentError, match="shuffle after it"):
-        data.shuffle(1).cache(tmp_path)
-    fixed = data.shuffle(1, reshuffle=False)
+        data.shuffle(seed=1).cache(tmp_path)
+    fixed = data.shuffle(seed=1, reshuffle=False)
     labels = [record["label"] for record in fixed]
     assert [record["label"] for record in fixed.cache(tmp_path)] == labels != sorted(labels)
-    for changing in (data.shuffle(1).take(50), data.concat(data.shuffle()), flow.mix([data, data])):
+    shuffled = data.shuffle(seed=1).take(50)
+    for changing in (shuffled, data.concat(data.shuffle()), flow.mix([data, data])):
         with pytest.raises(flow.InvalidArgumentError, match="in each epoch.*use cache.. before it"):
             changing.cache(tmp_path)
     crop = flow.RandomCrop(data["pixels"], size=(4, 4))
@@ -292,7 +293,7 @@ def wait(x):
     return x[0] * 2
 
 x, _ = flow.MiniDecoder(flow.MiniReader(folder))
-data = flow.Dataset({"y": flow.WaitABit(x)}).cache(where).shuffle(1)
+data = flow.Dataset({"y": flow.WaitABit(x)}).cache(where).shuffle(seed=1)
 with flow.DataLoader(data.batch(8, rank=rank, world_size=2)["y"]) as loader:
     print("read", int(sum(batch.sum() for batch in loader)), flush=True)
     sys.stdin.readline()

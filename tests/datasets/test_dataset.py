@@ -295,8 +295,8 @@ def test_wrong_use_answers_with_the_right_one(data, path):
         (lambda: data.take(-1), "attr 'count' = -1; it must be at least 0$"),
         (lambda: data["z"], "no field 'z'; there are x, y, text"),
         (lambda: data.batch(3)["z"], "no field 'z'; there are x, y, text"),
-        (lambda: data.batch(3, last_batch="drop"), "last_batch is an attr of readers: give last="),
-        (lambda: data.batch(3, random_shuffle=True), r"of readers: use shuffle\(\) before"),
+        (lambda: data.batch(3, last_batch="drop"), "it is called last"),
+        (lambda: data.batch(3, random_shuffle=True), "shuffle the data set"),
     ):
         with pytest.raises(flow.InvalidArgumentError, match=words):
             wrong()
@@ -349,3 +349,23 @@ def test_a_seed_of_batches_leaves_that_of_the_shuffle():
     assert own == order(data.shuffle(seed=1).batch(10, seed=7)) != list(range(50))
     assert own != order(data.shuffle().batch(10, seed=7))
     assert own == order(data.shuffle().batch(10, seed=1))
+
+
+def test_names_of_other_libraries_say_what_is_meant():
+    data = flow.from_arrays({"x": np.arange(6), "y": np.arange(6)})
+    for name, said in {"filter": "where", "select_columns": "project", "wher": "where"}.items():
+        with pytest.raises(AttributeError, match=f"a data set has no '{name}'.*{said}"):
+            getattr(data, name)
+    with pytest.raises(AttributeError, match="batches have no 'shuffle': call it on the data set"):
+        data.batch(2).shuffle()
+    with pytest.raises(AttributeError, match="batches have no 'nothing'$"):
+        data.batch(2).nothing
+    with pytest.raises(flow.InvalidArgumentError, match='drop_last=.*last="drop"'):
+        data.batch(2, drop_last=True)
+    with pytest.raises(flow.InvalidArgumentError, match=r"flow.mix\(\[a, b\]\)"):
+        flow.mix(data, data)
+    with pytest.raises(flow.InvalidArgumentError, match=r"as \[0.9, 0.1\]"):
+        data.split(0.9)
+    with pytest.raises(TypeError, match="no argument 'shuffle'.*batch"):
+        flow.DataLoader(data.batch(2), shuffle=True)
+    assert len(data + data) == 12

@@ -56,8 +56,8 @@ def test_fields_are_chosen_dropped_and_renamed():
         "y": "float32[2]", "x": "int64", "words": "bytes", "tokens": "int64[?]"
     }  # fmt: skip
     assert renamed[7]["x"] == 7 and renamed[7]["words"] == text_of(7).encode()
-    order = [one["y"] for one in data.shuffle(3)]
-    assert [one["y"] for one in data.shuffle(3).project("y")] == order != list(range(SIZE))
+    order = [one["y"] for one in data.shuffle(seed=3)]
+    assert [one["y"] for one in data.shuffle(seed=3).project("y")] == order != list(range(SIZE))
     with pytest.raises(flow.InvalidArgumentError, match="no field 'z'; there are y, x, words"):
         renamed.map(len, "z")
     for wrong, text in (
@@ -162,7 +162,7 @@ def test_nothing_is_read_where_types_are_given():
 
 def test_random_numbers_belong_to_the_record():
     data = made("x").map(own.noise, "x", outputs={"noise": "float64"}, name="noise", scale=2.0)
-    batch = data.shuffle(1).batch(8, seed=4)
+    batch = data.shuffle(seed=1).batch(8, seed=4)
     seen = {}
     for options in ({"num_threads": 1}, {"num_threads": 2, "prefetch": 3}):
         found = {}
@@ -187,7 +187,7 @@ def test_in_processes_it_is_the_same():
     for processes in (0, 2):
         mapped = data.map(own.lengths_and_pid, "text", "x", outputs=outputs, processes=processes)
         assert mapped[3]["pid"] == mapped.head(1)[0]["pid"] == os.getpid()
-        seen.append(batches(mapped.shuffle(1).batch(9)))
+        seen.append(batches(mapped.shuffle(seed=1).batch(9)))
     for one, other in zip(*seen, strict=True):
         assert one["length"].tolist() == other["length"].tolist()
         assert one["x"].tolist() == other["x"].tolist()
@@ -198,8 +198,8 @@ def test_in_processes_it_is_the_same():
 
 def test_views_and_maps_in_any_order():
     data = made("x", "y")
-    one = data.map(own.double, "x").take(20).shuffle(5)
-    other = data.take(20).shuffle(5).map(own.double, "x")
+    one = data.map(own.double, "x").take(20).shuffle(seed=5)
+    other = data.take(20).shuffle(seed=5).map(own.double, "x")
     assert records(one) == records(other)
     assert sorted(x["y"] for x in records(one)) == list(range(20))
     mixed = data.take(2).map(own.double, "x").concat(data.skip(39))
@@ -257,7 +257,7 @@ def test_row_p_is_part_of_record():
     for at in (0, 1, 50, 3 * SIZE - 1):
         assert flat[at]["part"].tolist() == wanted[at][0] and flat[at]["y"] == wanted[at][1]
     for size in (1, 2, 7):
-        shuffled = batches(flat.shuffle(2).batch(size, seed=1), num_threads=2)
+        shuffled = batches(flat.shuffle(seed=2).batch(size, seed=1), num_threads=2)
         seen = [(row.tolist(), y) for one in shuffled for row, y in zip(one["part"], one["y"])]
         assert sorted(seen) == sorted((part, y) for part, y, _ in wanted)
         assert seen != [(part, y) for part, y, _ in wanted]
@@ -303,7 +303,7 @@ def test_parts_have_random_numbers_of_their_own():
     assert len(set(found.tolist())) == 4 * SIZE
     shuffled = {
         (y, noise)
-        for one in batches(noisy.shuffle(1).batch(9, seed=3))
+        for one in batches(noisy.shuffle(seed=1).batch(9, seed=3))
         for y, noise in zip(one["y"].tolist(), one["noise"].tolist(), strict=True)
     }
     assert shuffled == {(p // 4, noise) for p, noise in enumerate(found.tolist())}

@@ -173,7 +173,7 @@ def test_values_come_from_fields(make):
     assert drawn(data.sample(num_samples=40), 2) == drawn(data.sample([7] * 12, 40), 2)
     assert drawn(data.sample("label + 0.5", 40), 2) == by_array
     assert drawn(data.sample(lambda label: label + 0.5, 40), 2) == by_array
-    assert drawn(data.shuffle(1).sample("w", 40), 2) == by_array
+    assert drawn(data.shuffle(seed=1).sample("w", 40), 2) == by_array
     assert drawn(data.repeat_by("label"), 1) == drawn(data.repeat_by(labels), 1)
     (repeated,) = drawn(data.repeat_by("label"), 1)
     assert sorted(repeated) == np.repeat(np.arange(12), labels).tolist()
