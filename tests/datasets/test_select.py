@@ -210,3 +210,19 @@ def test_the_op_of_parts_checks_its_attrs(data):
         with pytest.raises(InvalidArgumentError) as caught:
             flow.SplitDataset(blob, **attrs)
         assert says in str(caught.value)
+
+
+def test_a_shuffle_keeps_its_seed_whatever_that_of_the_batches_is():
+    data = flow.from_arrays({"x": np.arange(50)})
+
+    def epochs(shuffled, **attrs):
+        with flow.DataLoader(shuffled.batch(50, **attrs)["x"]) as loader:
+            return [next(iter(loader)).tolist() for _ in range(3)]
+
+    first = epochs(data.shuffle(seed=1))
+    assert first == epochs(data.shuffle(seed=1), seed=5) != epochs(data.shuffle(seed=2), seed=5)
+    assert first == epochs(data.shuffle(seed=1).skip(0), seed=5)
+    assert epochs(data.shuffle(), seed=5) == epochs(data.shuffle(seed=5))
+    with pytest.raises(flow.InvalidArgumentError, match="give one of them"):
+        data.shuffle(seed=1, kind="window").batch(10, seed=5)
+    assert data.shuffle(seed=1, kind="window").batch(10, seed=1)
