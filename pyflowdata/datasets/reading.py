@@ -96,6 +96,9 @@ class Reading(DatasetBase):
 
     def _alone(self, batch_size: int, **attrs: Any) -> dict[str, Blob]:
         """The fields in batches of one rank; a seed that was left open is 0."""
+        lanes = 1 if self._shuffle is None else self._shuffle.attrs.get("shuffle_lanes", 1)
+        if isinstance(lanes, int) and 1 < lanes <= 65536:  # a batch has as many records of each
+            batch_size += -batch_size % lanes
         own = {"batch_size": batch_size, "rank": 0, "world_size": 1, **attrs}
         if self._shuffle is None or self._shuffle.seed is None:
             own["seed"] = 0

@@ -226,3 +226,11 @@ def test_a_shuffle_keeps_its_seed_whatever_that_of_the_batches_is():
     with pytest.raises(flow.InvalidArgumentError, match="give one of them"):
         data.shuffle(seed=1, kind="window").batch(10, seed=5)
     assert data.shuffle(seed=1, kind="window").batch(10, seed=1)
+
+
+def test_records_of_lanes_are_read_without_batches():
+    data = flow.from_arrays({"x": np.arange(300)})
+    shuffled = data.shuffle(seed=1, kind="window", lanes=3, block_size=16, window=4)
+    found = [int(record["x"]) for record in shuffled]
+    assert found != sorted(found) == list(range(300)) and len(shuffled.head()) == 5
+    assert sorted(shuffled.rows(range(300))["x"].tolist()) == list(range(300))
