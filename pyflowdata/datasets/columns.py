@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidArgumentError, UnsupportedError, shown
+from ..errors import CorruptDataError, InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob, Node, find_op
 from ..graph.node import reader_nodes
 from ..graph.objects import Object
@@ -255,7 +255,13 @@ def nodes_of(blobs: Iterable[Blob]) -> list[Node]:
 
 def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False) -> Array:
     """The values of all records, from the cache or from a pass over them."""
-    with _opened(wanted, data, 1, num_threads=1, prefetch=1) as loader:
+    try:
+        opened = _opened(wanted, data, 1, num_threads=1, prefetch=1)
+    except CorruptDataError as failure:
+        if failure.reason != "no-records" or len(reader_nodes(list(data._fields.values()))) > 1:
+            raise
+        return np.zeros(0, np.uint64 if is_bitmap else np.int64)
+    with opened as loader:
         reader = loader.readers[0]
         if reader.records < 0:
             raise UnsupportedError(

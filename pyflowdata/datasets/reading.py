@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import CorruptDataError, InvalidArgumentError, shown
 from ..graph import Blob
 from ..graph.in_use import nothing_in_use
+from ..graph.node import reader_nodes
 from ..loader import DataLoader
 from ..ragged import Ragged
 from .base import DatasetBase
@@ -118,9 +119,14 @@ class Reading(DatasetBase):
         try:
             return self._reader().size
         except CorruptDataError as failure:
-            if failure.reason == "no-records":
+            if self._is_empty(failure):
                 return 0
             raise
+
+    def _is_empty(self, failure: CorruptDataError) -> bool:
+        """Whether it says that this data set has no records; of several it says so of one."""
+        readers = reader_nodes(list(self._fields.values()))
+        return failure.reason == "no-records" and len(readers) == 1
 
     def __len__(self) -> int:
         """Records of an epoch.
@@ -198,7 +204,7 @@ class Reading(DatasetBase):
         try:
             loader = self._loader(_AT_ONCE)
         except CorruptDataError as failure:
-            if failure.reason == "no-records":
+            if self._is_empty(failure):
                 return
             raise
         with loader:

@@ -234,3 +234,27 @@ def test_records_of_lanes_are_read_without_batches():
     found = [int(record["x"]) for record in shuffled]
     assert found != sorted(found) == list(range(300)) and len(shuffled.head()) == 5
     assert sorted(shuffled.rows(range(300))["x"].tolist()) == list(range(300))
+
+
+def test_a_file_without_records_among_others(tmp_path):
+    (tmp_path / "none.csv").write_text("x\n")
+    (tmp_path / "some.csv").write_text("x\n" + "".join(f"{x}\n" for x in range(9)))
+    none, some = (
+        flow.open(tmp_path / f"{name}.csv", fields=["x:int64"]) for name in ("none", "some")
+    )
+
+    def values(data):
+        assert len(data) == len(list(data)) and bool(data) == bool(len(data))
+        with flow.DataLoader(data.batch(4)["x"]) as loader:
+            return [int(x) for batch in loader for x in batch]
+
+    for data in (none.concat(some), some.concat(none), none.concat(none, some),
+                 flow.mix([none, some], [0, 1]),
+                 none.where("x > 3").concat(some), none.split([0.5, 0.5])[0].concat(some)):  # fmt: skip
+        assert values(data) == list(range(9))
+    assert values(none.concat(some).where("x > 3")) == [4, 5, 6, 7, 8]
+    for data in (none.repeat(2), none.where("x > 3"), none.concat(none), none.shuffle().take(2)):
+        assert values(data) == []
+    assert len(none) == len(none.column("x")) == 0
+    with pytest.raises(flow.CorruptDataError, match="there is not one record"):
+        len(none.cache(tmp_path).concat(some))
