@@ -298,7 +298,8 @@ def test_a_file_that_is_not_ours_or_not_whole_is_computed_again(path, cache, pas
     (file,) = cache.iterdir()
     whole = file.read_bytes()
     for damaged in (b"", whole[:60], whole[:-1], whole[:200] + b"\xff\x00" + whole[202:],
-                    whole[:-20] + bytes(20), whole[:8] + b"\xff\xff" + whole[10:]):  # fmt: skip
+                    whole[:-20] + bytes(20), whole[:8] + b"\xff\xff" + whole[10:],
+                    whole[:20] + b"(" * 40 + whole[60:]):  # fmt: skip
         file.write_bytes(damaged)
         done = len(passes)
         assert length() == wanted and len(passes) == done + 1
