@@ -33,8 +33,8 @@ def lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) 
         data.blob(field)
     if lengths is not None:
         return Table(_whole_numbers(np.asarray(lengths)))
-    shape = data.fields[field].shape
-    if not shape:
+    found = data.fields[field]
+    if not found.shape and found.dtype != "bytes":
         raise InvalidArgumentError(f"field {shown(field)} is one number, which has no length")
     counted = made_of(data, lengths_of(data._fields[field]))
     graph = of_blobs(counted.blobs)
