@@ -241,9 +241,13 @@ def _output(node: Node, index: int) -> Blob:
 def reader_nodes(blobs: Sequence[Blob]) -> list[Node]:
     """The readers upstream of some blobs, each once; the batches of a data set are one reader."""
     found: dict[Node, None] = {}
+    seen: set[Node] = set()  # a data set may be in many places of a graph
 
     def walk(node: Node) -> None:
         """Adds the readers of a node and of its inputs, depth first."""
+        if node in seen:
+            return
+        seen.add(node)
         if node.op.is_reader:
             found[node] = None
             return  # those of the data set that it makes batches of are a part of it
