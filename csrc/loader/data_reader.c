@@ -315,7 +315,13 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
         return pfd_fail(err, PFD_INTERNAL,
                         "size() returned %" PRId64 "; it must return the number of records, from 0",
                         reader->num_records);
-    if (reader->num_records > 0) return PFD_OK;
+    return PFD_OK;
+}
+
+/* Of files that are read by themselves; one of several data sets may be empty. */
+static pfd_status check_records(const pfd_data_reader *reader, pfd_error *err)
+{
+    if (reader->num_records != 0) return PFD_OK;
     (void)pfd_fail(err, PFD_CORRUPT_DATA,
                    "there is not one record in %" PRId64 " files of %" PRId64
                    " bytes together; are these the right files?",
@@ -357,6 +363,7 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
     PFD_TRY(name_reader(reader, index, err));
     PFD_TRY(open_files(reader, err));
     PFD_TRY(open_source(reader, err));
+    PFD_TRY(check_records(reader, err));
     PFD_TRY(pfd_reader_attrs_shuffle(reader->attrs, pfd_dataset_is_random_access(reader->source),
                                      &reader->shuffle, err));
     PFD_TRY(prepare_shuffle(reader, err));

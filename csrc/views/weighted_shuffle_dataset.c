@@ -132,14 +132,21 @@ static void close_view(pfd_view *view)
     free(view);
 }
 
-static void take_from(const epoch_order *order, int64_t *positions, int64_t n)
+/* The rows of an epoch, from row `first` on; their epoch becomes -1. */
+static void take_from(const epoch_order *order, const pfd_places *places, int64_t first)
 {
-    for (int64_t i = 0; i < n; i++) positions[i] = order->records[positions[i]];
+    const int64_t epoch = places->epochs[first];
+    for (int64_t i = first; i < places->n; i++) {
+        if (places->epochs[i] != epoch) continue;
+        places->positions[i] = order->records[places->positions[i]];
+        places->epochs[i] = -1;
+    }
 }
 
 /* Who makes an order uses it before others may replace it. */
-static void map_epoch(const weighted_shuffle *self, uint64_t key, int64_t *positions, int64_t n)
+static void map_epoch(const weighted_shuffle *self, const pfd_places *places, int64_t first)
 {
+    const uint64_t key = pfd_view_key(&self->args, self->seed, places->epochs[first]);
     epoch_orders *orders = self->orders;
     (void)pthread_rwlock_rdlock(&orders->lock);
     const epoch_order *order = find_order(orders, key);
@@ -149,20 +156,17 @@ static void map_epoch(const weighted_shuffle *self, uint64_t key, int64_t *posit
         order = find_order(orders, key);
         if (!order) order = make_order(self, key);
     }
-    take_from(order, positions, n);
+    take_from(order, places, first);
     (void)pthread_rwlock_unlock(&orders->lock);
 }
 
+/* One epoch after another, as few orders are kept: a shuffle after a repeat mixes epochs. */
 static void map(const pfd_view *view, const pfd_places *places)
 {
     const weighted_shuffle *self = (const weighted_shuffle *)view;
-    for (int64_t i = 0; i < places->n;) {
-        int64_t epoch = places->epochs[i], end = i;
-        for (; end < places->n && places->epochs[end] == epoch; end++) places->epochs[end] = 0;
-        map_epoch(self, pfd_view_key(&self->args, self->seed, epoch), places->positions + i,
-                  end - i);
-        i = end;
-    }
+    for (int64_t i = 0; i < places->n; i++)
+        if (places->epochs[i] >= 0) map_epoch(self, places, i);
+    for (int64_t i = 0; i < places->n; i++) places->epochs[i] = 0;
 }
 
 static const pfd_view_methods methods = {

@@ -6,12 +6,12 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
 from ..graph import Blob, Node, find_op
 from ..loader import DataLoader
 from ..ragged import Ragged
-from .base import DatasetBase
+from .base import DatasetBase, Shuffle
 
 COMPARED = 64  # records that are computed twice, to see whether they are the same
 _IN_A_ROW = 8  # of these
@@ -47,17 +47,27 @@ def batch_node(
 ) -> Node:
     """The node of the batches of a data set."""
     shuffle = data._shuffle
-    if shuffle is not None and shuffle.seed is not None:
-        if attrs.get("seed", shuffle.seed) != shuffle.seed:  # the batches have another, for ops
-            ordered = data.blobs
-            blobs, shuffle = {field: ordered[field] for field in blobs}, None
+    if shuffle is not None and _has_other_seed(shuffle, attrs):
+        if op != "BatchDataset" or shuffle.kind not in ("auto", "global"):
+            raise InvalidArgumentError(
+                f"shuffle() has the seed {shown(shuffle.seed)}, and the batches have "
+                f"{shown(attrs['seed'])}; here both are the same seed: give one of them"
+            )
+        ordered, shuffle = data.blobs, None
+        blobs = {name: ordered[name] for name in blobs}
     given: dict[str, Any] = {"fields": output_names(blobs), **attrs}
     if shuffle is not None:
         given |= {"random_shuffle": True, "shuffle": shuffle.kind, "order_key": shuffle.order_key,
                   "shuffle_after_epoch": shuffle.reshuffle, **shuffle.attrs}  # fmt: skip
-        if shuffle.seed is not None and "seed" not in given:
+        if shuffle.seed is not None:
             given["seed"] = shuffle.seed
     return Node(find_op(op), name, list(blobs.values()), given)
+
+
+def _has_other_seed(shuffle: Shuffle, attrs: Mapping[str, Any]) -> bool:
+    """Whether the batches have a seed, and it is not that of the shuffle."""
+    seed = attrs.get("seed", shuffle.seed)
+    return shuffle.seed is not None and not (seed == shuffle.seed or seed == -1)
 
 
 def node_alone(blobs: Iterable[Blob], batch_size: int, seed: int = 0, **attrs: Any) -> Node:

@@ -16,6 +16,7 @@ import os
 import stat
 import struct
 import time
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ class CachedArray:
                 if not is_trusted(os.fstat(file.fileno())):
                     return None
                 return self._map(file)
-        except (OSError, ValueError, EOFError):
+        except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError):  # of its header
             return None
 
     def _map(self, file: io.BufferedReader) -> Array | None:

@@ -12,17 +12,18 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidArgumentError, UnsupportedError, shown
+from ..errors import CorruptDataError, InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob, Node, find_op
 from ..graph.node import nodes_of, reader_nodes
-from ..graph.tables import Table
+from ..graph.objects import Object
+from ..graph.tables import Prepared, Table
 from ..loader import DataLoader
 from ..loader.places import files_of
 from ..loader.state import Reader
@@ -83,7 +84,31 @@ def bitmap_of(data: DatasetBase, predicate: What) -> Table:
     graph = of_blobs(wanted.blobs)
     key = None if wanted.key is None or graph is None else ("where", wanted.key, graph)
     said = f"where({wanted.said})"
-    return Table(lambda: evaluate(wanted, data, is_bitmap=True), said=said, key=key)
+    return Table(
+        lambda: evaluate(wanted, data, is_bitmap=True),
+        said=said, key=key, state=lambda: files_state(data),
+    )  # fmt: skip
+
+
+def files_state(data: DatasetBase) -> Hashable:
+    """What differs where the files of a data set have changed since: their sizes and times."""
+    return tuple(_stats(data._fields.values()))
+
+
+def _stats(blobs: Iterable[Blob]) -> Iterator[tuple[int, int] | None]:
+    for node in reader_nodes(list(blobs)):
+        given = [value.value for value in node.values.values() if isinstance(value, Object)]
+        made = [value for value in given if isinstance(value, Prepared)]
+        for value in made:  # a cache, whose own file may be made later
+            yield from _stats(getattr(value, "fields", {}).values())
+        files = [] if made else node.values.get("files") or []
+        for path in files if isinstance(files, list) else [files]:
+            try:
+                found = os.stat(str(path))
+            except OSError:
+                yield None
+            else:
+                yield found.st_size, found.st_mtime_ns
 
 
 def words_of(truths: Array) -> Array:
@@ -219,7 +244,13 @@ def refuse_changing_order(
 
 def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False) -> Array:
     """The values of all records, from the cache or from a pass over them."""
-    with _opened(wanted, data, 1, num_threads=1, prefetch=1) as loader:
+    try:
+        opened = _opened(wanted, data, 1, num_threads=1, prefetch=1)
+    except CorruptDataError as failure:
+        if failure.reason != "no-records" or len(reader_nodes(list(data._fields.values()))) > 1:
+            raise
+        return np.zeros(0, np.uint64 if is_bitmap else np.int64)
+    with opened as loader:
         reader = loader.readers[0]
         if reader.records < 0:
             raise UnsupportedError(

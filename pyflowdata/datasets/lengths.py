@@ -11,7 +11,7 @@ from ..errors import InvalidArgumentError, shown
 from ..formats import lengths_of
 from ..graph.tables import Table
 from .base import DatasetBase
-from .columns import evaluate, made_of
+from .columns import evaluate, files_state, made_of
 from .fingerprints import of_blobs
 
 Array = npt.NDArray[Any]
@@ -38,7 +38,9 @@ def lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) 
     counted = made_of(data, lengths_of(data._fields[field]))
     graph = of_blobs(counted.blobs)
     key = None if graph is None else ("lengths", graph)
-    return Table(lambda: _whole_numbers(evaluate(counted, data)), key=key)
+    return Table(
+        lambda: _whole_numbers(evaluate(counted, data)), key=key, state=lambda: files_state(data)
+    )
 
 
 def _whole_numbers(lengths: Array) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import CorruptDataError, InvalidArgumentError, shown
 from ..graph import Blob
 from ..graph.in_use import nothing_in_use
+from ..graph.node import reader_nodes
 from ..loader import DataLoader
 from ..ragged import Ragged
 from .base import DatasetBase
@@ -96,6 +97,9 @@ class Reading(DatasetBase):
 
     def _alone(self, batch_size: int, **attrs: Any) -> dict[str, Blob]:
         """The fields in batches of one rank; a seed that was left open is 0."""
+        lanes = 1 if self._shuffle is None else self._shuffle.attrs.get("shuffle_lanes", 1)
+        if isinstance(lanes, int) and 1 < lanes <= 65536:  # a batch has as many records of each
+            batch_size += -batch_size % lanes
         own = {"batch_size": batch_size, "rank": 0, "world_size": 1, **attrs}
         if self._shuffle is None or self._shuffle.seed is None:
             own["seed"] = 0
@@ -115,9 +119,14 @@ class Reading(DatasetBase):
         try:
             return self._reader().size
         except CorruptDataError as failure:
-            if failure.reason == "no-records":
+            if self._is_empty(failure):
                 return 0
             raise
+
+    def _is_empty(self, failure: CorruptDataError) -> bool:
+        """Whether it says that this data set has no records; of several it says so of one."""
+        readers = reader_nodes(list(self._fields.values()))
+        return failure.reason == "no-records" and len(readers) == 1
 
     def __len__(self) -> int:
         """Records of an epoch.
@@ -195,7 +204,7 @@ class Reading(DatasetBase):
         try:
             loader = self._loader(rows_at_once(self._fields.values()))
         except CorruptDataError as failure:
-            if failure.reason == "no-records":
+            if self._is_empty(failure):
                 return
             raise
         with loader:

@@ -13,7 +13,7 @@ from ..errors import InvalidArgumentError, shown
 from ..graph import Blob
 from ..graph.tables import Table
 from .base import DatasetBase, named_view
-from .columns import Array, column, made_of, refuse_changing_order
+from .columns import Array, column, files_state, made_of, refuse_changing_order
 from .reading import Reading
 
 Values = npt.ArrayLike | str | Callable[..., Any] | Blob
@@ -210,5 +210,5 @@ def _table(
 
     if isinstance(values, (str, Blob)) or callable(values):
         made_of(data, values)
-        return Table(lambda: checked(column(data, values)))
+        return Table(lambda: checked(column(data, values)), state=lambda: files_state(data))
     return Table(checked(np.array(values)))

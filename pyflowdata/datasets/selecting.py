@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -140,9 +140,9 @@ class Selecting(Reading):
         Raises:
             InvalidArgumentError: There is no such field, or the parts are not all of the records.
         """
-        if isinstance(parts, (int, float, str)):
+        if isinstance(parts, (str, bytes)) or not isinstance(parts, Iterable):
             raise InvalidArgumentError(
-                f"split({shown(parts)}): give the sizes of all parts, as [0.9, 0.1] or [1000, 200]"
+                f"split({shown(parts)}): give fractions of all parts, as [0.9, 0.1], or counts"
             )
         if isinstance(parts, Mapping):
             found = self._parts(list(parts.values()), by, seed, in_order)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -24,7 +24,15 @@ from ..graph.tables import Prepared, Table
 from ..loader import DataLoader
 from ..loader.places import file_of_record, files_of, first_records
 from .base import DatasetBase
-from .columns import ID, Columns, Computation, evaluate, refuse_changing_order, words_of
+from .columns import (
+    ID,
+    Columns,
+    Computation,
+    evaluate,
+    files_state,
+    refuse_changing_order,
+    words_of,
+)
 from .hashes import Hashes, hash_bytes, hash_column, hash_words
 
 Array = npt.NDArray[Any]
@@ -135,7 +143,7 @@ class Split:
                 "change with the data; split before cache(), or give by or in_order=True"
             )
         self._data, self._sizes, self._by, self._seed = data, sizes, by, seed
-        self._found: Array | None = None
+        self._found: tuple[Hashable, Array] | None = None
 
     def table(self, part: int) -> Table:
         """The records of a part, as a bitmap."""
@@ -143,12 +151,16 @@ class Split:
         key = ("split", tuple(sizes), tuple(by), self._seed, part)
         of = f", by={', '.join(by)}" if by else ""
         said = f"split({shown(list(sizes))}{of}, seed={self._seed})[{part}]"
-        return Table(lambda: words_of(self._parts() == part), said=said, key=key)
+        return Table(
+            lambda: words_of(self._parts() == part),
+            said=said, key=key, state=lambda: files_state(self._data),
+        )  # fmt: skip
 
     def _parts(self) -> Array:
-        if self._found is None:
-            self._found = evaluate(self._computation(), self._data)
-        return self._found
+        state = files_state(self._data)
+        if self._found is None or self._found[0] != state:
+            self._found = state, evaluate(self._computation(), self._data)
+        return self._found[1]
 
     def _computation(self) -> Computation:
         sizes = self._sizes

@@ -37,14 +37,22 @@ class Table:
     """
 
     def __init__(
-        self, source: Array | Callable[[], Array], *, said: str = "", key: Hashable = None
+        self,
+        source: Array | Callable[[], Array],
+        *,
+        said: str = "",
+        key: Hashable = None,
+        state: Callable[[], Hashable] | None = None,
     ) -> None:
         """Args:
         source: The array, or a function that makes it, which is called once.
         said: As the attribute.
         key: Tells computed tables apart that differ over the same records; None: nothing does.
+        state: Of what the function reads: where it has changed, the function is called again.
         """
-        self.said, self._key = said, key
+        self.said, self._key, self._state_of = said, key, state
+        self._state: Hashable = None
+        self._former: list[Array] = []  # open loaders may still read them
         self._source: Array | Callable[[], Array] | None = source
         self._array: Array | None = None
         self._fingerprint = 0
@@ -61,15 +69,21 @@ class Table:
                 f"an array of shape {array.shape} and dtype {array.dtype} was given; it must have "
                 "one dimension and numbers of the machine's byte order"
             )
-        self._array, self._source = array, None
+        if self._array is not None:
+            self._former.append(self._array)
+        self._array = array
         self._fingerprint = int(lib.pfd_xxh64(ffi.from_buffer(array), array.nbytes))
 
     @property
     def array(self) -> Array:
-        """The contents; computed by the first call."""
-        if self._array is None:
+        """The contents; computed by the first call, and where the state has changed."""
+        state = None if self._state_of is None else self._state_of()
+        if self._array is None or state != self._state:
             assert callable(self._source)
             self._set(self._source())
+            self._state = state
+            if self._state_of is None:
+                self._source = None
         assert self._array is not None
         return self._array
 

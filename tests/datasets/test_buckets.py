@@ -231,3 +231,13 @@ def test_an_epoch_without_batches(corpus):
     few = corpus.open().take(3)
     with flow.DataLoader(few.batch_by_length(8, field="ids", last="drop", **ALONE).blobs) as loader:
         assert len(loader) == 0 and list(loader) == []
+
+
+def test_texts_have_lengths():
+    data = flow.from_arrays({"text": [b"abc", b"f", b"de"]})
+    with flow.DataLoader(data.batch_by_length(2, field="text")["text"]) as loader:
+        assert [batch.to_bytes_list() for batch in loader] == [[b"abc", b"de"], [b"f"]]
+    packs = data.pack(4, field="text", padding=32)
+    assert [record["text"].tobytes() for record in packs] == [b"abcf", b"de  "]
+    with pytest.raises(flow.InvalidArgumentError, match="max_tokens = 0"):
+        data.batch_by_tokens(0, field="text")

@@ -19,7 +19,7 @@ from support.oracle import fewer
 
 def test_what_is_delivered_is_the_models(tmp_path):
     batches = 0
-    for seed in range(max(8, fewer(60))):
+    for seed in range(max(8, fewer(40))):
         folder = tmp_path / str(seed)
         folder.mkdir()
         batches += soak.run_pipeline(seed, folder, most_steps=6)
@@ -54,7 +54,7 @@ def two_data_sets(seed: int, folder: Path) -> list[tuple[Made, Model]]:
 
 def test_two_data_sets_in_one_loader(tmp_path):
     """Each has its own views; their batches come side by side."""
-    for seed in range(max(4, fewer(12))):
+    for seed in range(max(4, fewer(8))):
         folder = tmp_path / str(seed)
         folder.mkdir()
         both = two_data_sets(seed, folder)

@@ -264,3 +264,18 @@ def test_the_page_is_true(tmp_path, monkeypatch):
 def test_wrong_use(make, wrong, message):
     with pytest.raises(flow.InvalidArgumentError, match=message):
         len(wrong(make(4)))
+
+
+def test_rows_of_several_epochs_without_replacement():
+    data = flow.from_arrays({"x": np.arange(50)})
+    drawn = data.sample(np.arange(50) + 1.0, replacement=False, seed=4).repeat(5)
+
+    def rows(data):
+        with flow.DataLoader(data.batch(250)["x"], num_threads=1) as loader:
+            return next(iter(loader))
+
+    found = rows(drawn)
+    assert all(sorted(epoch) == list(range(50)) for epoch in found.reshape(5, 50))
+    assert len({tuple(epoch) for epoch in found.reshape(5, 50)}) == 5
+    order = np.random.default_rng(0).permutation(250)
+    assert np.array_equal(rows(drawn.select(order)), found[order])

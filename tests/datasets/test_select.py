@@ -219,3 +219,52 @@ def test_the_op_of_parts_checks_its_attrs(data):
         with pytest.raises(InvalidArgumentError) as caught:
             flow.SplitDataset(blob, **attrs)
         assert says in str(caught.value)
+
+
+def test_a_shuffle_keeps_its_seed_whatever_that_of_the_batches_is():
+    data = flow.from_arrays({"x": np.arange(50)})
+
+    def epochs(shuffled, **attrs):
+        with flow.DataLoader(shuffled.batch(50, **attrs)["x"]) as loader:
+            return [next(iter(loader)).tolist() for _ in range(3)]
+
+    first = epochs(data.shuffle(seed=1))
+    assert first == epochs(data.shuffle(seed=1), seed=5) != epochs(data.shuffle(seed=2), seed=5)
+    assert first == epochs(data.shuffle(seed=1).skip(0), seed=5)
+    assert epochs(data.shuffle(), seed=5) == epochs(data.shuffle(seed=5))
+    with pytest.raises(flow.InvalidArgumentError, match="give one of them"):
+        data.shuffle(seed=1, kind="window").batch(10, seed=5)
+    assert data.shuffle(seed=1, kind="window").batch(10, seed=1)
+
+
+def test_records_of_lanes_are_read_without_batches():
+    data = flow.from_arrays({"x": np.arange(300)})
+    shuffled = data.shuffle(seed=1, kind="window", lanes=3, block_size=16, window=4)
+    found = [int(record["x"]) for record in shuffled]
+    assert found != sorted(found) == list(range(300)) and len(shuffled.head()) == 5
+    assert sorted(shuffled.rows(range(300))["x"].tolist()) == list(range(300))
+
+
+def test_a_file_without_records_among_others(tmp_path):
+    (tmp_path / "none.csv").write_text("x\n")
+    (tmp_path / "some.csv").write_text("x\n" + "".join(f"{x}\n" for x in range(9)))
+    none, some = (
+        flow.open(tmp_path / f"{name}.csv", fields=["x:int64"]) for name in ("none", "some")
+    )
+
+    def values(data):
+        assert len(data) == len(list(data)) and bool(data) == bool(len(data))
+        with flow.DataLoader(data.batch(4)["x"]) as loader:
+            return [int(x) for batch in loader for x in batch]
+
+    for data in (none.concat(some), some.concat(none), none.concat(none, some),
+                 flow.mix([none, some], [0, 1]),
+                 none.where("x > 3").concat(some),
+                 none.split([0.5, 0.5])[0].concat(some)):  # fmt: skip
+        assert values(data) == list(range(9))
+    assert values(none.concat(some).where("x > 3")) == [4, 5, 6, 7, 8]
+    for data in (none.repeat(2), none.where("x > 3"), none.concat(none), none.shuffle().take(2)):
+        assert values(data) == []
+    assert len(none) == len(none.column("x")) == 0
+    with pytest.raises(flow.CorruptDataError, match="there is not one record"):
+        len(none.cache(tmp_path).concat(some))

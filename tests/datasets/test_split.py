@@ -203,6 +203,8 @@ def test_what_is_refused(tmp_path):
         ([0.9, 0.2], {}, "the fractions sum to 1.1; the sum must be 1"),
         ([0.5, 5], {}, "give fractions, as [0.9, 0.1], or counts, as [1000, 200]"),
         (["a"], {}, "give fractions"),
+        (0.5, {}, "split(0.5): give fractions"),
+        ("ab", {}, "give fractions"),
         ([], {}, "split() into 0 parts"),
         ([1.5, -0.5], {}, "no part can be below 0"),
         ([11, -1], {}, "no part can be below 0"),

@@ -271,6 +271,26 @@ def test_a_changed_file_is_noticed(path, cache, passes):
     assert len(list(cache.iterdir())) == 1  # each replaced the one before
 
 
+def test_a_data_set_that_was_used_notices_a_changed_file(path):
+    data = opened(path)
+    views = {
+        "where": data.where("pair[0] > 3"),
+        "split": data.split([0.5, 0.5], by="pair")[0],
+        "repeat_by": data.repeat_by("abs(first[0])"),
+    }
+    nested = views["where"].where("first < 9")
+    before = {name: firsts(view, seed=0) for name, view in views.items()}
+    assert firsts(nested) == [x for x in VALUES[:, 0] if 3 < x < 9]
+    for values in (VALUES[::-1], np.concatenate([VALUES, VALUES])):
+        write(path, values)
+        os.utime(path, ns=(0, len(values)))
+        assert firsts(views["where"]) == [x for x in values[:, 0] if x > 3]
+        assert firsts(nested) == [x for x in values[:, 0] if 3 < x < 9]
+        assert firsts(views["split"]) == firsts(opened(path).split([0.5, 0.5], by="pair")[0])
+        assert len(firsts(views["repeat_by"], seed=0)) == abs(values[:, 0]).sum()
+        assert all(firsts(view, seed=0) != before[name] for name, view in views.items())
+
+
 def test_a_file_that_is_not_ours_or_not_whole_is_computed_again(path, cache, passes):
     def length():
         return len(opened(path, index_dir=str(cache)).where("pair[0] > 0"))
@@ -279,7 +299,8 @@ def test_a_file_that_is_not_ours_or_not_whole_is_computed_again(path, cache, pas
     (file,) = cache.iterdir()
     whole = file.read_bytes()
     for damaged in (b"", whole[:60], whole[:-1], whole[:200] + b"\xff\x00" + whole[202:],
-                    whole[:-20] + bytes(20), whole[:8] + b"\xff\xff" + whole[10:]):  # fmt: skip
+                    whole[:-20] + bytes(20), whole[:8] + b"\xff\xff" + whole[10:],
+                    whole[:20] + b"(" * 40 + whole[60:]):  # fmt: skip
         file.write_bytes(damaged)
         done = len(passes)
         assert length() == wanted and len(passes) == done + 1

@@ -19,7 +19,7 @@ from support.oracle import SANITIZED
 
 import pyflowdata as flow
 
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "40" if SANITIZED else "100"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "30" if SANITIZED else "50"))
 CUTS = FLIPS
 
 Row = tuple[bytes, ...]

@@ -25,7 +25,7 @@ from pyflowdata.cli import main
 pytestmark = pytest.mark.usefixtures("test_ops")
 
 FRAMES = b"FRAMES\r\n"
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "60" if SANITIZED else "300"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "60" if SANITIZED else "120"))
 
 
 def zstd(data: bytes) -> bytes:

@@ -13,7 +13,7 @@ import pyflowdata as flow
 from images.image_files import FORMATS, chunk, opened, photo, png, saved, segments
 from support.decoder_rows import bytes_of, load
 
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "300"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "120"))
 
 
 def samples(height=9, width=11):

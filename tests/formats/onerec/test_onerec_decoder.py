@@ -110,7 +110,7 @@ def test_damaged_tables_never_lead_astray(tmp_path: Path) -> None:
     features = ["dense:float32[2,3]", "ids:int64[?]", "matrix:int16[?,?]", "image:bytes"]
     size = 24 + int.from_bytes(data[12:16], "little")
     unharmed = 0
-    for _ in range(600):
+    for _ in range(250):
         changed = bytearray(data)
         at = draw.randrange(24, size)
         changed[at] = draw.choice((0, 255, changed[at] ^ 1 << draw.randrange(8)))
@@ -118,4 +118,4 @@ def test_damaged_tables_never_lead_astray(tmp_path: Path) -> None:
         found = decode(*features, path=tmp_path / "part-0", check_digest=False, on_error="skip")
         unharmed += len(found[0]) == 12
         assert len(found[0]) >= 11
-    assert 100 < unharmed < 590
+    assert 40 < unharmed < 246

@@ -20,7 +20,7 @@ import pyflowdata as flow
 
 FIXTURES = ROOT / "tests/fixtures/webdataset"
 READ = json.loads((FIXTURES / "read.json").read_text())
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "60" if SANITIZED else "300"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "60" if SANITIZED else "120"))
 BLOCK = 512
 
 Sample = tuple[bytes, ...]
