@@ -121,7 +121,7 @@ typedef struct pfd_view_op {
     const pfd_op *op; /* with PFD_VIEW */
     int32_t kind;     /* PFD_VIEW_* */
     /* *out: a view with `methods` set; the host fills in its inner views.  A failure leaves
-     * nothing behind. */
+     * nothing to close. */
     pfd_status (*open)(const pfd_view_args *args, pfd_view **out, pfd_error *err);
 } pfd_view_op;
 

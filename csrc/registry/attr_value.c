@@ -127,7 +127,8 @@ static pfd_status check_int(const pfd_attr *row, const pfd_attr_value *value, in
     if (number >= low && number <= high) return PFD_OK;
     char data[900];
     pfd_text text = begin_refusal(value, element, data, sizeof data);
-    if (high == INT64_MAX) pfd_text_add(&text, "at least %" PRId64, low);
+    int32_t is_open = high >= INT64_C(9200000000000000000); /* 9.2e18 in a table: no limit */
+    if (is_open && number < low) pfd_text_add(&text, "at least %" PRId64, low);
     else if (low == INT64_MIN) pfd_text_add(&text, "at most %" PRId64, high);
     else pfd_text_add(&text, "in [%" PRId64 ", %" PRId64 "]", low, high);
     return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT, "%s", data);

@@ -175,7 +175,7 @@ static pfd_status find_size(class_sample *self, const class_sample_dataset_attrs
     int64_t whole = self->members.num_records / unit * unit;
     if (rest > 0)
         return pfd_fail_attr(err, "num_samples", NULL, PFD_INVALID_ARGUMENT,
-                             " = %" PRId64 " is no multiple of classes * per_class = %" PRId64
+                             " = %" PRId64 " is not a multiple of classes * per_class = %" PRId64
                              "; the next one is %" PRId64,
                              attrs->num_samples, unit, attrs->num_samples - rest + unit);
     self->size = attrs->num_samples > 0 ? attrs->num_samples : whole > 0 ? whole : unit;
@@ -222,19 +222,13 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_op class_sample_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP(class_sample_dataset_attrs, attr_table, pfd_view_infer),
     .name = "ClassSampleDataset",
     .doc = "Equally many records of each class, in runs of per_class records of one. Batches "
            "of classes * per_class rows have so many classes with so many records each. Classes "
            "come in rounds, each once in a round; the records of a class do too, and the next use "
            "goes on where the last one ended, also in the next epoch. A label belongs to a "
            "position of epoch 0 of the data set, and each epoch draws from these records.",
-    PFD_OP_ATTRS(class_sample_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_view_inputs),
-    PFD_OP_OUTPUTS(pfd_view_outputs),
-    .infer = pfd_view_infer,
-    .outputs_attr = "fields",
 };
 
 const pfd_view_op pfd_view_class_sample_dataset = {&class_sample_dataset, PFD_VIEW_ORDER,

@@ -1,4 +1,4 @@
-/* views/factor_cells.h -- how often an epoch has each record, by factors that are no whole numbers.
+/* views/factor_cells.h -- how often an epoch has each record, by factors that need not be whole.
  *
  * OWNERSHIP  pfd_factor_cells_free() frees what pfd_factor_cells_make() allocated; after a failure
  *            there is nothing to free.

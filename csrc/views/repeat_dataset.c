@@ -64,17 +64,11 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_op repeat_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP(repeat_dataset_attrs, attr_table, pfd_view_infer),
     .name = "RepeatDataset",
     .doc = "A data set several times in an epoch. Epoch e of it has the epochs e * times to "
            "e * times + times - 1 of the data set, one after another, so what is shuffled before "
            "is shuffled differently each time.",
-    PFD_OP_ATTRS(repeat_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_view_inputs),
-    PFD_OP_OUTPUTS(pfd_view_outputs),
-    .infer = pfd_view_infer,
-    .outputs_attr = "fields",
 };
 
 const pfd_view_op pfd_view_repeat_dataset = {&repeat_dataset, PFD_VIEW_ORDER, open_view};

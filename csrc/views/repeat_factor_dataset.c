@@ -113,19 +113,13 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_op repeat_factor_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP(repeat_factor_dataset_attrs, attr_table, pfd_view_infer),
     .name = "RepeatFactorDataset",
     .doc = "The records of a data set in a random order, each as often as its factor says. Of a "
            "factor that is not a whole number, each epoch has the whole number below or above, and "
            "on average the factor. An epoch has as many records as the factors add up to, rounded. "
            "A factor belongs to a position of epoch 0 of the data set, and each epoch has these "
            "records.",
-    PFD_OP_ATTRS(repeat_factor_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_view_inputs),
-    PFD_OP_OUTPUTS(pfd_view_outputs),
-    .infer = pfd_view_infer,
-    .outputs_attr = "fields",
 };
 
 const pfd_view_op pfd_view_repeat_factor_dataset = {&repeat_factor_dataset, PFD_VIEW_ORDER,

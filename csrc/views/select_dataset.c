@@ -148,15 +148,9 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_op select_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP(select_dataset_attrs, attr_table, pfd_view_infer),
     .name = "SelectDataset",
     .doc = "The records of a data set that a table names.",
-    PFD_OP_ATTRS(select_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_view_inputs),
-    PFD_OP_OUTPUTS(pfd_view_outputs),
-    .infer = pfd_view_infer,
-    .outputs_attr = "fields",
 };
 
 const pfd_view_op pfd_view_select_dataset = {&select_dataset, PFD_VIEW_ORDER, open_view};

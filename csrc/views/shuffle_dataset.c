@@ -63,16 +63,10 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_op shuffle_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP(shuffle_dataset_attrs, attr_table, pfd_view_infer),
     .name = "ShuffleDataset",
     .doc = "The records of a data set in a random order, each once. It is a permutation by a key "
            "of seed, epoch and order_key.",
-    PFD_OP_ATTRS(shuffle_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_view_inputs),
-    PFD_OP_OUTPUTS(pfd_view_outputs),
-    .infer = pfd_view_infer,
-    .outputs_attr = "fields",
 };
 
 const pfd_view_op pfd_view_shuffle_dataset = {&shuffle_dataset, PFD_VIEW_ORDER, open_view};

@@ -44,15 +44,9 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_op skip_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP(skip_dataset_attrs, attr_table, pfd_view_infer),
     .name = "SkipDataset",
     .doc = "All but the first records of a data set.",
-    PFD_OP_ATTRS(skip_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_view_inputs),
-    PFD_OP_OUTPUTS(pfd_view_outputs),
-    .infer = pfd_view_infer,
-    .outputs_attr = "fields",
 };
 
 const pfd_view_op pfd_view_skip_dataset = {&skip_dataset, PFD_VIEW_ORDER, open_view};

@@ -71,15 +71,9 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_op slice_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP(slice_dataset_attrs, attr_table, infer),
     .name = "SliceDataset",
     .doc = "The records begin, begin + step, and so on of a data set, as Python's slices count.",
-    PFD_OP_ATTRS(slice_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_view_inputs),
-    PFD_OP_OUTPUTS(pfd_view_outputs),
-    .infer = infer,
-    .outputs_attr = "fields",
 };
 
 const pfd_view_op pfd_view_slice_dataset = {&slice_dataset, PFD_VIEW_ORDER, open_view};

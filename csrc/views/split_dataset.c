@@ -140,15 +140,9 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_op split_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP(split_dataset_attrs, attr_table, infer),
     .name = "SplitDataset",
     .doc = "One part of a data set that is cut into consecutive parts.",
-    PFD_OP_ATTRS(split_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_view_inputs),
-    PFD_OP_OUTPUTS(pfd_view_outputs),
-    .infer = infer,
-    .outputs_attr = "fields",
 };
 
 const pfd_view_op pfd_view_split_dataset = {&split_dataset, PFD_VIEW_ORDER, open_view};

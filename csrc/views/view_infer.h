@@ -28,6 +28,12 @@ static const pfd_port pfd_view_outputs[] = {
     {"out", "The same fields of the view's records."},
 };
 
+/* Members of the descriptor of a view of one data set, whose outputs are its fields. */
+#define PFD_VIEW_OP(owner, table, infer_view)                                                      \
+    PFD_OP_SIZES, .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,                          \
+                  PFD_OP_ATTRS(owner, table), PFD_OP_INPUTS(pfd_view_inputs),                      \
+                  PFD_OP_OUTPUTS(pfd_view_outputs), .infer = infer_view, .outputs_attr = "fields"
+
 /* Each output has the type of its input. */
 pfd_status pfd_view_infer(const pfd_infer_args *args, pfd_error *err);
 

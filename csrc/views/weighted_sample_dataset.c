@@ -96,17 +96,11 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_op weighted_sample_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP(weighted_sample_dataset_attrs, attr_table, pfd_view_infer),
     .name = "WeightedSampleDataset",
     .doc = "Records of a data set drawn with replacement, with probabilities in proportion to "
            "their weights. A weight belongs to a position of epoch 0 of the data set, and each "
            "epoch draws from these records.",
-    PFD_OP_ATTRS(weighted_sample_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_view_inputs),
-    PFD_OP_OUTPUTS(pfd_view_outputs),
-    .infer = pfd_view_infer,
-    .outputs_attr = "fields",
 };
 
 const pfd_view_op pfd_view_weighted_sample_dataset = {&weighted_sample_dataset, PFD_VIEW_ORDER,

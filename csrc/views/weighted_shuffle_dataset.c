@@ -7,7 +7,7 @@
  *
  * Which record is at a position depends on the keys of all records: there is no function of the
  * position alone.  So the thread that first asks for an epoch sorts its keys, some 60 ns a record,
- * and the orders of two epochs are kept, as at the end of an epoch the next one has begun.  With
+ * and the orders of two epochs are kept, as an epoch starts before the last one ends.  With
  * rows of more than two epochs side by side, as a shuffle of repeats has them, each change of the
  * epoch would sort.
  */
@@ -223,19 +223,13 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_op weighted_shuffle_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP(weighted_shuffle_dataset_attrs, attr_table, pfd_view_infer),
     .name = "WeightedShuffleDataset",
     .doc = "Records of a data set drawn by weights without replacement. The next one is each of "
            "those left with a probability in proportion to its weight. A weight belongs to a "
            "position of epoch 0 of the data set, and each epoch draws from these records. The "
            "order of an epoch is sorted when its first record is asked for, and kept for two "
            "epochs.",
-    PFD_OP_ATTRS(weighted_shuffle_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_view_inputs),
-    PFD_OP_OUTPUTS(pfd_view_outputs),
-    .infer = pfd_view_infer,
-    .outputs_attr = "fields",
 };
 
 const pfd_view_op pfd_view_weighted_shuffle_dataset = {&weighted_shuffle_dataset, PFD_VIEW_ORDER,

@@ -72,7 +72,8 @@ def _rows_of(name: str, given: Any) -> tuple[Array, Array | None]:
         values = np.asarray(given)
     except ValueError as failure:
         raise InvalidArgumentError(
-            f"from_arrays(): {name} is no array: {failure}; a Ragged has rows of several lengths"
+            f"from_arrays(): {name} is not an array: {failure}; a Ragged has rows of several "
+            "lengths"
         ) from None
     if values.ndim == 0:
         raise InvalidArgumentError(f"from_arrays(): {name} is {shown(given)}, which has no rows")

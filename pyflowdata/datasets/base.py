@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import InvalidArgumentError, shown
-from ..formats import Field, field_of
+from ..formats import Field, field_of, output_names
 from ..graph import Blob, Node, find_op
 from ..graph.records import Records
 from .streams import refuse_stream
@@ -46,10 +46,7 @@ class DatasetBase(Records):
             raise InvalidArgumentError("a data set needs a field or more")
         self._fields = dict(blobs)
         self._shuffle = shuffle
-
-    def names(self) -> Iterable[str]:
-        """Of the fields."""
-        return self._fields
+        self._ordered: dict[str, Blob] | None = None  # once they are asked for
 
     # ---- Fields -------------------------------------------------------------------------------
 
@@ -68,13 +65,19 @@ class DatasetBase(Records):
             raise InvalidArgumentError(
                 f"there is no field {shown(name)}; there are {', '.join(self._fields)}"
             )
-        return self.ordered()[name]
+        return self.blobs[name]
 
-    def ordered(self) -> dict[str, Blob]:
-        """The fields as blobs whose rows are in the order of this data set."""
+    @property
+    def blobs(self) -> dict[str, Blob]:
+        """All fields by name, each as `blob()` gives it."""
+        if self._ordered is None:  # the same ones from now on, so that they go together
+            self._ordered = self._shuffled()
+        return dict(self._ordered)
+
+    def _shuffled(self) -> dict[str, Blob]:
         shuffle = self._shuffle
         if shuffle is None:
-            return dict(self._fields)
+            return self._fields
         if shuffle.kind not in ("auto", "global"):
             raise InvalidArgumentError(
                 f"shuffle(kind={shown(shuffle.kind)}) is an order of batches: use it last, or "
@@ -86,25 +89,25 @@ class DatasetBase(Records):
 
     # ---- New data sets ------------------------------------------------------------------------
 
-    def view(self: SetT, op: str, **attrs: Any) -> SetT:
+    def _view(self: SetT, op: str, **attrs: Any) -> SetT:
         """The data set that a view makes of this one, with the same fields."""
-        return type(self)(named_view(op, self.ordered(), attrs))
+        return type(self)(named_view(op, self.blobs, attrs))
 
-    def with_blobs(self: SetT, blobs: Mapping[str, Blob]) -> SetT:
-        """A data set of other fields of the same records, in the same order."""
+    def _with_blobs(self: SetT, blobs: Mapping[str, Blob]) -> SetT:
+        """A data set of other fields of the same records, before its shuffle."""
         return type(self)(blobs, self._shuffle)
 
 
 def named_view(op: str, blobs: Mapping[str, Blob], attrs: Mapping[str, Any]) -> dict[str, Blob]:
     """The outputs of a view, by the names of its inputs."""
     refuse_stream(blobs.values(), op)
-    names = list(blobs)
-    node = Node(find_op(op), None, list(blobs.values()), {"fields": names, **attrs})
-    return dict(zip(names, node.outputs, strict=False))
+    attrs = {"fields": output_names(blobs), **attrs}
+    node = Node(find_op(op), None, list(blobs.values()), attrs)
+    return dict(zip(blobs, node.outputs, strict=False))
 
 
 def check_sources(what: str, sources: Iterable[object]) -> None:
-    """Refuses what is no data set."""
+    """Refuses what is not a data set."""
     for source in sources:
         if not isinstance(source, DatasetBase):
             raise InvalidArgumentError(f"{what}({shown(source)}): give data sets, one or several")
@@ -118,10 +121,10 @@ def several_view(
     Raises:
         InvalidArgumentError: Names or types of fields differ; the text shows both.
     """
-    first = sources[0].ordered()
+    first = sources[0].blobs
     inputs: list[Blob] = []
     for index, source in enumerate(sources):
-        blobs = source.ordered()
+        blobs = source.blobs
         if set(blobs) != set(first):
             raise InvalidArgumentError(
                 f"source 0 has the fields {described(sources[0])}; source {index} has "
@@ -129,7 +132,7 @@ def several_view(
             )
         inputs += [blobs[name] for name in first]
     refuse_stream(inputs, op)
-    values = {"fields": list(first), "num_sources": len(sources), **attrs}
+    values = {"fields": output_names(first), "num_sources": len(sources), **attrs}
     node = Node(find_op(op), None, inputs, values)
     return dict(zip(first, node.outputs, strict=False))
 

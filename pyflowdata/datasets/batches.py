@@ -74,5 +74,10 @@ def batches_of(node: Node, fields: Mapping[str, Blob]) -> Batches:
     for blob in node.outputs:
         port = blob.name.rpartition("/")[2]
         if port in HOST_OUTPUTS:
+            if port in fields:
+                raise InvalidArgumentError(
+                    f"with_{port}=True gives a blob '{port}', and there is a field of this name: "
+                    "rename() it"
+                )
             named[port] = blob
     return Batches(named)

@@ -10,19 +10,17 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..errors import FileError, InvalidArgumentError, shown
 from ..formats import CacheWriter, cached_fields, encoded_records
-from ..graph import Blob, Node, find_op
+from ..graph import Blob, Node
 from ..graph.objects import Object
 from ..graph.tables import Prepared, Table
 from ..loader import DataLoader
 from ..loader.places import files_of
 from ..pyops.op import function_of, name_of
 from ..pyops.row_function import RowFunction
-from ..ragged import Ragged
 from .base import DatasetBase, SetT
+from .batching import COMPARED, changing_fields, node_alone
 from .cache_place import CacheFolder, Place
 from .columns import refuse_changing_order
 from .fingerprints import of_function
@@ -30,8 +28,6 @@ from .fingerprints import version as library_version
 from .progress import Progress
 
 _AT_ONCE = 128  # records that are computed at once
-_COMPARED = 64  # records that are computed twice, to see whether they are the same
-_IN_A_ROW = 8  # of these
 
 _log = logging.getLogger("pyflowdata")
 
@@ -77,7 +73,7 @@ class Cache(Prepared):
         with folder.filling():
             if folder.is_usable(state):  # another process has made it
                 return
-            self._check_epochs()
+            self._check_fields()
             self._fill(folder, state)
             if not folder.is_usable(state):
                 raise FileError(
@@ -90,14 +86,9 @@ class Cache(Prepared):
 
     # ---- The data -----------------------------------------------------------------------------
 
-    def _batches(self, batch_size: int, seed: int = 0, **attrs: Any) -> Node:
-        given = {"fields": list(self.fields), "batch_size": batch_size, "rank": 0,
-                 "world_size": 1, "seed": seed, **attrs}  # fmt: skip
-        return Node(find_op("BatchDataset"), None, list(self.fields.values()), given)
-
     def _state(self) -> str:
         """A hash that differs where the files do."""
-        ids = self._batches(1, with_id=True).outputs[-1]
+        ids = node_alone(self.fields.values(), 1, with_id=True).outputs[-1]
         with DataLoader(ids, num_threads=1, prefetch=1) as loader:
             (reader,) = loader.readers
             said: list[Any] = [library_version(), reader.data, reader.spec, reader.records]
@@ -106,40 +97,20 @@ class Cache(Prepared):
                 said += [os.path.abspath(path), found.st_size, found.st_mtime_ns]
         return hashlib.sha256(repr(said).encode()).hexdigest()
 
-    def _check_epochs(self) -> None:
-        """Looks at some records in two epochs, with two seeds: at the first, the last, and some in
-        between, as only one of several sources may have a random op.
-
-        Raises:
-            InvalidArgumentError: They differ.
-        """
-        names = list(self.fields)
-        first, second = (self._some_records(seed) for seed in (0, 1))
-        for one, other in zip(first, second, strict=True):
-            changed = [name for name in names if not _is_same(one[name], other[name])]
-            if changed:
-                raise InvalidArgumentError(
-                    f"cache(): {', '.join(changed)} of {_COMPARED} records change from epoch to "
-                    "epoch or with the seed, and a cache would keep the first ones for ever; put "
-                    "random ops and shuffles after cache()"
-                )
-
-    def _some_records(self, epoch: int) -> list[Any]:
-        """Batches from all over the data, of the epoch and the seed of this number."""
-        blobs = dict(zip(self.fields, self._batches(_IN_A_ROW, epoch).outputs, strict=False))
-        found = []
-        with DataLoader(blobs, prefetch=1) as loader:
-            pieces, last = _COMPARED // _IN_A_ROW, -(-loader.readers[0].records // _IN_A_ROW) - 1
-            last = max(0, last)  # of a stream only the first ones
-            for step in sorted({last * i // (pieces - 1) for i in range(pieces)}):
-                loader.seek(step, epoch=epoch)
-                found += [batch for batch, _ in zip(loader, range(1), strict=False)]
-        return found
+    def _check_fields(self) -> None:
+        """Refuses fields that random ops compute."""
+        changing = changing_fields(self.fields)
+        if changing:
+            raise InvalidArgumentError(
+                f"cache(): {', '.join(changing)} of {COMPARED} records change from epoch to "
+                "epoch or with the seed, and a cache would keep the first ones for ever; put "
+                "random ops and shuffles after cache()"
+            )
 
     # ---- The file -----------------------------------------------------------------------------
 
     def _fill(self, folder: CacheFolder, state: str) -> None:
-        encoded = encoded_records(self._batches(_AT_ONCE).outputs)
+        encoded = encoded_records(node_alone(self.fields.values(), _AT_ONCE).outputs)
         loader: DataLoader[Any] = DataLoader(encoded)
         with loader, CacheWriter(folder.temporary(), self.fields) as writer:
             folder.keep(writer.fileno)
@@ -168,15 +139,6 @@ class Cache(Prepared):
             f"{free / 1e6:,.1f} MB {where} are free{other}",
             file=str(self.place.folder),
         )
-
-
-def _is_same(a: Any, b: Any) -> bool:
-    """Whether two batches of a field have the same bits."""
-    if not isinstance(a, Ragged):
-        return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
-    if len(a) != len(b):
-        return False
-    return all(_is_same(np.asarray(x), np.asarray(y)) for x, y in zip(a, b, strict=True))
 
 
 # ---- What is cached ------------------------------------------------------------------------------
@@ -276,7 +238,7 @@ class Caching(DatasetBase):
                 "cache() after shuffle() would keep the order of one epoch: shuffle after it"
             )
         refuse_changing_order(self, "use cache() before it")
-        fields = self.ordered()
+        fields = self.blobs
         said = f"cache({'' if where == 'memory' else shown(os.fspath(where))})"
         cache = Cache(fields, Place(where), _described(fields, version), said)
         blobs = cached_fields(cache, cache.folder.records, self.fields.values())

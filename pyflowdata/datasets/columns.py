@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ..errors import CorruptDataError, InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob, Node, find_op
-from ..graph.node import reader_nodes
+from ..graph.node import nodes_of, reader_nodes
 from ..graph.objects import Object
 from ..graph.tables import Prepared, Table
 from ..loader import DataLoader
@@ -29,6 +29,7 @@ from ..loader.places import files_of
 from ..loader.state import Reader
 from ..ragged import Ragged
 from .base import DatasetBase
+from .batching import changing_fields, node_alone
 from .column_cache import CachedArray, cache_folder
 from .expressions import Expression, empty_column
 from .fingerprints import of_blobs, of_function, version
@@ -42,7 +43,6 @@ _LEAST_BYTES = 16 << 20  # of data, for the disk: as indexes
 _LEAST_SECONDS = 1.0  # or the time that a pass took
 _BATCH_BYTES = 8 << 20
 _MOST_ROWS = 65536
-_COMPARED = 64  # records that are computed twice, to see whether they are the same
 _ALIGNMENT = 64  # rows of a batch fill whole words of a bitmap
 ID = "id"  # in a batch: file and number of each record
 
@@ -239,18 +239,6 @@ def refuse_changing_order(
             )
 
 
-def nodes_of(blobs: Iterable[Blob]) -> list[Node]:
-    """The nodes that blobs are computed by, with those upstream."""
-    found: dict[Node, None] = {}
-    waiting = list(blobs)
-    while waiting:
-        node = waiting.pop().node
-        if node not in found:
-            found[node] = None
-            waiting += node.inputs
-    return list(found)
-
-
 # ---- The cache ----------------------------------------------------------------------------------
 
 
@@ -289,12 +277,10 @@ def evaluate(wanted: Computation, data: DatasetBase, *, is_bitmap: bool = False)
 
 
 def _opened(
-    wanted: Computation, data: DatasetBase, batch_size: int, seed: int = 0, **options: Any
+    wanted: Computation, data: DatasetBase, batch_size: int, **options: Any
 ) -> DataLoader[Columns]:
-    blobs = wanted.blobs or dict([next(iter(data._fields.items()))])
-    attrs = {"fields": [f"field{place}" for place in range(len(blobs))], "batch_size": batch_size,
-             "rank": 0, "world_size": 1, "seed": seed, "with_id": wanted.with_id}  # fmt: skip
-    node = Node(find_op("BatchDataset"), None, list(blobs.values()), attrs)
+    blobs = list(wanted.blobs.values()) or [next(iter(data._fields.values()))]
+    node = node_alone(blobs, batch_size, with_id=wanted.with_id)
     outputs = dict(zip(wanted.blobs, node.outputs, strict=False))
     if wanted.with_id:
         outputs[ID] = node.outputs[-1]
@@ -343,7 +329,7 @@ class _Pass:
         """Reads the records, in batches that all threads make."""
         if any(not (node.op.is_reader or node.op.is_view)
                for node in nodes_of(self._wanted.blobs.values())):  # fmt: skip
-            self._check_epochs()
+            self._check_fields()
         with (
             _opened(self._wanted, self._data, self._rows) as loader,
             Progress(self._wanted.said, self._records) as progress,
@@ -364,18 +350,14 @@ class _Pass:
         of_all = self._wanted.of_all
         return self._array if of_all is None else of_all(self._array)
 
-    def _check_epochs(self) -> None:
-        """Refuses fields that random ops compute, by the first records in two epochs."""
-        first = []
-        for seed in (0, 1):
-            with _opened(self._wanted, self._data, _COMPARED, seed, prefetch=1) as loader:
-                loader.seek(0, epoch=seed)
-                batch: Columns = next(iter(loader), {})
-                first.append([_bytes_of(values) for values in batch.values()])
-        if first[0] != first[1]:
+    def _check_fields(self) -> None:
+        """Refuses fields that random ops compute."""
+        changing = changing_fields(self._wanted.blobs)
+        if changing:
             raise InvalidArgumentError(
-                f"{self._wanted.said}: its fields change from epoch to epoch, so that no value is "
-                "that of the record for good; use fields before random ops"
+                f"{self._wanted.said}: its fields change from epoch to epoch "
+                f"({', '.join(changing)}), so that no value is that of the record for good; use "
+                "fields before random ops"
             )
 
     def _checked(self, found: Any, rows: int) -> Array:
@@ -414,12 +396,6 @@ class _Pass:
         if dtype != self._array.dtype:
             self._array = self._array.astype(dtype)
         self._array[self._done : self._done + len(values)] = values
-
-
-def _bytes_of(values: Array | Ragged) -> bytes:
-    if isinstance(values, Ragged):
-        return values.values.tobytes() + values.shapes.tobytes()
-    return values.tobytes()
 
 
 def _row_bytes(blob: Blob) -> int:

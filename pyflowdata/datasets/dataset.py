@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
+from ..formats import output_names
 from ..graph import Blob, Node, find_op
 from .base import DatasetBase, Shuffle
 from .batches import Batches, batches_of
-from .batching import batch_node
+from .batching import batch_node, check_attrs
 from .caching import Caching
 from .mapping import Maps
 from .other_names import unknown_method
@@ -24,16 +25,6 @@ from .value import Value
 from .views import Views
 
 OwnT = TypeVar("OwnT", bound="Dataset")
-
-# Arguments of batches in other libraries, and in readers -> how they are given here.
-_OF_BATCHES = {
-    "drop_last": 'say last="drop"',
-    "drop_remainder": 'say last="drop"',
-    "last_batch": "it is called last",
-    "shuffle": "shuffle the data set, data.shuffle().batch(n)",
-    "random_shuffle": "shuffle the data set, data.shuffle().batch(n)",
-    "num_workers": "a DataLoader has num_threads",
-}
 
 
 class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
@@ -148,9 +139,7 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
         Raises:
             InvalidArgumentError: An attr is wrong.
         """
-        for other, here in _OF_BATCHES.items():
-            if other in attrs:
-                raise InvalidArgumentError(f"batch({other}=...): {here}")
+        check_attrs(attrs)
         given = {"batch_size": batch_size, "last_batch": last, **attrs}
         if seed is not None:
             given["seed"] = seed
@@ -161,7 +150,7 @@ class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
 def _check_records(blobs: Mapping[str, Blob]) -> None:
     """Refuses batches, a random order, and the fields of several readers, as views do."""
     try:
-        attrs = {"fields": list(blobs), "count": 0}
+        attrs = {"fields": output_names(blobs), "count": 0}
         Node(find_op("TakeDataset"), None, list(blobs.values()), attrs)
     except InvalidArgumentError as failure:
         failure.op = "Dataset"

@@ -212,13 +212,15 @@ def _is_telling(node: Node, attr: Attr) -> bool:
         return False
     if isinstance(value, int) and abs(value) > _FAR:
         return False
+    if isinstance(value, Object) and isinstance(value.value, Table):
+        return False  # an array without words
     default = list(attr.default) if isinstance(attr.default, tuple) else attr.default
     return value != default
 
 
 def _value_of(value: Any) -> str:
     if isinstance(value, Object):
-        return type(value.value).__name__ if isinstance(value.value, Table) else shown(value.value)
+        return shown(value.value)
     return shown(value)
 
 

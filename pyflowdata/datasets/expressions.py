@@ -131,7 +131,8 @@ class Expression:
             fields: What names it may have.
 
         Raises:
-            InvalidArgumentError: The text is none of Python, or has a name that is no field.
+            InvalidArgumentError: The text is not an expression of Python, or has a name
+                that is not a field.
         """
         self.text = text.strip()
         self._fields = tuple(fields)

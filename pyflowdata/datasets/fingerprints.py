@@ -12,16 +12,16 @@ import os
 import re
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..graph import Blob, Node
+from ..graph.node import nodes_of
 from ..graph.objects import Object
 from ..graph.tables import Table
 from ..native import lib, text
-
 
 _LOOKS_UP = {"eval", "exec", "globals", "locals", "vars", "__import__"}  # names that are not seen
 
@@ -45,7 +45,9 @@ def of_blobs(blobs: Mapping[str, Blob]) -> str | None:
     """How blobs are computed from the records of their readers and views, which are not part of
     it."""
     try:
-        return _hash([(name, _blob(blob)) for name, blob in blobs.items()], version())
+        known = _nodes(nodes_of(blobs.values()))
+        return _hash([(name, blob.index, known[blob.node]) for name, blob in blobs.items()],
+                     version())  # fmt: skip
     except _UnknownError:
         return None
 
@@ -62,16 +64,17 @@ def _hash(*values: Any) -> str:
 # ---- Blobs --------------------------------------------------------------------------------------
 
 
-def _blob(blob: Blob) -> str:
-    return _hash(blob.index, _node(blob.node))
-
-
-def _node(node: Node) -> str:
-    inputs = [_blob(blob) for blob in node.inputs]
-    if node.op.is_reader or node.op.is_view:
-        return _hash(node.op.name, inputs)  # the spec of the loader has the rest
-    values = sorted((name, _value(value, {})) for name, value in node.values.items())
-    return _hash(node.op.name, _origin(node.op.origin), values, inputs)
+def _nodes(nodes: Iterable[Node]) -> dict[Node, str]:
+    """Of each node, whose inputs are of nodes before it."""
+    found: dict[Node, str] = {}
+    for node in nodes:
+        inputs = [(blob.index, found[blob.node]) for blob in node.inputs]
+        if node.op.is_reader or node.op.is_view:
+            found[node] = _hash(node.op.name, inputs)  # the spec of the loader has the rest
+        else:
+            values = sorted((name, _value(value, {})) for name, value in node.values.items())
+            found[node] = _hash(node.op.name, _origin(node.op.origin), values, inputs)
+    return found
 
 
 def _origin(origin: str) -> Any:

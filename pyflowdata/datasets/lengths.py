@@ -33,8 +33,7 @@ def lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) 
         data.blob(field)
     if lengths is not None:
         return Table(_whole_numbers(np.asarray(lengths)))
-    found = data.fields[field]
-    if not found.shape and found.dtype != "bytes":
+    if not data._fields[field].shape[1:]:
         raise InvalidArgumentError(f"field {shown(field)} is one number, which has no length")
     counted = made_of(data, lengths_of(data._fields[field]))
     graph = of_blobs(counted.blobs)

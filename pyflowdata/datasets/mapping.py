@@ -64,7 +64,7 @@ class Maps(Reading):
         _check_scope(function)
         rows = SampleRows(self, names)
         made = computed(blobs, names, function, outputs, processes, name, attrs, rows)
-        return self.with_blobs({**blobs, **made})
+        return self._with_blobs({**blobs, **made})
 
     def flat_map(
         self: MapsT,
@@ -95,7 +95,7 @@ class Maps(Reading):
         made = self.map(
             function, *fields, outputs=outputs, processes=processes, name=name, **attrs
         )
-        blobs, former = made.ordered(), self._fields
+        blobs, former = made.blobs, self._fields
         divided = [i for i, key in enumerate(blobs) if made._fields[key] is not former.get(key)]
         return type(self)(
             named_view("FlatDataset", blobs, {"fan_out": fan_out, "divided": divided})
@@ -103,7 +103,7 @@ class Maps(Reading):
 
     def project(self: MapsT, *names: str) -> MapsT:
         """These fields alone, in this order."""
-        return self.with_blobs({name: self._fields[name] for name in checked(self._fields, names)})
+        return self._with_blobs({name: self._fields[name] for name in checked(self._fields, names)})
 
     def drop(self: MapsT, *names: str) -> MapsT:
         """All fields but these."""
@@ -111,7 +111,7 @@ class Maps(Reading):
         kept = {name: blob for name, blob in self._fields.items() if name not in names}
         if not kept:
             raise InvalidArgumentError("drop() of all fields; a data set needs one or more")
-        return self.with_blobs(kept)
+        return self._with_blobs(kept)
 
     def rename(self: MapsT, names: Mapping[str, str] | None = None, **named: str) -> MapsT:
         """The same fields with other names: `data.rename({"jpg": "image"})`, or
@@ -128,7 +128,7 @@ class Maps(Reading):
             if called in blobs:
                 raise InvalidArgumentError(f"rename: two fields would be called '{called}'")
             blobs[called] = blob
-        return self.with_blobs(blobs)
+        return self._with_blobs(blobs)
 
 
 def _check_scope(function: Any) -> None:
@@ -191,7 +191,7 @@ class SampleRows:
 
     def read(self) -> list[list[Any]]:
         """What the function is called with, some times."""
-        data = self._data.with_blobs({name: self._data._fields[name] for name in self._names})
+        data = self._data._with_blobs({name: self._data._fields[name] for name in self._names})
         return [
             [record[name] for name in self._names]
             for record in itertools.islice(data, _RECORDS)

@@ -63,7 +63,9 @@ def _check_attrs(attrs: Mapping[str, Any]) -> None:
     of_batches = {attr.name for attr in find_op("BatchDataset").attrs}
     for name in attrs:
         if name in of_batches:
-            how = "use shuffle()" if "shuffle" in name else f"give it to batch({name}=...)"
+            word = "last" if name == "last_batch" else name
+            is_order = "shuffle" in name or name == "order_key"
+            how = "use shuffle()" if is_order else f"give it to batch({word}=...)"
             raise InvalidArgumentError(
                 f"open(): {name} is of batches, and a data set has none yet: {how}", attr=name
             )

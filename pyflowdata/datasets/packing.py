@@ -8,10 +8,11 @@ from typing import Any
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
+from ..formats import output_names
 from ..graph import Node, find_op
 from .base import DatasetBase, SetT, names_of
 from .batches import Batches, batches_of
-from .batching import batch_node
+from .batching import batch_node, check_attrs
 from .lengths import lengths_table
 
 _DESCRIPTIONS = ("segment_ids", "position_ids", "loss_mask", "cu_seqlens", "max_seqlen")
@@ -69,8 +70,9 @@ class Packing(DatasetBase):
         names, added = names_of(field), names_of(add)
         inputs = [self.blob(name) for name in names]
         values = {
-            "fields": [*names, *added], "length": length, "rule": rule, "longer": longer,
-            "last": last, "window": window, "padding": _padding_of(padding, names),
+            "fields": [*output_names(names), *added], "length": length, "rule": rule,
+            "longer": longer, "last": last, "window": window,
+            "padding": _padding_of(padding, names),
             "lengths": lengths_table(self, names[0], lengths),
         }  # fmt: skip
         node = Node(find_op("PackDataset"), None, inputs, values)
@@ -115,6 +117,9 @@ class Packing(DatasetBase):
         """
         if max_tokens == 0:
             raise InvalidArgumentError("max_tokens = 0; it must be 1 or more")
+        check_attrs(attrs)
+        if "batch_size" in attrs:
+            raise InvalidArgumentError("batch_by_tokens: give most_rows", attr="batch_size")
         own = {"max_tokens": max_tokens, "batch_size": most_rows, "multiple_of": multiple_of,
                "boundaries": list(boundaries)}  # fmt: skip
         return _by_length(self, field, lengths, {**own, "last_batch": last, **attrs}, name)
@@ -146,6 +151,7 @@ class Packing(DatasetBase):
         Raises:
             InvalidArgumentError: An argument is wrong.
         """
+        check_attrs(attrs)
         if (batch_size is None) != bool(batch_sizes):
             raise InvalidArgumentError(
                 f"batch_size = {shown(batch_size)}, batch_sizes = {shown(batch_sizes)}; give one "
@@ -158,7 +164,7 @@ class Packing(DatasetBase):
 
 def _padding_of(padding: float | Mapping[str, float], names: Sequence[str]) -> list[float]:
     if not isinstance(padding, Mapping):
-        return [padding]
+        return [padding] if padding else []
     for name in padding:
         if name not in names:
             raise InvalidArgumentError(

@@ -39,7 +39,7 @@ def records_of(batch: Mapping[str, Any], rows: int) -> Iterator[dict[str, Any]]:
 
 
 def rows_at_once(blobs: Iterable[Blob]) -> int:
-    """How many records a batch has that is no burden on the memory."""
+    """How many records are read at once: few enough for little memory."""
     bytes_of_row = sum(
         blob.dtype.itemsize * math.prod(blob.dense_row_shape)
         for blob in blobs

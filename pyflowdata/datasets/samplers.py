@@ -65,7 +65,7 @@ class Samplers(Reading):
             seed: None: that of the batches.
 
         Raises:
-            InvalidArgumentError: There is no such field, or the weights are no numbers.
+            InvalidArgumentError: There is no such field, or the weights are not numbers.
         """
         op = "WeightedSampleDataset" if replacement else "WeightedShuffleDataset"
         return _drawn(self, op, seed, weights=_weights_of(self, weights, by),
@@ -122,7 +122,7 @@ class Samplers(Reading):
             seed: None: that of the batches.
 
         Raises:
-            InvalidArgumentError: There is no such field, or the factors are no numbers.
+            InvalidArgumentError: There is no such field, or the factors are not numbers.
         """
         return _drawn(self, "RepeatFactorDataset", seed,
                       factors=_numbers_of(self, factors, "factors"))  # fmt: skip

@@ -73,7 +73,7 @@ class Selecting(Reading):
         find = self._flagged if given.dtype == np.bool_ else self._numbered
         said = f"select({'truths' if given.dtype == np.bool_ else f'{given.size:,} numbers'})"
         key = (given.dtype.str, given.tobytes())
-        return self.view("SelectDataset", table=Table(lambda: find(given), said=said, key=key))
+        return self._view("SelectDataset", table=Table(lambda: find(given), said=said, key=key))
 
     def _flagged(self, truths: Array) -> Array:
         if len(truths) != len(self):

@@ -16,11 +16,11 @@ class Views(DatasetBase):
 
     def take(self: SetT, count: int) -> SetT:
         """The first `count` records; all where there are fewer."""
-        return self.view("TakeDataset", count=count)
+        return self._view("TakeDataset", count=count)
 
     def skip(self: SetT, count: int) -> SetT:
         """All records but the first `count`."""
-        return self.view("SkipDataset", count=count)
+        return self._view("SkipDataset", count=count)
 
     def slice(
         self: SetT, begin: int | None, end: int | None = None, step: int | None = None
@@ -28,13 +28,13 @@ class Views(DatasetBase):
         """The records that a slice of a list would have; `data[begin:end:step]` is the same."""
         step = 1 if step is None else step
         first, last = (0, _FAR) if step > 0 else (_FAR, -_FAR)
-        return self.view("SliceDataset", begin=first if begin is None else begin,
+        return self._view("SliceDataset", begin=first if begin is None else begin,
                          end=last if end is None else end, step=step)  # fmt: skip
 
     def repeat(self: SetT, times: int) -> SetT:
         """The records `times` times; what shuffles them does so in each repeat in its own way, and
         random ops treat each repeat of a record in their own way."""
-        return self.view("RepeatDataset", times=times)
+        return self._view("RepeatDataset", times=times)
 
     def concat(self: SetT, *others: DatasetBase) -> SetT:
         """The records of this data set, then those of others with the same fields.
@@ -63,7 +63,7 @@ class Views(DatasetBase):
         sources: list[DatasetBase] = [self, *others]
         blobs = {}
         for source in sources:
-            for name, blob in source.ordered().items():
+            for name, blob in source.blobs.items():
                 if name in blobs:
                     raise InvalidArgumentError(
                         f"two of the data sets have a field {shown(name)}: rename() one of them"
@@ -99,4 +99,4 @@ class Views(DatasetBase):
                  "shuffle_lanes": lanes, "shuffle_buffer_size": buffer_size}  # fmt: skip
         attrs = {name: value for name, value in given.items() if value is not None}
         order = Shuffle(seed, kind, order_key, reshuffle, attrs)
-        return type(self)(self.ordered(), order)
+        return type(self)(self.blobs, order)

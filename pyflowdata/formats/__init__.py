@@ -12,7 +12,7 @@ Each format has a module of its name here; shared code is in `base`.
 from .base.cache_file import CacheWriter, cached_fields, encoded_records
 from .base.damage import Damage, Scan, damage_of, read_all
 from .base.detection import Detected, detect, head_of, is_data_set
-from .base.fields import Field, field_of, lengths_of
+from .base.fields import Field, field_of, lengths_of, output_names
 from .base.format import Format
 from .base.images import (
     ImageChange,
@@ -62,6 +62,7 @@ __all__ = [
     "is_data_set",
     "lengths_of",
     "open_source",
+    "output_names",
     "pixel_fields",
     "put_in_place",
     "read_all",

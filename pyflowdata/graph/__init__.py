@@ -3,5 +3,15 @@
 from .node import Blob, Node
 from .op_builder import user_op_builder
 from .registry import Attr, Op, find_op, registered_ops
+from .row_types import DTYPES
 
-__all__ = ["Attr", "Blob", "Node", "Op", "find_op", "registered_ops", "user_op_builder"]
+__all__ = [
+    "DTYPES",
+    "Attr",
+    "Blob",
+    "Node",
+    "Op",
+    "find_op",
+    "registered_ops",
+    "user_op_builder",
+]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from ..native import CData, ffi, lib
-from .node import Blob, Node
+from .node import Blob, nodes_of
 
 
 class Resource(Protocol):
@@ -68,21 +68,7 @@ class InUse:
 
 
 def _resources_of(blobs: Sequence[Blob]) -> list[Resource]:
-    seen: set[Node] = set()
-    found: dict[int, Resource] = {}
-
-    def walk(node: Node) -> None:
-        """Notes the resource of a node, and those of its inputs."""
-        if node in seen:
-            return
-        seen.add(node)
-        address = _address(lib.pfd_node_op(node.handle).compute)
-        if address in _resources:
-            found[address] = _resources[address]
-        for blob in node.inputs:
-            walk(blob.node)
-
-    if _resources and not getattr(_own, "is_off", False):
-        for blob in blobs:
-            walk(blob.node)
-    return list(found.values())
+    if not _resources or getattr(_own, "is_off", False):
+        return []
+    addresses = [_address(lib.pfd_node_op(node.handle).compute) for node in nodes_of(blobs)]
+    return [_resources[address] for address in dict.fromkeys(addresses) if address in _resources]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -238,25 +238,38 @@ def _output(node: Node, index: int) -> Blob:
     return next(blob for blob in node.outputs if blob.index == index)
 
 
-def reader_nodes(blobs: Sequence[Blob]) -> list[Node]:
-    """The readers upstream of some blobs, each once; the batches of a data set are one reader."""
+def nodes_of(blobs: Iterable[Blob]) -> list[Node]:
+    """The nodes that blobs are computed by, each once, and after those of its inputs."""
     found: dict[Node, None] = {}
-    seen: set[Node] = set()  # a data set may be in many places of a graph
 
     def walk(node: Node) -> None:
-        """Adds the readers of a node and of its inputs, depth first."""
-        if node in seen:
-            return
-        seen.add(node)
-        if node.op.is_reader:
+        """Adds a node after those of its inputs."""
+        if node not in found:
+            for blob in node.inputs:
+                walk(blob.node)
             found[node] = None
-            return  # those of the data set that it makes batches of are a part of it
-        for blob in node.inputs:
-            walk(blob.node)
 
     for blob in blobs:
         walk(blob.node)
     return list(found)
+
+
+def reader_nodes(blobs: Iterable[Blob]) -> list[Node]:
+    """The readers upstream of some blobs, each once; the batches of a data set are one reader."""
+    seen: dict[Node, None] = {}
+
+    def walk(node: Node) -> None:
+        """Notes a node and those of its inputs, depth first."""
+        if node in seen:
+            return
+        seen[node] = None
+        if not node.op.is_reader:  # those of a data set are a part of its batches
+            for blob in node.inputs:
+                walk(blob.node)
+
+    for blob in blobs:
+        walk(blob.node)
+    return [node for node in seen if node.op.is_reader]
 
 
 def with_reader_attrs(

@@ -280,7 +280,7 @@ def _take_rows(op: Op, given: dict[str, Any]) -> dict[str, object] | None:
 
 
 def _field_hint(data: Records) -> str:
-    field = next(iter(data.names()))
+    field = next(iter(data.fields))
     return (
         f"give a field: data[{field!r}] for an op on records, or data.batch(n)[{field!r}] for one "
         "on batches"

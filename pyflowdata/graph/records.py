@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from .node import Blob
 
@@ -10,8 +10,9 @@ from .node import Blob
 class Records:
     """The base of data sets, for ops and loaders, which take blobs, to know them by."""
 
-    def names(self) -> Iterable[str]:
-        """Of the fields."""
+    @property
+    def fields(self) -> Mapping[str, object]:
+        """The fields by name."""
         raise NotImplementedError
 
     def first_batch(self, count: int) -> Mapping[str, Blob]:
@@ -21,7 +22,7 @@ class Records:
 
 def hint_of(data: Records) -> str:
     """What to give in place of a data set."""
-    first = next(iter(data.names()))
+    first = next(iter(data.fields))
     return (
         f"a {type(data).__name__} was given, which has no batches yet: give data.batch(n), or a "
         f"field of it, as data.batch(n)[{first!r}]"

@@ -10,19 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
-from ..native import check, ffi, lib, new_error, text
-from .node import Blob, Node
+from ..native import check, ffi, lib, new_error
+from .node import Blob, nodes_of
 from .objects import Object
+from .row_types import DTYPES
 
 Array = npt.NDArray[Any]
-
-
-def _dtype_numbers() -> dict[str, int]:
-    names = ((number, lib.pfd_dtype_name(number)) for number in range(1, 64))
-    return {text(name): number for number, name in names if name != ffi.NULL}
-
-
-_DTYPES = _dtype_numbers()
 
 
 class Prepared:
@@ -71,7 +64,7 @@ class Table:
 
     def _set(self, array: Array) -> None:
         array = np.ascontiguousarray(array)
-        if array.ndim != 1 or array.dtype.name not in _DTYPES or not array.dtype.isnative:
+        if array.ndim != 1 or array.dtype not in DTYPES:
             raise InvalidArgumentError(
                 f"an array of shape {array.shape} and dtype {array.dtype} was given; it must have "
                 "one dimension and numbers of the machine's byte order"
@@ -99,7 +92,7 @@ class Table:
         array = self.array
         table, err = ffi.new("pfd_table *"), new_error()
         table.data = ffi.from_buffer(array)
-        table.count, table.dtype = array.size, _DTYPES[array.dtype.name]
+        table.count, table.dtype = array.size, DTYPES[array.dtype]
         table.fingerprint = self._fingerprint
         check(lib.pfd_table_put(number, table, err), err)
 
@@ -121,15 +114,7 @@ def prepare_tables(blobs: Iterable[Blob]) -> None:
     Raises:
         Whatever the functions that compute them raise.
     """
-    seen: set[Node] = set()
-
-    def walk(node: Node) -> None:
-        """Prepares the tables of a node, after those upstream."""
-        if node in seen:
-            return
-        seen.add(node)
-        for blob in node.inputs:
-            walk(blob.node)
+    for node in nodes_of(blobs):
         for value in node.values.values():
             if not isinstance(value, Object):
                 continue
@@ -140,6 +125,3 @@ def prepare_tables(blobs: Iterable[Blob]) -> None:
             elif isinstance(value.value, Table):
                 value.value.put(value.number)
                 weakref.finalize(value, lib.pfd_table_drop, value.number)
-
-    for blob in blobs:
-        walk(blob.node)

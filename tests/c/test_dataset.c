@@ -189,7 +189,7 @@ static void test_failure_of_a_cursor(void)
     pfd_dataset_close(ds);
 }
 
-/* The batches behind one that failed are those they would have been; a stream is sought anew. */
+/* The batches after one that failed are those they would have been; a stream seeks again. */
 static void test_batches_after_a_failure(int stream)
 {
     enum { n = 40, size = 6 };

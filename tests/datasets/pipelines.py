@@ -53,6 +53,10 @@ class Made(NamedTuple):
     schema: Schema
 
 
+def _view(op: str, of: Made, **attrs: Any) -> flow.Dataset:
+    return flow.Dataset(named_view(op, of.data.blobs, attrs))
+
+
 class Pipeline(NamedTuple):
     """`blobs(rank, world_size)` are those of a loader, by name."""
 
@@ -310,7 +314,7 @@ class Generator:
                  "reshuffle": self.rng.random() < 0.8}  # fmt: skip
         if self.is_fixed:
             attrs |= {"seed": 5, "reshuffle": False}
-        data = of.data.view("ShuffleDataset", **attrs)
+        data = _view("ShuffleDataset", of, **attrs)
         return self._made(of, data, model.Shuffle(of.node, **attrs))
 
     def select(self, of: Made) -> Made:
@@ -318,7 +322,7 @@ class Generator:
         if self.rng.random() < 0.5:
             indexes = list(dict.fromkeys(indexes))
         dtype = self.rng.choice(("int32", "uint32", "int64"))
-        data = of.data.view("SelectDataset", table=Table(np.array(indexes, dtype)))
+        data = _view("SelectDataset", of, table=Table(np.array(indexes, dtype)))
         return self._made(of, data, model.Select(of.node, indexes))
 
     def bitmap(self, of: Made) -> Made:
@@ -326,15 +330,15 @@ class Generator:
         bits[self.rng.randrange(of.size)] = True
         words = [sum(bit << i for i, bit in enumerate(bits[k : k + 64]))
                  for k in range(0, of.size, 64)]  # fmt: skip
-        data = of.data.view("SelectDataset", table=Table(np.array(words, np.uint64)))
+        data = _view("SelectDataset", of, table=Table(np.array(words, np.uint64)))
         return self._made(of, data, model.select_bits(of.node, bits))
 
     def split(self, of: Made) -> Made:
         parts = self.rng.choice(((8, 8), (12, 4), (5, 5, 6), (1, 15)))
         fractions = [Fraction(part, 16) for part in parts]
         made = [
-            self._made(of, of.data.view("SplitDataset", fractions=[part / 16 for part in parts],
-                                        part=i), model.split(of.node, fractions, i))
+            self._made(of, _view("SplitDataset", of, fractions=[part / 16 for part in parts],
+                                 part=i), model.split(of.node, fractions, i))
             for i in range(len(parts))
         ]  # fmt: skip
         return self.rng.choice([part for part in made if part.size])
@@ -347,16 +351,16 @@ class Generator:
     def weighted_sample(self, of: Made) -> Made:
         weights, seed = self._weights(of.size), self._seed()
         num_samples = self.rng.choice((0, self.rng.randint(1, 40)))
-        data = of.data.view("WeightedSampleDataset", weights=Table(np.array(weights)),
-                            num_samples=num_samples, seed=seed)  # fmt: skip
+        data = _view("WeightedSampleDataset", of, weights=Table(np.array(weights)),
+                     num_samples=num_samples, seed=seed)  # fmt: skip
         return self._made(of, data, model.WeightedSample(of.node, weights, num_samples, seed))
 
     def weighted_shuffle(self, of: Made) -> Made:
         weights, seed = self._weights(of.size), self._seed()
         most = sum(weight > 0 for weight in weights)
         num_samples = self.rng.choice((0, self.rng.randint(1, most)))
-        data = of.data.view("WeightedShuffleDataset", weights=Table(np.array(weights)),
-                            num_samples=num_samples, seed=seed)  # fmt: skip
+        data = _view("WeightedShuffleDataset", of, weights=Table(np.array(weights)),
+                     num_samples=num_samples, seed=seed)  # fmt: skip
         return self._made(of, data, model.WeightedShuffle(of.node, weights, num_samples, seed))
 
     def repeat_factor(self, of: Made) -> Made:
@@ -365,7 +369,7 @@ class Generator:
         kind = rng.choice(kinds)
         factors = [kind() for _ in range(of.size)]
         factors[rng.randrange(of.size)] = 1.0
-        data = of.data.view("RepeatFactorDataset", factors=Table(np.array(factors)), seed=seed)
+        data = _view("RepeatFactorDataset", of, factors=Table(np.array(factors)), seed=seed)
         return self._made(of, data, model.RepeatFactor(of.node, factors, seed))
 
     def class_sample(self, of: Made) -> Made:
@@ -379,9 +383,9 @@ class Generator:
         classes = self.rng.randint(0, usable)
         num_samples = self.rng.choice((0, 2, 5)) * (classes or usable) * per_class
         seed = self._seed()
-        data = of.data.view("ClassSampleDataset", labels=Table(np.array(labels, np.int64)),
-                            classes=classes, per_class=per_class, num_samples=num_samples,
-                            too_few="drop" if drops else "wrap", seed=seed)  # fmt: skip
+        data = _view("ClassSampleDataset", of, labels=Table(np.array(labels, np.int64)),
+                     classes=classes, per_class=per_class, num_samples=num_samples,
+                     too_few="drop" if drops else "wrap", seed=seed)  # fmt: skip
         node = model.ClassSample(of.node, labels, classes, per_class, num_samples, drops, seed)
         return self._made(of, data, node)
 
@@ -431,13 +435,13 @@ class Generator:
 
     def flat(self, of: Made) -> Made:
         fan_out = self.rng.randint(1, 3)
-        data = of.data.view("FlatDataset", fan_out=fan_out, divided=[])
+        data = _view("FlatDataset", of, fan_out=fan_out, divided=[])
         return self._made(of, data, model.Flat(of.node, fan_out, {}))
 
     def divide(self, depth: int) -> Made:
         of = self.make(V, depth)
         given = {"fan_out": 2, "divided": [0]}
-        data = flow.Dataset(named_view("FlatDataset", {"f": of.data.ordered()["v"]}, given))
+        data = flow.Dataset(named_view("FlatDataset", {"f": of.data.blobs["v"]}, given))
         self.words.append("divide")
         made = self._made(of, data, model.Flat(of.node, 2, {"v": "f"}))
         return made._replace(schema=F)
@@ -472,7 +476,7 @@ class Generator:
                  else pack_model.best_fit(lengths, 12, longer))  # fmt: skip
         given = {"fields": list(P), "length": 12, "rule": rule, "longer": longer,
                  "lengths": Table(np.array(lengths, np.int64))}  # fmt: skip
-        node = Node(find_op("PackDataset"), None, [of.data.ordered()["t"]], given)
+        node = Node(find_op("PackDataset"), None, [of.data.blobs["t"]], given)
         data = flow.Dataset(dict(zip(P, node.outputs, strict=True)))
         self.words.append("pack")
         made = self._made(of, data, model.Pack(of.node, packs, 12, "p"))

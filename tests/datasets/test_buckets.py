@@ -171,8 +171,7 @@ def test_over_views_and_beside_others(corpus):
     both = [batches["number"], data.batch(8, **ALONE)["ids"]]
     with pytest.raises(flow.InvalidArgumentError, match="differ in size"):
         flow.DataLoader(both)
-    both = data.zip(corpus.open().skip(610).view("TakeDataset", count=90).with_blobs(
-        {"other": corpus.open().skip(610)["number"]}))  # fmt: skip
+    both = data.zip(flow.Dataset({"other": corpus.open().skip(610)["number"]}))
     with flow.DataLoader(both.batch_by_length(8, field="ids", **ALONE).blobs) as loader:
         for batch in loader:
             np.testing.assert_array_equal(batch["other"], batch["number"] + 610)
@@ -199,6 +198,8 @@ def test_wrong_use(corpus):
         ),
         (lambda: data.batch_by_length(1, field="ids", batch_sizes=[1]), "one of the two"),
         (lambda: data.batch_by_length(field="ids"), "one of the two"),
+        (lambda: data.batch_by_length(8, field="ids", shuffle="window"), r"use shuffle\(\)"),
+        (lambda: data.batch_by_tokens(400, field="ids", batch_size=8), "give most_rows"),
     ]:
         with pytest.raises(flow.InvalidArgumentError, match=says):
             call()

@@ -110,7 +110,7 @@ def test_it_changes_nothing(folder, tmp_path, monkeypatch, where):
 def test_random_ops_after_it_draw_the_same(folder, tmp_path):
     def augmented(data):
         pixels = flow.RandomResizedCrop(data["pixels"], size=(6, 6), name="crop")
-        return data.with_blobs({"pixels": flow.RandomFlip(pixels, name="flip")})
+        return flow.Dataset({"pixels": flow.RandomFlip(pixels, name="flip")})
 
     data = records(folder)
     assert batches(augmented(data.cache(tmp_path))) == batches(augmented(data))
@@ -219,12 +219,12 @@ def test_an_order_that_changes_is_refused(folder, tmp_path):
         with pytest.raises(flow.InvalidArgumentError, match="in each epoch.*use cache.. before it"):
             changing.cache(tmp_path)
     crop = flow.RandomCrop(data["pixels"], size=(4, 4))
-    mixed = data.with_blobs({"label": data["label"], "crop": crop}).cache(tmp_path)
+    mixed = flow.Dataset({"label": data["label"], "crop": crop}).cache(tmp_path)
     with pytest.raises(flow.InvalidArgumentError, match=r"cache\(\): crop of 64 records"):
         flow.DataLoader(mixed.batch(4)["label"])
-    plain = data.with_blobs({"label": data["label"]})
+    plain = flow.Dataset({"label": data["label"]})
     flip = flow.Cast(flow.CoinFlip(data["label"]), dtype=str(data["label"].dtype))
-    late = plain.concat(data.with_blobs({"label": flip})).cache(tmp_path)
+    late = plain.concat(flow.Dataset({"label": flip})).cache(tmp_path)
     with pytest.raises(flow.InvalidArgumentError, match=r"cache\(\): label of 64 records"):
         len(late)
 

@@ -292,14 +292,26 @@ def test_wrong_use_answers_with_the_right_one(data, path):
         (lambda: flow.Dataset([]), "a field or more"),
         (lambda: flow.Dataset(str(path)), r"flow.open\(\) makes a data set of files"),
         (lambda: flow.Dataset([X]), "it must be a blob"),
+        (lambda: data.take(-1), "attr 'count' = -1; it must be at least 0$"),
         (lambda: data["z"], "no field 'z'; there are x, y, text"),
         (lambda: data.batch(3)["z"], "no field 'z'; there are x, y, text"),
+        (lambda: data.batch(3, last_batch="drop"), "no last_batch: give last="),
+        (lambda: data.batch(3, random_shuffle=True), r"of readers: use shuffle\(\) before"),
     ):
         with pytest.raises(flow.InvalidArgumentError, match=words):
             wrong()
     for key in (1.5, None, {}, "x y".split()):
         with pytest.raises(TypeError, match="project|a number for a record"):
             data[key]
+
+
+def test_fields_of_a_shuffle_go_together(data):
+    shuffled = data.shuffle(seed=1)
+    narrow = flow.Cast(shuffled.blobs["y"], dtype="float32")
+    made = flow.Dataset({"y": shuffled["y"], "narrow": narrow})
+    assert len(made) == N
+    assert all(float(row["y"]) == row["narrow"] for row in made)
+    assert [int(row["y"]) for row in made] == [int(row["y"]) for row in shuffled]
 
 
 def test_show_takes_a_data_set():
@@ -348,7 +360,7 @@ def test_names_of_other_libraries_say_what_is_meant():
         data.batch(2).shuffle()
     with pytest.raises(AttributeError, match="batches have no 'nothing'$"):
         data.batch(2).nothing
-    with pytest.raises(flow.InvalidArgumentError, match='drop_last=.*last="drop"'):
+    with pytest.raises(flow.InvalidArgumentError, match='no drop_last: give last="drop"'):
         data.batch(2, drop_last=True)
     with pytest.raises(flow.InvalidArgumentError, match=r"flow.mix\(\[a, b\]\)"):
         flow.mix(data, data)

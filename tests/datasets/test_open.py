@@ -173,6 +173,7 @@ def test_wrong_arguments_are_refused(folder):
         ({"batch_size": 4}, r"give it to batch\(batch_size=...\)"),
         ({"on_error": "skip"}, r"give it to batch\(on_error=...\)"),
         ({"random_shuffle": True}, r"use shuffle\(\)"),
+        ({"last_batch": "drop"}, r"give it to batch\(last=...\)"),
         ({"shuffle_window": 4}, r"use shuffle\(\)"),
         ({"columns": ["n"]}, "columns is made of fields="),
         ({"files": "a"}, "files is the first argument"),

@@ -230,6 +230,19 @@ def test_lengths_in_an_index(corpus, tmp_path):
     np.testing.assert_array_equal(rows_of(packs)[field], wanted)
 
 
+def test_bytes():
+    texts = [b"a" * 5, b"bcd", b"e" * 6, b"fg"]
+    data = flow.from_arrays({"text": texts})
+    packs = data.pack(8, field="text")
+    found = rows_of(packs)
+    joined = zip(found["text"], found["segment_ids"], strict=True)
+    parts = [row[ids == one].tobytes() for row, ids in joined for one in range(1, ids.max() + 1)]
+    assert sorted(parts) == sorted(texts)
+    batches = data.batch_by_length(2, field="text", boundaries=[4], **ALONE)
+    with flow.DataLoader(batches["text"]) as loader:
+        assert [sorted(batch.lengths.tolist()) for batch in loader] == [[5, 6], [2, 3]]
+
+
 def test_fields_of_unequal_length(tmp_path):
     path = str(tmp_path / "uneven.tfrecord")
     with TFRecordWriter(path) as writer:

@@ -65,6 +65,15 @@ def test_the_array_may_change_afterwards(data):
     assert rows_of(selected) == [10, 20, 30]
 
 
+def test_many_fields_through_many_views():
+    data = flow.from_arrays({f"x{i}": np.arange(40) * i for i in range(8)})
+    for _ in range(15):  # each view takes 8 blobs of the one before: 8^15 ways to its reader
+        data = data.skip(1)
+    chosen = data.where("x1 % 2 == 0 and x3 > 60")
+    assert rows_of(chosen, "x1") == [x for x in range(15, 40) if x % 2 == 0 and 3 * x > 60]
+    assert sum(map(len, chosen.split([0.5, 0.5], by="x2"))) == len(chosen)
+
+
 def test_of_a_shuffle_the_numbers_are_those_in_its_order(data):
     shuffled = data.shuffle(seed=5)
     order = rows_of(shuffled)

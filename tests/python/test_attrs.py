@@ -88,7 +88,7 @@ def test_a_missing_attr_is_explained():
         ({"batch_size": None}, "'batch_size' = None"),
         ({"random_shuffle": 1}, "(an integer); it must be a bool: use True or False"),
         ({"random_shuffle": "yes"}, "(a string); it must be a bool: use True or False"),
-        ({"seed": -2}, "attr 'seed' = -2; it must be in [-1, "),
+        ({"seed": -2}, "attr 'seed' = -2; it must be at least -1"),
         ({"order_key": 3}, "attr 'order_key' = 3 (an integer); it must be a string"),
         (
             {"last_batch": "shrt"},

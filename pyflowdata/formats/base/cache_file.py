@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import Error, FileError
-from ...graph import Blob, Node, find_op
-from ...native import ffi, lib, text
-from .fields import Field, specs
+from ...graph import DTYPES, Blob, Node, find_op
+from .fields import Field, output_names
 
 Array = npt.NDArray[Any]
 
@@ -30,21 +29,13 @@ _MAGIC, _VERSION = b"PFDCACHE", 1
 _PAGE = 4096
 
 
-def _dtype_numbers() -> dict[str, int]:
-    names = ((number, lib.pfd_dtype_name(number)) for number in range(1, 64))
-    return {text(name): number for number, name in names if name != ffi.NULL}
-
-
-_DTYPES = _dtype_numbers()
-
-
 def _types(fields: Mapping[str, Blob]) -> bytes:
     """The row types of the fields."""
     packed = b""
     for blob in fields.values():
         shape = [-1 if size is None else size for size in blob.shape[1:]]
         unused = [0] * (8 - len(shape))
-        packed += _FIELD.pack(_DTYPES[blob.dtype.name], len(shape), *shape, *unused)
+        packed += _FIELD.pack(DTYPES[blob.dtype], len(shape), *shape, *unused)
     return packed
 
 
@@ -69,7 +60,10 @@ def cached_fields(cache: object, path: Path, fields: Iterable[Field]) -> tuple[B
         path: The file.
         fields: Of its records.
     """
-    values = {"cache": cache, "fields": specs(fields), "files": [str(path)]}
+    listed = list(fields)
+    outputs = output_names(field.name for field in listed)
+    specs = [f"{name}:{field.type}" for name, field in zip(outputs, listed, strict=True)]
+    values = {"cache": cache, "fields": specs, "files": [str(path)]}
     return Node(find_op("CacheReader"), None, [], values).outputs
 
 

@@ -74,15 +74,22 @@ class Field:
 
 
 def specs(fields: Iterable[Field]) -> list[str]:
-    """As an attr that lists fields takes them.  Names that an output cannot have, as `id`, which
-    every reader has an output of, are changed a little there."""
-    found: dict[str, str] = {}
-    for field in fields:
-        output = field.name.replace("=", "_").replace(":", "_") or "_"
+    """As an attr that lists fields takes them."""
+    listed = list(fields)
+    outputs = output_names(field.name for field in listed)
+    return [field.spec(output) for field, output in zip(listed, outputs, strict=True)]
+
+
+def output_names(fields: Iterable[str]) -> list[str]:
+    """Names of outputs for fields: names that an output cannot have, as `id`, which every reader
+    has an output of, are changed a little."""
+    found: dict[str, None] = {}
+    for name in fields:
+        output = name.replace("=", "_").replace(":", "_") or "_"
         while output in HOST_OUTPUTS or output in found:
             output += "_"
-        found[output] = field.spec(output)
-    return list(found.values())
+        found[output] = None
+    return list(found)
 
 
 def port_name(blob: Blob) -> str:
