@@ -11,7 +11,8 @@ from ..graph.registry import HOST_OUTPUTS
 from .mapping import Maps, Outputs, SampleBatch, chosen, computed
 from .other_names import unknown_of_batches
 
-_OF_DATA = ("shuffle", "take", "skip", "where", "repeat", "concat", "zip", "split", "sample", "cache")
+_OF_DATA = ("shuffle", "take", "skip", "where", "repeat", "concat", "zip", "split", "sample",
+            "cache")  # fmt: skip
 
 
 class Batches(tuple[Blob, ...]):

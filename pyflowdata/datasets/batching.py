@@ -15,28 +15,27 @@ from .base import DatasetBase, Shuffle
 
 COMPARED = 64  # records that are computed twice, to see whether they are the same
 _IN_A_ROW = 8  # of these
-
-
-# Attrs of readers, and arguments of other libraries -> what data sets have in their place.
-_OTHERWISE = {
-    "last_batch": "give last=...",
-    "drop_last": 'give last="drop"',
-    "drop_remainder": 'give last="drop"',
-    "order_key": "use shuffle() before",
+# Arguments of batches in other libraries, and in readers -> how they are given here.
+_OTHER_WORDS = {
+    "drop_last": 'say last="drop"',
+    "drop_remainder": 'say last="drop"',
+    "last_batch": "it is called last",
     "num_workers": "a DataLoader has num_threads",
 }
 
 
 def check_attrs(attrs: Iterable[str]) -> None:
-    """Refuses attrs that data sets have another word for.
+    """Refuses attrs of readers, and of other libraries, that data sets have another word for.
 
     Raises:
         InvalidArgumentError: There is one; the text has that word.
     """
     for name in attrs:
-        how = "use shuffle() before" if "shuffle" in name else _OTHERWISE.get(name)
-        if how is not None:
-            raise InvalidArgumentError(f"batches of a data set have no {name}: {how}", attr=name)
+        here = _OTHER_WORDS.get(name, "")
+        if "shuffle" in name or name == "order_key":
+            here = "shuffle the data set, data.shuffle().batch(n)"
+        if here:
+            raise InvalidArgumentError(f"batch({name}=...): {here}", attr=name)
 
 
 def batch_node(
@@ -54,13 +53,13 @@ def batch_node(
                 f"shuffle() has the seed {shown(shuffle.seed)}, and the batches have "
                 f"{shown(attrs['seed'])}; here both are the same seed: give one of them"
             )
-        ordered, shuffle = data.blobs, None
-        blobs = {name: ordered[name] for name in blobs}
+        ordered = data.blobs
+        blobs, shuffle = {field: ordered[field] for field in blobs}, None
     given: dict[str, Any] = {"fields": output_names(blobs), **attrs}
     if shuffle is not None:
         given |= {"random_shuffle": True, "shuffle": shuffle.kind, "order_key": shuffle.order_key,
                   "shuffle_after_epoch": shuffle.reshuffle, **shuffle.attrs}  # fmt: skip
-        if shuffle.seed is not None:
+        if shuffle.seed is not None and "seed" not in given:
             given["seed"] = shuffle.seed
     return Node(find_op(op), name, list(blobs.values()), given)
 

@@ -132,7 +132,8 @@ class DataLoader(Generic[BatchT]):
         if others:
             raise TypeError(
                 f"DataLoader() has no argument {next(iter(others))!r}; batches and their order are "
-                "of the data: flow.open(files).shuffle().batch(n, last=\"drop\"), or a reader's attrs"
+                "of the data: flow.open(files).shuffle().batch(n, last=\"drop\"), or a reader's "
+                "attrs"
             )
         self._form: Callable[[list[Batch]], BatchT]
         wanted, self._form = arrange(blobs)

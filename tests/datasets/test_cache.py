@@ -215,7 +215,8 @@ def test_an_order_that_changes_is_refused(folder, tmp_path):
     fixed = data.shuffle(seed=1, reshuffle=False)
     labels = [record["label"] for record in fixed]
     assert [record["label"] for record in fixed.cache(tmp_path)] == labels != sorted(labels)
-    for changing in (data.shuffle(seed=1).take(50), data.concat(data.shuffle()), flow.mix([data, data])):
+    shuffled = data.shuffle(seed=1).take(50)
+    for changing in (shuffled, data.concat(data.shuffle()), flow.mix([data, data])):
         with pytest.raises(flow.InvalidArgumentError, match="in each epoch.*use cache.. before it"):
             changing.cache(tmp_path)
     crop = flow.RandomCrop(data["pixels"], size=(4, 4))
