@@ -24,7 +24,15 @@ from ..graph.tables import Prepared, Table
 from ..loader import DataLoader
 from ..loader.places import file_of_record, files_of, first_records
 from .base import DatasetBase
-from .columns import ID, Columns, Computation, evaluate, files_state, refuse_changing_order, words_of
+from .columns import (
+    ID,
+    Columns,
+    Computation,
+    evaluate,
+    files_state,
+    refuse_changing_order,
+    words_of,
+)
 from .hashes import Hashes, hash_bytes, hash_column, hash_words
 
 Array = npt.NDArray[Any]

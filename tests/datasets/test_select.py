@@ -259,7 +259,8 @@ def test_a_file_without_records_among_others(tmp_path):
 
     for data in (none.concat(some), some.concat(none), none.concat(none, some),
                  flow.mix([none, some], [0, 1]),
-                 none.where("x > 3").concat(some), none.split([0.5, 0.5])[0].concat(some)):  # fmt: skip
+                 none.where("x > 3").concat(some),
+                 none.split([0.5, 0.5])[0].concat(some)):  # fmt: skip
         assert values(data) == list(range(9))
     assert values(none.concat(some).where("x > 3")) == [4, 5, 6, 7, 8]
     for data in (none.repeat(2), none.where("x > 3"), none.concat(none), none.shuffle().take(2)):
