@@ -53,13 +53,13 @@ def batch_node(
                 f"shuffle() has the seed {shown(shuffle.seed)}, and the batches have "
                 f"{shown(attrs['seed'])}; here both are the same seed: give one of them"
             )
-        ordered, shuffle = data.blobs, None
-        blobs = {name: ordered[name] for name in blobs}
+        ordered = data.blobs
+        blobs, shuffle = {field: ordered[field] for field in blobs}, None
     given: dict[str, Any] = {"fields": output_names(blobs), **attrs}
     if shuffle is not None:
         given |= {"random_shuffle": True, "shuffle": shuffle.kind, "order_key": shuffle.order_key,
                   "shuffle_after_epoch": shuffle.reshuffle, **shuffle.attrs}  # fmt: skip
-        if shuffle.seed is not None:
+        if shuffle.seed is not None and "seed" not in given:
             given["seed"] = shuffle.seed
     return Node(find_op(op), name, list(blobs.values()), given)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Blob, Node
+from ..graph import Node
 from .base import DatasetBase, SetT, several_view
 from .columns import column
 

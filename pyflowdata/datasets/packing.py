@@ -115,11 +115,11 @@ class Packing(DatasetBase):
             InvalidArgumentError: An argument is wrong; when a loader opens, max_tokens is less than
                 the longest record needs.
         """
+        if max_tokens == 0:
+            raise InvalidArgumentError("max_tokens = 0; it must be 1 or more")
         check_attrs(attrs)
         if "batch_size" in attrs:
             raise InvalidArgumentError("batch_by_tokens: give most_rows", attr="batch_size")
-        if max_tokens == 0:
-            raise InvalidArgumentError("max_tokens = 0; it must be 1 or more")
         own = {"max_tokens": max_tokens, "batch_size": most_rows, "multiple_of": multiple_of,
                "boundaries": list(boundaries)}  # fmt: skip
         return _by_length(self, field, lengths, {**own, "last_batch": last, **attrs}, name)
