@@ -19,7 +19,13 @@ static pfd_status fail_tree(pfd_error *err)
 
 static pfd_status add_branch(pfd_view_tree *tree, int32_t parent, int32_t source, pfd_error *err)
 {
+    enum { MOST_BRANCHES = 16384 };
     size_t n = (size_t)tree->num_branches;
+    if (n == MOST_BRANCHES)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "the data set is made of more than %d data sets; open files together, or "
+                        "repeat() one, in place of a concat of many",
+                        MOST_BRANCHES);
     pfd_branch *grown = realloc(tree->branches, (n + 1) * sizeof *grown);
     if (!grown) return fail_tree(err);
     tree->branches = grown;

@@ -369,3 +369,11 @@ def test_names_of_other_libraries_say_what_is_meant():
     with pytest.raises(TypeError, match="no argument 'shuffle'.*batch"):
         flow.DataLoader(data.batch(2), shuffle=True)
     assert len(data + data) == 12
+
+
+def test_a_data_set_of_too_many_is_refused():
+    data = flow.from_arrays({"x": np.arange(3)})
+    for _ in range(15):
+        data = data.concat(data)
+    with pytest.raises(flow.InvalidArgumentError, match="more than 16384 data sets"):
+        len(data)
