@@ -97,7 +97,7 @@ def test_a_data_set_has_lanes_too(table):
     """The same order as of its reader, for the same order key."""
     x, _ = flow.MiniDecoder(flow.MiniReader(str(table(333).folder)))
     shuffled = flow.Dataset({"x": x}).shuffle(
-        7, kind="window", block_size=7, window=5, lanes=4, order_key=KEY
+        seed=7, kind="window", block_size=7, window=5, lanes=4, order_key=KEY
     )
     with flow.DataLoader(shuffled.batch(12)["x"]) as loader:
         order = np.concatenate([batch[:, 0] for batch in loader])
