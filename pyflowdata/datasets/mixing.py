@@ -28,8 +28,8 @@ def mix(
     mean_lengths: Weights | None = None,
     interleave: str = "regular",
     block_size: int | None = None,
-    seed: int | None = None,
     names: Sequence[str] | None = None,
+    seed: int | None = None,
 ) -> SetT:
     """Data sets with the same fields, drawn by weights.
 
@@ -59,8 +59,8 @@ def mix(
         interleave: "regular": the sources take turns as evenly as can be.  "random": in random
             order within blocks, whose counts stay exact; within one they are off by up to its size.
         block_size: Records of such a block; None: 1024.  New weights begin with a block.
-        seed: Of interleave="random"; None: that of the batches.
         names: Of the sources of a list, for messages.
+        seed: Of interleave="random"; None: that of the batches.
 
     Raises:
         InvalidArgumentError: Fields or numbers of the sources and weights do not agree.

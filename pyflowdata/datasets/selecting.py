@@ -100,8 +100,8 @@ class Selecting(Reading):
         parts: Mapping[str, float],
         *,
         by: str | Sequence[str] | None = None,
-        seed: int = 0,
         in_order: bool = False,
+        seed: int = 0,
     ) -> dict[str, OwnT]: ...
 
     @overload
@@ -110,8 +110,8 @@ class Selecting(Reading):
         parts: Sequence[float],
         *,
         by: str | Sequence[str] | None = None,
-        seed: int = 0,
         in_order: bool = False,
+        seed: int = 0,
     ) -> tuple[OwnT, ...]: ...
 
     def split(
@@ -119,8 +119,8 @@ class Selecting(Reading):
         parts: Sequence[float] | Mapping[str, float],
         *,
         by: str | Sequence[str] | None = None,
-        seed: int = 0,
         in_order: bool = False,
+        seed: int = 0,
     ) -> tuple[OwnT, ...] | dict[str, OwnT]:
         """Parts that have each record once; each part has its records in their order.
 
@@ -133,9 +133,9 @@ class Selecting(Reading):
             parts: Fractions that sum to 1, as [0.9, 0.1], or counts of all records, as [1000, 200];
                 or a dict of them, for a dict of data sets.
             by: A field or several: records with the same values are in the same part.
-            seed: Another one makes other parts.
             in_order: Whether parts are runs of consecutive records, of exactly these sizes:
                 fractions are rounded by largest remainders.
+            seed: Another one makes other parts.
 
         Raises:
             InvalidArgumentError: There is no such field, or the parts are not all of the records.
@@ -145,12 +145,12 @@ class Selecting(Reading):
                 f"split({shown(parts)}): give fractions of all parts, as [0.9, 0.1], or counts"
             )
         if isinstance(parts, Mapping):
-            found = self._parts(list(parts.values()), by, seed, in_order)
+            found = self._parts(list(parts.values()), by, in_order, seed)
             return dict(zip(parts, found, strict=True))
-        return tuple(self._parts(list(parts), by, seed, in_order))
+        return tuple(self._parts(list(parts), by, in_order, seed))
 
     def _parts(
-        self: OwnT, parts: list[float], by: str | Sequence[str] | None, seed: int, in_order: bool
+        self: OwnT, parts: list[float], by: str | Sequence[str] | None, in_order: bool, seed: int
     ) -> list[OwnT]:
         sizes = Sizes(parts)
         if type(seed) is not int or not 0 <= seed < 2**63:
