@@ -25,7 +25,6 @@ from ..graph.node import nodes_of, reader_nodes
 from ..graph.objects import Object
 from ..graph.tables import Prepared, Table
 from ..loader import DataLoader
-from ..loader.places import files_of
 from ..loader.state import Reader
 from ..ragged import Ragged
 from .base import DatasetBase
@@ -295,7 +294,7 @@ def _cached(
     given = (str(node.values.get("index_dir", "")) for node in nodes)
     named = next((folder for folder in given if folder), "")
     folder, graph = cache_folder(named), of_blobs(wanted.blobs)
-    paths = [os.path.abspath(path) for path in files_of(loader)]
+    paths = [os.path.abspath(path) for path in loader.places.files()]
     if folder is None or wanted.key is None or graph is None or not paths:
         return None, False
     reader = loader.readers[0]

@@ -22,7 +22,6 @@ from ..graph.node import Node, reader_nodes
 from ..graph.objects import Object
 from ..graph.tables import Prepared, Table
 from ..loader import DataLoader
-from ..loader.places import file_of_record, files_of, first_records
 from .base import DatasetBase
 from .columns import (
     ID,
@@ -206,8 +205,8 @@ class _Records:
     def prepare(self, loader: DataLoader[Columns]) -> None:
         """Looks at the files.  Of files with the same name, each has the number of those before."""
         self._sizes.check(loader.readers[0].records)
-        self._loader = loader
-        self._paths = files_of(loader)
+        self._places = loader.places
+        self._paths = self._places.files()
         self._are_folders = bool(self._paths) and os.path.isdir(self._paths[0])
         before: Counter[str] = Counter()
         names = []
@@ -215,7 +214,8 @@ class _Records:
             name = os.path.basename(os.path.normpath(path))
             names.append(hash_bytes(os.fsencode(f"{name}\0{before[name]}")))
             before[name] += 1
-        firsts = [0] * len(names) if self._are_folders else first_records(loader, len(names))
+        count = len(names)
+        firsts = [0] * count if self._are_folders else self._places.first_records(count)
         self._names = np.array([*names, 0], np.uint64)  # the last one: records without a file
         self._firsts = np.array([*firsts, 0], np.int64)
 
@@ -230,5 +230,5 @@ class _Records:
 
     def _name_in_folder(self, file: int, number: int) -> int:
         """The hash of a file's path in the folder of its data set."""
-        path = file_of_record(self._loader, file, number)
+        path = self._places.file_of_record(file, number)
         return hash_bytes(os.fsencode(os.path.relpath(path, self._paths[file])))
