@@ -19,8 +19,9 @@ from ..loader import DataLoader
 from ..pyops.op import function_of, name_of
 from ..pyops.row_function import RowFunction
 from .base import DatasetBase, SetT
-from .batching import COMPARED, changing_fields, node_alone
+from .batching import node_alone
 from .cache_place import CacheFolder, Place
+from .changing import COMPARED, changing_fields
 from .columns import refuse_changing_order
 from .fingerprints import of_function
 from .fingerprints import version as library_version

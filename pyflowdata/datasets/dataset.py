@@ -21,13 +21,14 @@ from .other_names import unknown_method
 from .packing import Packing
 from .samplers import Samplers
 from .selecting import Selecting
+from .splitting import Splitting
 from .value import Value
 from .views import Views
 
 OwnT = TypeVar("OwnT", bound="Dataset")
 
 
-class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
+class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Value):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 

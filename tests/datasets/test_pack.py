@@ -107,8 +107,9 @@ def check_rows(corpus, rows, packs, length):
 def test_best_fit(corpus):
     lengths = corpus.lengths.tolist()
     data = corpus.open()
-    for length, window, longer in [(LENGTH, None, "split"), (9, None, "split"), (211, 50, "truncate"),
-                                   (20, 64, "drop"), (64, 7, "split")]:  # fmt: skip
+    for length, window, longer in [(LENGTH, None, "split"), (9, None, "split"),
+                                   (211, 50, "truncate"), (20, 64, "drop"),
+                                   (64, 7, "split")]:  # fmt: skip
         packs = data.pack(length, field="ids", longer=longer, window=window)
         model = pack_model.best_fit(lengths, length, longer, window or 8192)
         assert len(packs) == len(model)
