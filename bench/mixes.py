@@ -14,10 +14,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from statistics import median
@@ -26,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bench import programs
+from bench import own_process, programs
 from bench.environments import OURS, interpreter, versions
 
 ROWS, SECONDS, BATCH = 100_000, 3.0, 1024
@@ -158,25 +155,12 @@ def measure(contender: Contender, files: list[str], weights: list[float]) -> dic
 
 
 def child(peer: str, name: str, title: str) -> None:
-    answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # libraries may print
     weights = WEIGHTS[title]
     (contender,) = [each for each in CONTENDERS[peer] if each.__name__ == name]
-    print(json.dumps(measure(contender, files_of(len(weights)), weights)), file=answer, flush=True)
-    os._exit(0)  # not waiting for a library's threads
+    own_process.answer(lambda: measure(contender, files_of(len(weights)), weights))
 
 
 # ---- The table ----------------------------------------------------------------------------------
-
-
-def run(python: str, *arguments: str) -> dict[str, float] | None:
-    command = [python, "-m", "bench.mixes", "--child", *arguments]
-    done = subprocess.run(command, cwd=programs.ROOT, capture_output=True, text=True)
-    if done.returncode != 0:
-        print(f"{' '.join(arguments)} failed: {done.stderr.strip()[-500:]}", flush=True)
-        return None
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
 
 
 def show(title: str, results: dict[tuple[str, str], list[dict[str, float]]]) -> None:
@@ -205,7 +189,8 @@ def main() -> None:
         names = [(peer, each.__name__) for peer in pythons for each in CONTENDERS[peer]]
         results: dict[tuple[str, str], list[dict[str, float]]] = {name: [] for name in names}
         for _, (peer, name) in itertools.product(range(arguments.rounds), names):
-            found = run(pythons[peer] or "", peer, name, title) if pythons[peer] else None
+            python, wanted = pythons[peer], (peer, name, title)
+            found = own_process.run(python, "bench.mixes", *wanted) if python else None
             results[peer, name] += [found] if found else []
         show(title, results)
 

@@ -17,9 +17,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
-import subprocess
 import time
 from collections.abc import Callable, Iterable
 from statistics import median
@@ -28,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bench import programs
+from bench import own_process, programs
 from bench.environments import OURS, interpreter, versions
 
 DOCUMENTS, TOKENS_OF_BATCH, SECONDS = 60_000, 262_144, 10.0
@@ -202,25 +200,11 @@ def check(contender: Contender, length: int) -> dict[str, float]:
 
 
 def child(peer: str, name: str, length: str, round_number: str) -> None:
-    answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # libraries may print
     (contender,) = [each for each in CONTENDERS[peer] if each.__name__ == name]
-    found = measure(contender, int(length), round_number == "0")
-    print(json.dumps(found), file=answer, flush=True)
-    os._exit(0)  # not waiting for a library's threads
+    own_process.answer(lambda: measure(contender, int(length), round_number == "0"))
 
 
 # ---- The table ----------------------------------------------------------------------------------
-
-
-def run(python: str, *arguments: str) -> dict[str, float] | None:
-    command = [python, "-m", "bench.packs", "--child", *arguments]
-    done = subprocess.run(command, cwd=programs.ROOT, capture_output=True, text=True)
-    if done.returncode != 0:
-        print(f"{' '.join(arguments)} failed: {done.stderr.strip()[-500:]}", flush=True)
-        return None
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
 
 
 def show(length: int, results: dict[tuple[str, str], list[dict[str, float]]]) -> None:
@@ -252,7 +236,7 @@ def main() -> None:
         results: dict[tuple[str, str], list[dict[str, float]]] = {name: [] for name in names}
         for number, (peer, name) in itertools.product(range(arguments.rounds), names):
             python, wanted = pythons[peer], (peer, name, str(length), str(number))
-            found = run(python, *wanted) if python else None
+            found = own_process.run(python, "bench.packs", *wanted) if python else None
             results[peer, name] += [found] if found else []
         show(length, results)
 

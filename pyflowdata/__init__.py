@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from . import native  # first: it handles Ctrl-C while the rest is imported
 from . import ops
-from .datasets import Dataset, from_arrays, mix
+from .datasets import Batches, Dataset, from_arrays, mix
 from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
 from .errors import (
     CancelledError,
@@ -44,6 +44,7 @@ from .sheet import Sheet, show
 __all__ = [
     "IMAGENET_MEAN",
     "IMAGENET_STD",
+    "Batches",
     "Blob",
     "CancelledError",
     "CompileError",

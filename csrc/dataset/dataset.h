@@ -157,7 +157,7 @@ pfd_status pfd_window_lanes_wrap(pfd_dataset **ds, int64_t seed, const char *ord
  * Rows that fill a batch have record.filler set.  An epoch without records has no batches. */
 pfd_status pfd_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch, pfd_error *err);
 
-/* view_batch.c.  Random access only: the batches that a view of kind PFD_VIEW_BUCKETS forms.  The
+/* view_batch.c.  Random access only: the batches that a view of kind PFD_VIEW_BATCHES forms.  The
  * view is borrowed. */
 pfd_status pfd_view_batch_wrap(pfd_dataset **ds, const struct pfd_view *view, pfd_error *err);
 

@@ -93,7 +93,7 @@ typedef struct pfd_view_args {
      * counted from the outermost on, and below several data sets those of the first one first.
      * Valid until close. */
     const char *name;
-    const pfd_batching *batching; /* for PFD_VIEW_BUCKETS, which has no inner views; else NULL */
+    const pfd_batching *batching; /* for PFD_VIEW_BATCHES, which has no inner views; else NULL */
 } pfd_view_args;
 
 /* One inner view: its rows in another order. */
@@ -106,11 +106,9 @@ typedef struct pfd_view_args {
 /* One inner view: each row is made of several of its rows by the op's compute(). */
 #define PFD_VIEW_JOIN 4
 
-/* No view: batches of its inner view, as a reader makes them of its records. open() is NULL. */
+/* No view: batches of its inner view, as a reader makes them of its records.  If there is an
+ * open(), it makes a view that says what batches are: it maps their rows to records. */
 #define PFD_VIEW_BATCHES 5
-
-/* The same, but open() makes a view that says what batches are: it maps their rows to records. */
-#define PFD_VIEW_BUCKETS 6
 
 /* In pfd_attr.flags, of views: the attr is not part of a state's spec, so it may differ in a
  * program that loads the state.  Where it decides rows, past() has what it decided. */
@@ -124,6 +122,12 @@ typedef struct pfd_view_op {
      * nothing to close. */
     pfd_status (*open)(const pfd_view_args *args, pfd_view **out, pfd_error *err);
 } pfd_view_op;
+
+/* Whether the op, or NULL, forms the batches itself, which may then differ in size. */
+static inline int32_t pfd_view_forms_batches(const pfd_view_op *op)
+{
+    return op && op->kind == PFD_VIEW_BATCHES && op->open;
+}
 
 /* ---- For those who write views --------------------------------------------------------------- */
 

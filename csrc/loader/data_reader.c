@@ -37,7 +37,7 @@ static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *g
 static const pfd_view_op *former_of(const pfd_data_reader *reader)
 {
     const pfd_view_op *view = pfd_view_op_of(reader->batches->op);
-    return view && view->kind == PFD_VIEW_BUCKETS ? view : NULL;
+    return pfd_view_forms_batches(view) ? view : NULL;
 }
 
 /* Opens the view that forms batches, once: what it keeps does not depend on the seed. */

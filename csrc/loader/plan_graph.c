@@ -275,8 +275,7 @@ static pfd_status find_tensor(pfd_plan *plan, const pfd_blob *blob, place at, in
 {
     const pfd_view_op *view = pfd_view_op_of(blob->node->op);
     if (view && at.reader >= 0) return find_in_view(plan, blob, view->kind, at, tensor, err);
-    if (view && (view->kind == PFD_VIEW_BATCHES || view->kind == PFD_VIEW_BUCKETS))
-        return find_batched(plan, blob, tensor, err);
+    if (view && view->kind == PFD_VIEW_BATCHES) return find_batched(plan, blob, tensor, err);
     if (view)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "a blob of %s is a field of a data set, which has no batches yet: make "

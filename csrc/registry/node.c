@@ -68,8 +68,7 @@ static pfd_status create_attrs(pfd_node *node, const pfd_attr_value *values, int
     if (!pfd_op_is_reader(op)) return PFD_OK;
     PFD_TRY(pfd_attrs_create(pfd_reader_attr_table, pfd_reader_attr_count,
                              sizeof(pfd_reader_attrs), values, n, &node->reader_attrs, err));
-    const pfd_view_op *view = pfd_view_op_of(node->op);
-    int32_t sizes_differ = view && view->kind == PFD_VIEW_BUCKETS;
+    int32_t sizes_differ = pfd_view_forms_batches(pfd_view_op_of(node->op));
     return pfd_reader_attrs_settle(pfd_attrs_unsettled(node->reader_attrs), sizes_differ, err);
 }
 

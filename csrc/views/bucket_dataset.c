@@ -214,4 +214,4 @@ static const pfd_op bucket_dataset = {
     .outputs_attr = "fields",
 };
 
-const pfd_view_op pfd_view_bucket_dataset = {&bucket_dataset, PFD_VIEW_BUCKETS, open_view};
+const pfd_view_op pfd_view_bucket_dataset = {&bucket_dataset, PFD_VIEW_BATCHES, open_view};

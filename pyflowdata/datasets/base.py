@@ -9,6 +9,7 @@ from ..errors import InvalidArgumentError, shown
 from ..formats import Field, field_of, output_names
 from ..graph import Blob, Node, find_op
 from ..graph.records import Records
+from ..graph.tables import Table
 from .streams import refuse_stream
 
 ORDER_KEY = "shuffle"  # of a shuffle that is given none
@@ -92,6 +93,10 @@ class DatasetBase(Records):
     def _view(self: SetT, op: str, **attrs: Any) -> SetT:
         """The data set that a view makes of this one, with the same fields."""
         return type(self)(named_view(op, self.blobs, attrs))
+
+    def _selected(self: SetT, table: Table) -> SetT:
+        """Of the records before the shuffle, which then shuffles those that are left."""
+        return self._with_blobs(named_view("SelectDataset", self._fields, {"table": table}))
 
     def _with_blobs(self: SetT, blobs: Mapping[str, Blob]) -> SetT:
         """A data set of other fields of the same records, before its shuffle."""

@@ -8,7 +8,8 @@ from typing import Any, NoReturn, TYPE_CHECKING
 from ..errors import InvalidArgumentError, shown
 from ..graph import Blob, Node
 from ..graph.registry import HOST_OUTPUTS
-from .mapping import Maps, Outputs, SampleBatch, chosen, computed
+from .map_types import Outputs, SampleBatch
+from .mapping import Maps, chosen, computed
 from .other_names import unknown_of_batches
 
 _OF_DATA = ("shuffle", "take", "skip", "where", "repeat", "concat", "zip", "split", "sample",

@@ -16,12 +16,12 @@ from ..graph import Blob, Node
 from ..graph.objects import Object
 from ..graph.tables import Prepared, Table
 from ..loader import DataLoader
-from ..loader.places import files_of
 from ..pyops.op import function_of, name_of
 from ..pyops.row_function import RowFunction
 from .base import DatasetBase, SetT
-from .batching import COMPARED, changing_fields, node_alone
+from .batching import node_alone
 from .cache_place import CacheFolder, Place
+from .changing import COMPARED, changing_fields
 from .columns import refuse_changing_order
 from .fingerprints import of_function
 from .fingerprints import version as library_version
@@ -92,7 +92,7 @@ class Cache(Prepared):
         with DataLoader(ids, num_threads=1, prefetch=1) as loader:
             (reader,) = loader.readers
             said: list[Any] = [library_version(), reader.data, reader.spec, reader.records]
-            for path in files_of(loader):
+            for path in loader.places.files():
                 found = os.stat(path)
                 said += [os.path.abspath(path), found.st_size, found.st_mtime_ns]
         return hashlib.sha256(repr(said).encode()).hexdigest()
@@ -114,7 +114,7 @@ class Cache(Prepared):
         loader: DataLoader[Any] = DataLoader(encoded)
         with loader, CacheWriter(folder.temporary(), self.fields) as writer:
             folder.keep(writer.fileno)
-            total, most = loader.readers[0].records, 2 * loader._info.memory_budget
+            total, most = loader.readers[0].records, 2 * loader.memory_budget
             with Progress(f"caching {', '.join(self.fields)}", total) as progress:
                 for batch in loader:
                     writer.write(batch.values, batch.row_splits)

@@ -21,19 +21,19 @@ from .other_names import unknown_method
 from .packing import Packing
 from .samplers import Samplers
 from .selecting import Selecting
+from .splitting import Splitting
 from .value import Value
 from .views import Views
 
 OwnT = TypeVar("OwnT", bound="Dataset")
 
 
-class Dataset(Views, Selecting, Packing, Caching, Samplers, Maps, Value):
+class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Value):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 
     `data[17]` is a record, `data[10:20]` and `data[[3, 5, 9]]` are data sets of some of them,
     `data["x"]` is a field as a blob for ops.  Views such as `take()` make another data set;
-    `Dataset(blobs)` one of what a reader gives, or ops make of it:
     `batch()` makes the blobs that ops and a `DataLoader` take.  `flow.open` makes one of files,
     `batch()` makes the blobs that ops and a `DataLoader` take.  `flow.open` makes one of files;
     `flow.from_arrays` one of arrays, and `Dataset(blobs)` one of what a reader gives, or ops make

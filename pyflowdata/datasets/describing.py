@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +15,12 @@ from ..graph.objects import Object
 from ..graph.tables import Table
 from .base import ORDER_KEY, Shuffle
 from .caching import Cache
-from .mixing import MIX_ATTRS, mix_shares
 
 _MOST_FIELDS = 20
 _MOST_SOURCES = 12
 _IN_MEMORY = "arrays in memory"
 _FAR = 2**62  # numbers beyond it stand for the end
+_MIX_ATTRS = ("weights", "segments", "mean_lengths", "source_names")  # what `_mix_shares` says
 
 
 class _Chain(NamedTuple):
@@ -148,7 +149,28 @@ def _groups_of(node: Node) -> list[Sequence[Blob]]:
 def _said_of_sources(node: Node, count: int) -> list[str]:
     if node.op.name != "MixDataset":
         return [""] * count
-    return [f"{share} of " for share in mix_shares(node)]
+    return [f"{share} of " for share in _mix_shares(node)]
+
+
+def _mix_shares(node: Node) -> list[str]:
+    """What is said of each source of a mix: its name, and its share of the records."""
+    values: Mapping[str, Any] = node.values
+    count = operator.index(values["num_sources"])
+    said = [f"{name}: " for name in values.get("source_names") or range(count)]
+    for number, row in enumerate([0, *(values.get("segments") or [])]):
+        when = f", {{}} from record {row:,}" if row else "{}"
+        for source, share in enumerate(_shares(values, number, count)):
+            said[source] += when.format(share)
+    return said
+
+
+def _shares(values: Mapping[str, Any], number: int, count: int) -> list[str]:
+    """Each source's share of the records, in a set of weights."""
+    flat = values.get("weights") or [1.0] * count
+    means = values.get("mean_lengths") or [1.0] * count
+    own = flat[number * count : (number + 1) * count]
+    weights = [weight / mean for weight, mean in zip(own, means, strict=True)]
+    return [f"{100 * weight / sum(weights):.4g} %" for weight in weights]
 
 
 # ---- Words --------------------------------------------------------------------------------------
@@ -204,7 +226,7 @@ def _is_telling(node: Node, attr: Attr) -> bool:
     value = node.values[attr.name]
     if attr.name in ("num_sources", node.op.outputs_attr) or attr.name in node.found:
         return False
-    if node.op.name == "MixDataset" and attr.name in MIX_ATTRS:
+    if node.op.name == "MixDataset" and attr.name in _MIX_ATTRS:
         return False
     if node.op.is_reader and attr.name in ("seed", "rank", "world_size"):
         return False  # of batches

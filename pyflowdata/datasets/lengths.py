@@ -11,7 +11,8 @@ from ..errors import InvalidArgumentError, shown
 from ..formats import lengths_of
 from ..graph.tables import Table
 from .base import DatasetBase
-from .columns import evaluate, files_state, made_of
+from .column_pass import evaluate
+from .columns import files_state, made_of
 from .fingerprints import of_blobs
 
 Array = npt.NDArray[Any]

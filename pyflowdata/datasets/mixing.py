@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import numbers
-import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Node
 from .base import DatasetBase, SetT, several_view
 from .columns import column
 
@@ -28,8 +26,8 @@ def mix(
     mean_lengths: Weights | None = None,
     interleave: str = "regular",
     block_size: int | None = None,
-    seed: int | None = None,
     names: Sequence[str] | None = None,
+    seed: int | None = None,
 ) -> SetT:
     """Data sets with the same fields, drawn by weights.
 
@@ -59,8 +57,8 @@ def mix(
         interleave: "regular": the sources take turns as evenly as can be.  "random": in random
             order within blocks, whose counts stay exact; within one they are off by up to its size.
         block_size: Records of such a block; None: 1024.  New weights begin with a block.
-        seed: Of interleave="random"; None: that of the batches.
         names: Of the sources of a list, for messages.
+        seed: Of interleave="random"; None: that of the batches.
 
     Raises:
         InvalidArgumentError: Fields or numbers of the sources and weights do not agree.
@@ -195,31 +193,3 @@ def _mean_lengths(
 def _mean_length(source: DatasetBase, field: str) -> float:
     lengths = column(source, f"len({field})")
     return int(lengths.sum()) / max(1, len(lengths))
-
-
-# ---- In words -----------------------------------------------------------------------------------
-
-
-
-MIX_ATTRS = ("weights", "segments", "mean_lengths", "source_names")  # what `mix_shares` says
-
-
-def mix_shares(node: Node) -> list[str]:
-    """What is said of each source of a mix: its name, and its share of the records."""
-    values: Mapping[str, Any] = node.values
-    count = operator.index(values["num_sources"])
-    said = [f"{name}: " for name in values.get("source_names") or range(count)]
-    for number, row in enumerate([0, *(values.get("segments") or [])]):
-        when = f", {{}} from record {row:,}" if row else "{}"
-        for source, share in enumerate(_shares(values, number, count)):
-            said[source] += when.format(share)
-    return said
-
-
-def _shares(values: Mapping[str, Any], number: int, count: int) -> list[str]:
-    """Each source's share of the records, in a set of weights."""
-    flat = values.get("weights") or [1.0] * count
-    means = values.get("mean_lengths") or [1.0] * count
-    own = flat[number * count : (number + 1) * count]
-    weights = [weight / mean for weight, mean in zip(own, means, strict=True)]
-    return [f"{100 * weight / sum(weights):.4g} %" for weight in weights]

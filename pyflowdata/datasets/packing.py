@@ -32,7 +32,7 @@ class Packing(DatasetBase):
         last: str = "pad",
         padding: float | Mapping[str, float] = 0,
         add: str | Sequence[str] = _DESCRIPTIONS,
-        window: int = 0,
+        window: int | None = None,
         lengths: npt.ArrayLike | None = None,
     ) -> SetT:
         """Rows of exactly `length` tokens, each made of several records.
@@ -54,8 +54,8 @@ class Packing(DatasetBase):
                 padding), position_ids (from 0 in each segment), loss_mask (False for padding),
                 cu_seqlens (where segments begin, then `length`; padding is a segment of its own)
                 and max_seqlen (the longest segment); "NAME=segment_ids" gives it another name.
-            window: With "best_fit", how many consecutive records are packed among each other; 0
-                chooses what fills several hundred packs.
+            window: With "best_fit", how many consecutive records are packed among each other;
+                None: so many as fill several hundred packs.
             lengths: Of all records, if they are known; None: one pass over the records counts
                 them, when a loader first needs them, and they are kept like an index.
 
@@ -67,11 +67,15 @@ class Packing(DatasetBase):
                 "the records are shuffled, and packs are made in one order: shuffle the packs, "
                 "data.pack(...).shuffle(...)"
             )
+        if window is not None and window < 1:
+            raise InvalidArgumentError(
+                f"window = {shown(window)}; it must be 1 or more", attr="window"
+            )
         names, added = names_of(field), names_of(add)
         inputs = [self.blob(name) for name in names]
         values = {
             "fields": [*output_names(names), *added], "length": length, "rule": rule,
-            "longer": longer, "last": last, "window": window,
+            "longer": longer, "last": last, "window": window or 0,
             "padding": _padding_of(padding, names),
             "lengths": lengths_table(self, names[0], lengths),
         }  # fmt: skip
@@ -87,8 +91,9 @@ class Packing(DatasetBase):
         most_rows: int = _MOST_ROWS,
         multiple_of: int = 1,
         boundaries: Sequence[int] = (),
-        last: str = "short",
         lengths: npt.ArrayLike | None = None,
+        last: str = "short",
+        seed: int | None = None,
         name: str | None = None,
         **attrs: Any,
     ) -> Batches:
@@ -100,14 +105,16 @@ class Packing(DatasetBase):
         Args:
             max_tokens: Rows of a batch, of all ranks together, times the longest in its bucket.
             field: Whose rows are counted; `PadBatch` pads them.
-            most_rows: Of a batch.
+            most_rows: Of a batch, of all ranks together, where records are so short that max_tokens
+                would let in more.
             multiple_of: Batches have a multiple of this many rows, such as the number of ranks,
                 except where records are few.
             boundaries: Lengths that part the buckets, ascending; left out, they are chosen so that
                 little is padded.
+            lengths: As `pack()` takes them.
             last: "short"; or "drop": leaves out records so that the batches of a bucket have the
                 same size, other ones in each epoch.
-            lengths: As `pack()` takes them.
+            seed: As `batch()` takes it.
             name: Of the node.
             **attrs: Of every reader, as `batch()` takes them.
 
@@ -122,7 +129,7 @@ class Packing(DatasetBase):
             raise InvalidArgumentError("batch_by_tokens: give most_rows", attr="batch_size")
         own = {"max_tokens": max_tokens, "batch_size": most_rows, "multiple_of": multiple_of,
                "boundaries": list(boundaries)}  # fmt: skip
-        return _by_length(self, field, lengths, {**own, "last_batch": last, **attrs}, name)
+        return _by_length(self, field, lengths, last, seed, name, {**own, **attrs})
 
     def batch_by_length(
         self,
@@ -131,8 +138,9 @@ class Packing(DatasetBase):
         field: str,
         boundaries: Sequence[int] = (),
         batch_sizes: Sequence[int] = (),
-        last: str = "short",
         lengths: npt.ArrayLike | None = None,
+        last: str = "short",
+        seed: int | None = None,
         name: str | None = None,
         **attrs: Any,
     ) -> Batches:
@@ -146,7 +154,7 @@ class Packing(DatasetBase):
             batch_sizes: In place of batch_size one for each bucket, so one more than boundaries.
             last: "short"; or "drop": short batches of each bucket are left out, with other records
                 in each epoch.
-            lengths, name, **attrs: As `batch_by_tokens()` takes them; so are shuffles.
+            lengths, seed, name, **attrs: As `batch_by_tokens()` takes them; so are shuffles.
 
         Raises:
             InvalidArgumentError: An argument is wrong.
@@ -159,7 +167,7 @@ class Packing(DatasetBase):
             )
         most = max(batch_sizes) if batch_size is None else batch_size
         own = {"batch_size": most, "batch_sizes": list(batch_sizes), "boundaries": list(boundaries)}
-        return _by_length(self, field, lengths, {**own, "last_batch": last, **attrs}, name)
+        return _by_length(self, field, lengths, last, seed, name, {**own, **attrs})
 
 
 def _padding_of(padding: float | Mapping[str, float], names: Sequence[str]) -> list[float]:
@@ -177,9 +185,14 @@ def _by_length(
     data: DatasetBase,
     field: str,
     lengths: npt.ArrayLike | None,
-    attrs: Mapping[str, Any],
+    last: str,
+    seed: int | None,
     name: str | None,
+    attrs: Mapping[str, Any],
 ) -> Batches:
-    given = {**attrs, "lengths": lengths_table(data, field, lengths)}
+    table = lengths_table(data, field, lengths)
+    given = {**attrs, "last_batch": last, "lengths": table}
+    if seed is not None:
+        given["seed"] = seed
     node = batch_node(data._fields, data, given, "BucketDataset", name)
     return batches_of(node, data._fields)

@@ -13,7 +13,8 @@ from ..errors import InvalidArgumentError, shown
 from ..graph import Blob
 from ..graph.tables import Table
 from .base import DatasetBase, named_view
-from .columns import Array, column, files_state, made_of, refuse_changing_order
+from .column_pass import Array
+from .columns import column, files_state, made_of, refuse_changing_order
 from .reading import Reading
 
 Values = npt.ArrayLike | str | Callable[..., Any] | Blob

@@ -1,19 +1,17 @@
-"""Views of some of the records: those where a predicate is true, those with numbers, parts."""
+"""Views of some of the records: those where a predicate is true, and those with numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..graph.tables import Table
-from .base import named_view
-from .columns import What, bitmap_of, column, refuse_changing_order, words_of
+from .columns import What, bitmap_of, column, words_of
 from .reading import Reading
-from .splitting import Sizes, Split
 
 Array = npt.NDArray[Any]
 OwnT = TypeVar("OwnT", bound="Selecting")
@@ -93,87 +91,3 @@ class Selecting(Reading):
                 f"[-{size}, {size}), the records of the data set"
             )
         return np.where(numbers < 0, numbers + size, numbers)
-
-    @overload
-    def split(
-        self: OwnT,
-        parts: Mapping[str, float],
-        *,
-        by: str | Sequence[str] | None = None,
-        seed: int = 0,
-        in_order: bool = False,
-    ) -> dict[str, OwnT]: ...
-
-    @overload
-    def split(
-        self: OwnT,
-        parts: Sequence[float],
-        *,
-        by: str | Sequence[str] | None = None,
-        seed: int = 0,
-        in_order: bool = False,
-    ) -> tuple[OwnT, ...]: ...
-
-    def split(
-        self: OwnT,
-        parts: Sequence[float] | Mapping[str, float],
-        *,
-        by: str | Sequence[str] | None = None,
-        seed: int = 0,
-        in_order: bool = False,
-    ) -> tuple[OwnT, ...] | dict[str, OwnT]:
-        """Parts that have each record once; each part has its records in their order.
-
-        A hash of the seed and of what names a record decides its part: its file's name and its
-        number in the file, or the values of `by`.  So records and files that are appended move none
-        of those before, and sizes are about, not exactly, the fractions.  Counts are exact, and
-        appended records may move others.
-
-        Args:
-            parts: Fractions that sum to 1, as [0.9, 0.1], or counts of all records, as [1000, 200];
-                or a dict of them, for a dict of data sets.
-            by: A field or several: records with the same values are in the same part.
-            seed: Another one makes other parts.
-            in_order: Whether parts are runs of consecutive records, of exactly these sizes:
-                fractions are rounded by largest remainders.
-
-        Raises:
-            InvalidArgumentError: There is no such field, or the parts are not all of the records.
-        """
-        if isinstance(parts, (str, bytes)) or not isinstance(parts, Iterable):
-            raise InvalidArgumentError(
-                f"split({shown(parts)}): give fractions of all parts, as [0.9, 0.1], or counts"
-            )
-        if isinstance(parts, Mapping):
-            found = self._parts(list(parts.values()), by, seed, in_order)
-            return dict(zip(parts, found, strict=True))
-        return tuple(self._parts(list(parts), by, seed, in_order))
-
-    def _parts(
-        self: OwnT, parts: list[float], by: str | Sequence[str] | None, seed: int, in_order: bool
-    ) -> list[OwnT]:
-        sizes = Sizes(parts)
-        if type(seed) is not int or not 0 <= seed < 2**63:
-            raise InvalidArgumentError(f"seed = {shown(seed)}; it must be an int of at least 0")
-        names = [by] if isinstance(by, str) else list(by) if by else None
-        if not in_order:
-            split = Split(self, sizes, names, seed)
-            return [self._selected(split.table(part)) for part in range(len(sizes))]
-        if names:
-            raise InvalidArgumentError(
-                f"by = {shown(by)}: parts in order may divide records with the same value; leave "
-                "in_order or by out"
-            )
-        refuse_changing_order(self)
-        given = {"counts": sizes.counts} if sizes.counts else {"fractions": sizes.fractions}
-        return [
-            self._with_order(named_view("SplitDataset", self._fields, {**given, "part": part}))
-            for part in range(len(sizes))
-        ]
-
-    def _selected(self: OwnT, table: Table) -> OwnT:
-        """Of the records before the shuffle, which then shuffles those that are left."""
-        return self._with_order(named_view("SelectDataset", self._fields, {"table": table}))
-
-    def _with_order(self: OwnT, blobs: Any) -> OwnT:
-        return type(self)(blobs, self._shuffle)

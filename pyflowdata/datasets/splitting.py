@@ -1,4 +1,4 @@
-"""Which part of a split each record is in.
+"""`Dataset.split()`: which part each record is in.
 
 By hash: a record's place in [0, 1) is a hash of the seed and of what names it: the values of some
 fields, or its file and its number there.  It does not depend on other records, so that appended
@@ -10,9 +10,9 @@ from __future__ import annotations
 import operator
 import os
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,23 +22,97 @@ from ..graph.node import Node, reader_nodes
 from ..graph.objects import Object
 from ..graph.tables import Prepared, Table
 from ..loader import DataLoader
-from ..loader.places import file_of_record, files_of, first_records
-from .base import DatasetBase
-from .columns import (
-    ID,
-    Columns,
-    Computation,
-    evaluate,
-    files_state,
-    refuse_changing_order,
-    words_of,
-)
+from .base import DatasetBase, named_view
+from .column_pass import ID, Columns, Computation, evaluate
+from .columns import files_state, refuse_changing_order, words_of
 from .hashes import Hashes, hash_bytes, hash_column, hash_words
 
 Array = npt.NDArray[Any]
+OwnT = TypeVar("OwnT", bound="Splitting")
 
 _BITS = 53  # of a hash that say the place
 _MOST_PARTS = 65536
+
+
+class Splitting(DatasetBase):
+    """The method of `Dataset` for parts."""
+
+    @overload
+    def split(
+        self: OwnT,
+        parts: Mapping[str, float],
+        *,
+        by: str | Sequence[str] | None = None,
+        in_order: bool = False,
+        seed: int = 0,
+    ) -> dict[str, OwnT]: ...
+
+    @overload
+    def split(
+        self: OwnT,
+        parts: Sequence[float],
+        *,
+        by: str | Sequence[str] | None = None,
+        in_order: bool = False,
+        seed: int = 0,
+    ) -> tuple[OwnT, ...]: ...
+
+    def split(
+        self: OwnT,
+        parts: Sequence[float] | Mapping[str, float],
+        *,
+        by: str | Sequence[str] | None = None,
+        in_order: bool = False,
+        seed: int = 0,
+    ) -> tuple[OwnT, ...] | dict[str, OwnT]:
+        """Parts that have each record once; each part has its records in their order.
+
+        A hash of the seed and of what names a record decides its part: its file's name and its
+        number in the file, or the values of `by`.  So records and files that are appended move none
+        of those before, and sizes are about, not exactly, the fractions.  Counts are exact, and
+        appended records may move others.
+
+        Args:
+            parts: Fractions that sum to 1, as [0.9, 0.1], or counts of all records, as [1000, 200];
+                or a dict of them, for a dict of data sets.
+            by: A field or several: records with the same values are in the same part.
+            in_order: Whether parts are runs of consecutive records, of exactly these sizes:
+                fractions are rounded by largest remainders.
+            seed: Another one makes other parts.
+
+        Raises:
+            InvalidArgumentError: There is no such field, or the parts are not all of the records.
+        """
+        if isinstance(parts, (str, bytes)) or not isinstance(parts, Iterable):
+            raise InvalidArgumentError(
+                f"split({shown(parts)}): give fractions of all parts, as [0.9, 0.1], or counts"
+            )
+        if isinstance(parts, Mapping):
+            found = self._parts(list(parts.values()), by, in_order, seed)
+            return dict(zip(parts, found, strict=True))
+        return tuple(self._parts(list(parts), by, in_order, seed))
+
+    def _parts(
+        self: OwnT, parts: list[float], by: str | Sequence[str] | None, in_order: bool, seed: int
+    ) -> list[OwnT]:
+        sizes = Sizes(parts)
+        if type(seed) is not int or not 0 <= seed < 2**63:
+            raise InvalidArgumentError(f"seed = {shown(seed)}; it must be an int of at least 0")
+        names = [by] if isinstance(by, str) else list(by) if by else None
+        if not in_order:
+            split = Split(self, sizes, names, seed)
+            return [self._selected(split.table(part)) for part in range(len(sizes))]
+        if names:
+            raise InvalidArgumentError(
+                f"by = {shown(by)}: parts in order may divide records with the same value; leave "
+                "in_order or by out"
+            )
+        refuse_changing_order(self)
+        given = {"counts": sizes.counts} if sizes.counts else {"fractions": sizes.fractions}
+        return [
+            self._with_blobs(named_view("SplitDataset", self._fields, {**given, "part": part}))
+            for part in range(len(sizes))
+        ]
 
 
 class Sizes:
@@ -206,8 +280,8 @@ class _Records:
     def prepare(self, loader: DataLoader[Columns]) -> None:
         """Looks at the files.  Of files with the same name, each has the number of those before."""
         self._sizes.check(loader.readers[0].records)
-        self._loader = loader
-        self._paths = files_of(loader)
+        self._places = loader.places
+        self._paths = self._places.files()
         self._are_folders = bool(self._paths) and os.path.isdir(self._paths[0])
         before: Counter[str] = Counter()
         names = []
@@ -215,7 +289,8 @@ class _Records:
             name = os.path.basename(os.path.normpath(path))
             names.append(hash_bytes(os.fsencode(f"{name}\0{before[name]}")))
             before[name] += 1
-        firsts = [0] * len(names) if self._are_folders else first_records(loader, len(names))
+        count = len(names)
+        firsts = [0] * count if self._are_folders else self._places.first_records(count)
         self._names = np.array([*names, 0], np.uint64)  # the last one: records without a file
         self._firsts = np.array([*firsts, 0], np.int64)
 
@@ -230,5 +305,5 @@ class _Records:
 
     def _name_in_folder(self, file: int, number: int) -> int:
         """The hash of a file's path in the folder of its data set."""
-        path = file_of_record(self._loader, file, number)
+        path = self._places.file_of_record(file, number)
         return hash_bytes(os.fsencode(os.path.relpath(path, self._paths[file])))

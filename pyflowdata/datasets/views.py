@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from ..errors import InvalidArgumentError, shown
 from .base import ORDER_KEY, DatasetBase, SetT, Shuffle, check_sources, named_view, several_view
-from .mixing import mix
+from .mixing import Changes, Weights, mix
 
 _FAR = 2**63 - 1  # beyond all records
 
@@ -47,9 +47,27 @@ class Views(DatasetBase):
         check_sources("concat", others)
         return type(self)(several_view("ConcatDataset", [self, *others], {})) if others else self
 
-    def mix(self: SetT, *others: SetT, weights: Any = None, **options: Any) -> SetT:
-        """This data set and others with the same fields, drawn by weights: `flow.mix` of a list."""
-        return mix([self, *others], weights, **options)
+    def mix(
+        self: SetT,
+        *others: SetT,
+        weights: Weights | Changes | None = None,
+        stop: str | None = None,
+        length: int | None = None,
+        unit: str = "records",
+        field: str | None = None,
+        mean_lengths: Weights | None = None,
+        interleave: str = "regular",
+        block_size: int | None = None,
+        names: Sequence[str] | None = None,
+        seed: int | None = None,
+    ) -> SetT:
+        """This data set and others with the same fields, drawn by weights: `flow.mix` of a list,
+        with its arguments."""
+        return mix(
+            [self, *others], weights, stop=stop, length=length, unit=unit, field=field,
+            mean_lengths=mean_lengths, interleave=interleave, block_size=block_size, names=names,
+            seed=seed,
+        )  # fmt: skip
 
     def zip(self: SetT, *others: DatasetBase) -> SetT:
         """The fields of data sets of the same length side by side: record i of each.
@@ -74,7 +92,6 @@ class Views(DatasetBase):
     def shuffle(
         self: SetT,
         *,
-        seed: int | None = None,
         kind: str = "auto",
         reshuffle: bool = True,
         block_size: int | None = None,
@@ -82,11 +99,11 @@ class Views(DatasetBase):
         lanes: int | None = None,
         buffer_size: int | None = None,
         order_key: str = ORDER_KEY,
+        seed: int | None = None,
     ) -> SetT:
         """The records in a random order, each once, and another one in each epoch.
 
         Args:
-            seed: None: the seed of the batches, which is drawn where there is none.
             kind: "global", or how the shuffle of batches keeps reads together: "window", and
                 "buffer" for data that is read in sequence; "auto" is "global" where it can be.
             reshuffle: False: every epoch has the order of the first one.
@@ -94,6 +111,7 @@ class Views(DatasetBase):
                 `shuffle_window` and `shuffle_lanes` of readers.
             buffer_size: Of kind="buffer", in records.
             order_key: A text on which the order depends besides the seed.
+            seed: None: the seed of the batches, which is drawn where there is none.
         """
         given = {"shuffle_block_size": block_size, "shuffle_window": window,
                  "shuffle_lanes": lanes, "shuffle_buffer_size": buffer_size}  # fmt: skip

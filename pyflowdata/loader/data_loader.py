@@ -18,6 +18,7 @@ from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from .batches import Array, Batch, BatchArrays
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
+from .places import Places
 from .report import read_skipped, read_stats
 from .state import LAST_EPOCH, Reader, make_state, read_state
 from .turns import Turns
@@ -361,6 +362,17 @@ class DataLoader(Generic[BatchT]):
     def readers(self) -> tuple[Reader, ...]:
         """What the loader knows about each of its readers: seed, files, records, rank and so on."""
         return self._readers
+
+    @property
+    def places(self) -> Places:
+        """Where its records lie; of an open loader."""
+        self._check_life()
+        return Places(self._handle)
+
+    @property
+    def memory_budget(self) -> int:
+        """Bytes that batches may use: as given, or as chosen."""
+        return int(self._info.memory_budget)
 
     @property
     def epoch(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import random
 import re
@@ -406,3 +407,11 @@ def test_the_page_is_true(tmp_path, monkeypatch):
             drawn = np.concatenate(list(loader)) >= 1000
         counts.append([drawn[:40_000].sum(), drawn[40_000:].sum()])
     assert counts == [[10_000, 15_000], [10_000, 30_000]]
+
+
+def test_the_method_has_the_arguments_of_the_function():
+    _, _, *method = inspect.signature(flow.Dataset.mix).parameters.values()
+    _, *function = inspect.signature(flow.mix).parameters.values()
+    assert [(one.name, one.default, one.annotation) for one in method] == [
+        (one.name, one.default, one.annotation) for one in function
+    ]

@@ -107,8 +107,9 @@ def check_rows(corpus, rows, packs, length):
 def test_best_fit(corpus):
     lengths = corpus.lengths.tolist()
     data = corpus.open()
-    for length, window, longer in [(LENGTH, 0, "split"), (9, 0, "split"), (211, 50, "truncate"),
-                                   (20, 64, "drop"), (64, 7, "split")]:  # fmt: skip
+    for length, window, longer in [(LENGTH, None, "split"), (9, None, "split"),
+                                   (211, 50, "truncate"), (20, 64, "drop"),
+                                   (64, 7, "split")]:  # fmt: skip
         packs = data.pack(length, field="ids", longer=longer, window=window)
         model = pack_model.best_fit(lengths, length, longer, window or 8192)
         assert len(packs) == len(model)
@@ -302,6 +303,7 @@ def test_wrong_use(corpus):
         (lambda: data.pack(8, field=["ids", "weight"]), "rows with one dimension"),
         (lambda: data.pack(8, field="ids", rule="first_fit"), "best_fit"),
         (lambda: data.pack(8, field="ids", add="lengths"), "element 'lengths'"),
+        (lambda: data.pack(8, field="ids", window=0), "window = 0; it must be 1 or more"),
         (lambda: data.pack(8, field="ids", padding=0.5), "padding"),
         (lambda: data.pack(8, field="ids", padding={"labels": 1}), "not packed; ids are"),
     ]:
