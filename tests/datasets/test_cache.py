@@ -1,5 +1,6 @@
 """Dataset.cache(): the same records as without it, made once, and again when the data change."""
 
+import fcntl
 import gzip
 import json
 import logging
@@ -372,6 +373,29 @@ def test_memory_ends_with_its_last_process(numbers, tmp_path):
     assert cache.exists()
     cache_place.Place("memory").make()
     assert not cache.exists()
+
+
+def test_memory_ends_where_two_processes_end_at_the_same_time(tmp_path, monkeypatch):
+    """The last one ends while the one before finds that there is another."""
+    cache = tmp_path / "some.cache"
+    cache.mkdir()
+    for name in ("lock", "records"):
+        (cache / name).touch()
+    flock, last = fcntl.flock, open(cache / "records", "rb")
+    flock(last, fcntl.LOCK_SH)
+
+    def until_it_is_refused(file, how):
+        try:
+            flock(file, how)
+        except BlockingIOError:
+            if not last.closed:
+                last.close()
+                cache_place._remove_unused(cache)
+            raise
+
+    monkeypatch.setattr(fcntl, "flock", until_it_is_refused)
+    cache_place._remove_unused(cache)
+    assert last.closed and not cache.exists()
 
 
 # ---- No room -------------------------------------------------------------------------------------
