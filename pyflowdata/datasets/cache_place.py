@@ -233,11 +233,17 @@ def _identify(found: os.stat_result) -> list[int]:
 def _remove_unused(cache: Path) -> None:
     """Removes a cache in memory, unless a process uses or makes it."""
     with contextlib.suppress(OSError), contextlib.ExitStack() as files:
-        for name in ("lock", "records"):
+        found = []
+        # Records first: of processes that end at the same time, none keeps the last one from the
+        # lock.
+        for name in ("records", "lock"):
             if (cache / name).exists():
                 file = files.enter_context(open(cache / name, "rb"))
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(cache)
+                found.append(os.fstat(file.fileno()).st_ino)
+        records = cache / "records"
+        if not records.exists() or records.stat().st_ino in found:  # else they were made meanwhile
+            shutil.rmtree(cache)
 
 
 def _release() -> None:

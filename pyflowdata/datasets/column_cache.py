@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..native import ffi, lib
+from .parsing import parsed
 
 Array = npt.NDArray[Any]
 
@@ -85,7 +86,14 @@ class CachedArray:
         file.seek(0)
         version = np.lib.format.read_magic(file)
         read_header = getattr(np.lib.format, f"read_array_header_{version[0]}_{version[1]}")
-        shape, _, dtype = read_header(file)
+        place = file.tell()
+
+        def header() -> tuple[Any, Any, Any]:
+            file.seek(place)
+            found: tuple[Any, Any, Any] = read_header(file)
+            return found
+
+        shape, _, dtype = parsed(header)
         begin, count = file.tell(), int(np.prod(shape))
         if dtype.hasobject or begin + count * dtype.itemsize != end:
             return None

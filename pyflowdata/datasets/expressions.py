@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
+from .parsing import parsed
 
 Array = npt.NDArray[Any]
 
@@ -150,7 +151,7 @@ class Expression:
 
     def _parse(self) -> ast.expr:
         try:
-            return ast.parse(self.text, mode="eval").body
+            return parsed(ast.parse, self.text, mode="eval").body
         except SyntaxError as failure:
             place = f", character {failure.offset}" if failure.offset else ", at its end"
             hint = "; == compares" if "==" in failure.msg or "assign" in failure.msg else ""

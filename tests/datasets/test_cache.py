@@ -1,5 +1,6 @@
 """Dataset.cache(): the same records as without it, made once, and again when the data change."""
 
+import fcntl
 import gzip
 import json
 import logging
@@ -286,6 +287,9 @@ import pyflowdata as flow
 
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
 folder, where, rank = sys.argv[1], sys.argv[2], int(sys.argv[3])
+if sys.argv[5]:
+    from pyflowdata.datasets import cache_place
+    cache_place._MEMORY = Path(sys.argv[5])
 
 @flow.register_decoder(outputs={"y": ("float64", ())}, name="WaitABit", per="row")
 def wait(x):
@@ -308,8 +312,10 @@ def numbers(tmp_path):
     return folder
 
 
-def start(folder, where, rank, speed):
-    command = [sys.executable, "-c", SCRIPT, str(folder), str(where), str(rank), speed]
+def start(folder, where, rank, speed, memory=""):
+    """Args: memory: Instead of /dev/shm, which other programs use at the same time."""
+    arguments = [str(one) for one in (folder, where, rank, speed, memory)]
+    command = [sys.executable, "-c", SCRIPT, *arguments]
     return subprocess.Popen(
         command, env=python_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True,
@@ -343,32 +349,53 @@ def test_another_process_goes_on_where_one_was_killed(numbers, tmp_path):
     assert sorted(os.listdir(cache)) == ["lock", "notes.json", "records"]
 
 
-def test_memory_ends_with_its_last_process(numbers):
+def test_memory_ends_with_its_last_process(numbers, tmp_path):
     """Also where a process is killed: the next one cleans up."""
-    shared = Path(f"/dev/shm/pyflowdata-{os.geteuid()}")
-    before = set(shared.glob("*")) if shared.exists() else set()
-    processes = [start(numbers, "memory", rank, "fast") for rank in (0, 1)]
+    memory = tmp_path / "shm"
+    shared = memory / f"pyflowdata-{os.geteuid()}"
+    processes = [start(numbers, "memory", rank, "fast", memory) for rank in (0, 1)]
     said = ""
     for process in processes:
         while not said.endswith("read"):
             said += process.stdout.readline().split()[0]
         said += " "
     assert said.count("cached") == 1
-    (cache,) = set(shared.glob("*")) - before
+    (cache,) = shared.glob("*")
     finish(processes[:1])
     assert cache.exists(), "the other one uses it"
     finish(processes[1:])
     assert not cache.exists()
-    killed = start(numbers, "memory", 0, "fast")
+    killed = start(numbers, "memory", 0, "fast", memory)
     while "read" not in killed.stdout.readline():
         pass
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert cache.exists()
-    place = cache_place.Place("memory")
-    place.folder = shared
-    place.make()
+    cache_place.Place("memory").make()
     assert not cache.exists()
+
+
+def test_memory_ends_where_two_processes_end_at_the_same_time(tmp_path, monkeypatch):
+    """The last one ends while the one before finds that there is another."""
+    cache = tmp_path / "some.cache"
+    cache.mkdir()
+    for name in ("lock", "records"):
+        (cache / name).touch()
+    flock, last = fcntl.flock, open(cache / "records", "rb")
+    flock(last, fcntl.LOCK_SH)
+
+    def until_it_is_refused(file, how):
+        try:
+            flock(file, how)
+        except BlockingIOError:
+            if not last.closed:
+                last.close()
+                cache_place._remove_unused(cache)
+            raise
+
+    monkeypatch.setattr(fcntl, "flock", until_it_is_refused)
+    cache_place._remove_unused(cache)
+    assert last.closed and not cache.exists()
 
 
 # ---- No room -------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """where() and columns, beside NumPy; when the pass over the records is made, and when not."""
 
+import ast
 import functools
 import math
 import os
@@ -344,6 +345,24 @@ def test_one_computes_and_the_others_wait(path, cache, passes):
         thread.join()
     assert found == [int((VALUES[:, 0] > 0).sum())] * 4 and len(passes) == 1
     assert [one.suffix for one in cache.iterdir()] == [".column"]
+
+
+def test_threads_that_disturb_each_others_parsing(path, cache, passes, monkeypatch):
+    """As Python 3.11 does: ast.parse() fails, also that of NumPy, which reads a header so."""
+    parse, failures = ast.parse, []
+
+    def disturbed(*args, **kwargs):
+        if len(failures) % 3 < 2:
+            failures.append(args)
+            raise SystemError("AST constructor recursion depth mismatch")
+        failures.append(None)
+        return parse(*args, **kwargs)
+
+    monkeypatch.setattr(ast, "parse", disturbed)
+    data = opened(path, index_dir=str(cache))
+    for _ in range(2):
+        assert len(data.where("pair[0] + 0 > 0")) == (VALUES[:, 0] > 0).sum()
+    assert len(passes) == 1 and len(failures) >= 9
 
 
 def test_a_pass_that_is_interrupted_leaves_nothing(path, cache):

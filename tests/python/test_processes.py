@@ -279,9 +279,10 @@ def test_a_fork_of_the_program_leaves_the_workers_alone(folder, workers):  # noq
     assert children() == before
 
 
-def run(tmp_path, script, *, timeout=60):
+def run(tmp_path, script):
     (tmp_path / "own_functions.py").write_text(
-        "import os, time\ndef slow(x):\n    time.sleep(30)\n    return x[0]\n"
+        f"import time\ndef slow(x):\n    open({str(tmp_path / 'called')!r}, 'w').close()\n"
+        "    time.sleep(60)\n    return x[0]\n"
         "def plain(x):\n    return x[0]\n"
     )
     path = tmp_path / "script.py"
@@ -307,7 +308,7 @@ READ = """
 
 
 def is_gone(pid):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         try:
             if "State:\tZ" in Path(f"/proc/{pid}/status").read_text():
@@ -325,9 +326,11 @@ def test_they_end_with_a_program_that_is_killed(tmp_path):
     if __name__ == "__main__":
         loader = flow.DataLoader(blobs(slow, processes=1))
         threading.Thread(target=next, args=(iter(loader),), daemon=True).start()
-        pool = flow.pyops.op.Runner
-        import time; time.sleep(0.6)
-        import subprocess
+        import subprocess, time
+        from pathlib import Path
+        until = time.monotonic() + 30
+        while not Path(__file__).with_name("called").exists() and time.monotonic() < until:
+            time.sleep(0.01)
         children = subprocess.run(
             ["pgrep", "-P", str(os.getpid()), "-f", "pyops.worker"], capture_output=True, text=True)
         print(children.stdout.strip(), flush=True)
