@@ -294,6 +294,8 @@ if sys.argv[5]:
 @flow.register_decoder(outputs={"y": ("float64", ())}, name="WaitABit", per="row")
 def wait(x):
     time.sleep(0.01 if sys.argv[4] == "slow" else 0)
+    if sys.argv[4] == "stuck" and list(Path(where).glob("*.cache/.*")):
+        time.sleep(60)
     return x[0] * 2
 
 x, _ = flow.MiniDecoder(flow.MiniReader(folder))
@@ -337,7 +339,7 @@ def test_several_processes_make_it_once(numbers, tmp_path):
 
 
 def test_another_process_goes_on_where_one_was_killed(numbers, tmp_path):
-    first = start(numbers, tmp_path / "cache", 0, "slow")
+    first = start(numbers, tmp_path / "cache", 0, "stuck")
     until = time.monotonic() + 30
     while not list(tmp_path.glob("cache/*.cache/.*")) and time.monotonic() < until:
         time.sleep(0.01)
