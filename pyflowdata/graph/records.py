@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from .node import Blob
 
 
-class Records:
+class Records(ABC):
     """The base of data sets, for ops and loaders, which take blobs, to know them by."""
 
     @property
+    @abstractmethod
     def fields(self) -> Mapping[str, object]:
         """The fields by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def first_batch(self, count: int) -> Mapping[str, Blob]:
         """The fields in a batch of the first records."""
-        raise NotImplementedError
 
 
 def hint_of(data: Records) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
@@ -18,12 +19,12 @@ from .row_types import DTYPES
 Array = npt.NDArray[Any]
 
 
-class Prepared:
+class Prepared(ABC):
     """A value of an attr that has work to do before a loader opens."""
 
+    @abstractmethod
     def prepare(self) -> None:
         """Called for each loader; what it raises, the loader raises."""
-        raise NotImplementedError
 
 
 class Table:

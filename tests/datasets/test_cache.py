@@ -173,7 +173,7 @@ def fills(caplog):
     return len(found)
 
 
-def test_what_makes_it_anew(folder, tmp_path, caplog):
+def test_what_makes_it_again(folder, tmp_path, caplog):
     caplog.set_level(logging.INFO, "pyflowdata")
     own = tmp_path / "data"
     own.mkdir()

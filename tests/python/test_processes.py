@@ -1,4 +1,4 @@
-"""Ops that are Python functions in processes: the same results, and nothing left behind."""
+"""Ops that are Python functions in processes: the same results, and nothing is left over."""
 
 import importlib.util
 import os
