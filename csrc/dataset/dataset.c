@@ -29,6 +29,25 @@ static pfd_status at_range(const pfd_dataset *ds, int64_t begin, int64_t n, pfd_
     return PFD_OK;
 }
 
+pfd_status pfd_dataset_at_mapped(const pfd_dataset *inner, int64_t epoch, const int64_t *positions,
+                                 int64_t n, pfd_map_positions map, const void *ctx,
+                                 pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    int64_t mapped[PFD_POSITIONS_PER_PIECE];
+    for (int64_t done = 0; done < n;) {
+        int64_t piece = n - done < PFD_POSITIONS_PER_PIECE ? n - done : PFD_POSITIONS_PER_PIECE;
+        map(ctx, positions + done, piece, mapped);
+        pfd_status status =
+            inner->methods->at(inner, epoch, mapped, piece, scratch, out + done, err);
+        if (status != PFD_OK) {
+            if (err->row >= 0) err->row += done;
+            return status;
+        }
+        done += piece;
+    }
+    return PFD_OK;
+}
+
 static pfd_status next_batch(pfd_dataset *ds, int64_t max, pfd_scratch *scratch, pfd_record *out,
                              int64_t *n, pfd_error *err)
 {

@@ -187,6 +187,17 @@ pfd_status pfd_distributed_training_wrap(pfd_dataset **ds, int64_t batch_size, i
 /* at() of a decorator turns positions into inner ones by pieces of this many, on its stack. */
 #define PFD_POSITIONS_PER_PIECE 1024
 
+/* Turns `count` positions of a decorator into those of its inner dataset; both have room for
+ * PFD_POSITIONS_PER_PIECE. `ctx` is what pfd_dataset_at_mapped() was given. */
+typedef void (*pfd_map_positions)(const void *ctx, const int64_t *positions, int64_t count,
+                                  int64_t *mapped);
+
+/* at() of a decorator that only has another order: at() of the inner dataset, of mapped positions.
+ */
+pfd_status pfd_dataset_at_mapped(const pfd_dataset *inner, int64_t epoch, const int64_t *positions,
+                                 int64_t n, pfd_map_positions map, const void *ctx,
+                                 pfd_scratch *scratch, pfd_record *out, pfd_error *err);
+
 /* PFD_INTERNAL when a batch of `rows` does not fit into the `max` records that next() was given. */
 pfd_status pfd_dataset_check_room(const pfd_dataset *ds, int64_t max, int64_t rows, pfd_error *err);
 

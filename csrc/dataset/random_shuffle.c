@@ -27,6 +27,12 @@ static int64_t random_shuffle_size(const pfd_dataset *ds)
     return ds->inner->methods->size(ds->inner);
 }
 
+static void permute(const void *permutation, const int64_t *positions, int64_t count,
+                    int64_t *permuted)
+{
+    pfd_permute(permutation, positions, count, permuted);
+}
+
 static pfd_status random_shuffle_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
                                     int64_t n, pfd_scratch *scratch, pfd_record *out,
                                     pfd_error *err)
@@ -37,19 +43,8 @@ static pfd_status random_shuffle_at(const pfd_dataset *ds, int64_t epoch, const 
     pfd_permutation_init(&permutation,
                          pfd_random_key(self->seed, self->reshuffle ? epoch : 0, self->order_key),
                          inner->methods->size(inner));
-    int64_t permuted[PFD_POSITIONS_PER_PIECE];
-    for (int64_t done = 0; done < n;) {
-        int64_t piece = n - done < PFD_POSITIONS_PER_PIECE ? n - done : PFD_POSITIONS_PER_PIECE;
-        pfd_permute(&permutation, positions + done, piece, permuted);
-        pfd_status status =
-            inner->methods->at(inner, epoch, permuted, piece, scratch, out + done, err);
-        if (status != PFD_OK) {
-            if (err->row >= 0) err->row += done;
-            return status;
-        }
-        done += piece;
-    }
-    return PFD_OK;
+    return pfd_dataset_at_mapped(inner, epoch, positions, n, permute, &permutation, scratch, out,
+                                 err);
 }
 
 static const pfd_dataset_methods random_shuffle_methods = {

@@ -52,13 +52,16 @@ void pfd_window_lanes_order(const pfd_dataset *ds, int64_t epoch, int64_t lane,
     make_order(self, key_of(self, epoch), lane, order);
 }
 
+typedef struct lanes_of_epoch {
+    const window_lanes *self;
+    uint64_t key;
+} lanes_of_epoch;
+
 /* The ordinals at positions[0, count); count <= PFD_POSITIONS_PER_PIECE. */
-static void map(const pfd_dataset *ds, int64_t epoch, const int64_t *positions, int64_t count,
-                int64_t *ordinals)
+static void map(const void *of_epoch, const int64_t *positions, int64_t count, int64_t *ordinals)
 {
-    const window_lanes *self = (const window_lanes *)ds;
-    const pfd_lanes *lanes = &self->lanes;
-    const uint64_t key = key_of(self, epoch);
+    const lanes_of_epoch *of = of_epoch;
+    const pfd_lanes *lanes = &of->self->lanes;
     pfd_window_order order = {0};
     int64_t lane = -1; /* that the order is of */
     for (int64_t done = 0; done < count;) {
@@ -66,7 +69,7 @@ static void map(const pfd_dataset *ds, int64_t epoch, const int64_t *positions, 
         int64_t first = done, n = 0;
         while (done < count && n < run.count && positions[done] == positions[first] + n)
             ordinals[done++] = run.place + n++;
-        if (run.lane != lane) make_order(self, key, run.lane, &order);
+        if (run.lane != lane) make_order(of->self, of->key, run.lane, &order);
         lane = run.lane;
         pfd_window_order_map(&order, ordinals + first, n, ordinals + first);
         pfd_lanes_to_ordinals(lanes, lane, ordinals + first, n);
@@ -76,20 +79,9 @@ static void map(const pfd_dataset *ds, int64_t epoch, const int64_t *positions, 
 static pfd_status window_lanes_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
                                   int64_t n, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
-    const pfd_dataset *inner = ds->inner;
-    int64_t ordinals[PFD_POSITIONS_PER_PIECE];
-    for (int64_t done = 0; done < n;) {
-        int64_t piece = n - done < PFD_POSITIONS_PER_PIECE ? n - done : PFD_POSITIONS_PER_PIECE;
-        map(ds, epoch, positions + done, piece, ordinals);
-        pfd_status status =
-            inner->methods->at(inner, epoch, ordinals, piece, scratch, out + done, err);
-        if (status != PFD_OK) {
-            if (err->row >= 0) err->row += done;
-            return status;
-        }
-        done += piece;
-    }
-    return PFD_OK;
+    const window_lanes *self = (const window_lanes *)ds;
+    const lanes_of_epoch of = {self, key_of(self, epoch)};
+    return pfd_dataset_at_mapped(ds->inner, epoch, positions, n, map, &of, scratch, out, err);
 }
 
 static const pfd_dataset_methods window_lanes_methods = {

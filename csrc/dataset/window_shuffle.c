@@ -237,26 +237,20 @@ void pfd_window_shuffle_order(const pfd_dataset *ds, int64_t epoch, pfd_window_o
                           self->window);
 }
 
+static void map_positions(const void *order, const int64_t *positions, int64_t count,
+                          int64_t *ordinals)
+{
+    pfd_window_order_map(order, positions, count, ordinals);
+}
+
 static pfd_status window_shuffle_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
                                     int64_t n, pfd_scratch *scratch, pfd_record *out,
                                     pfd_error *err)
 {
-    const pfd_dataset *inner = ds->inner;
     pfd_window_order order;
     pfd_window_shuffle_order(ds, epoch, &order);
-    int64_t ordinals[PFD_POSITIONS_PER_PIECE];
-    for (int64_t done = 0; done < n;) {
-        int64_t piece = n - done < PFD_POSITIONS_PER_PIECE ? n - done : PFD_POSITIONS_PER_PIECE;
-        pfd_window_order_map(&order, positions + done, piece, ordinals);
-        pfd_status status =
-            inner->methods->at(inner, epoch, ordinals, piece, scratch, out + done, err);
-        if (status != PFD_OK) {
-            if (err->row >= 0) err->row += done;
-            return status;
-        }
-        done += piece;
-    }
-    return PFD_OK;
+    return pfd_dataset_at_mapped(ds->inner, epoch, positions, n, map_positions, &order, scratch,
+                                 out, err);
 }
 
 static const pfd_dataset_methods window_shuffle_methods = {

@@ -154,6 +154,7 @@ def _described(fields: Mapping[str, Blob], version: str) -> str:
     said = [version, str(list(fields))]
 
     def of_value(node: Node, value: object) -> str:
+        """An attr's value; of tables and caches, what they hold."""
         if not isinstance(value, Object):
             return repr(value)
         if isinstance(value.value, Table):
@@ -165,6 +166,7 @@ def _described(fields: Mapping[str, Blob], version: str) -> str:
         return "an object"
 
     def walk(node: Node) -> int:
+        """The number of a node, which is described where it is new."""
         if node in numbers:
             return numbers[node]
         inputs = [f"{walk(blob.node)}.{blob.index}" for blob in node.inputs]

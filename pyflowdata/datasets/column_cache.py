@@ -89,6 +89,7 @@ class CachedArray:
         place = file.tell()
 
         def header() -> tuple[Any, Any, Any]:
+            """Reads it from its start, also a second time."""
             file.seek(place)
             found: tuple[Any, Any, Any] = read_header(file)
             return found

@@ -201,6 +201,7 @@ def _table(
     """The values of all records: checked now where they were given, else when they are needed."""
 
     def checked(found: Array) -> Array:
+        """The values as the view takes them."""
         if found.ndim != 1 or found.dtype.kind not in kinds:
             one = "number" if kinds == _NUMBERS else "whole number, truth or text"
             raise InvalidArgumentError(

@@ -15,6 +15,7 @@ import collections
 import functools
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -80,7 +81,7 @@ class Opened(NamedTuple):
     at: At
 
 
-class Node:
+class Node(ABC):
     """A definition.  `order` is what decides its rows: itself, but for ops on its fields."""
 
     op = ""
@@ -89,8 +90,9 @@ class Node:
     def order(self) -> Node:
         return self
 
+    @abstractmethod
     def open(self, opening: Opening, batch_epoch: list[int]) -> Opened:
-        raise NotImplementedError
+        """The size, and the function from places to rows."""
 
 
 # ---- Readers and ops -----------------------------------------------------------------------------
@@ -182,8 +184,9 @@ class View(Node):
 
         return Opened(size, at)
 
+    @abstractmethod
     def rows(self, n: int, keys: Keys) -> tuple[int, Callable[[int, int, int], Any]]:
-        raise NotImplementedError
+        """Of `n` records inside: how many rows, and where each is from."""
 
 
 class Listed(View):

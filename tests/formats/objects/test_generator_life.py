@@ -78,9 +78,9 @@ def test_close_while_the_generator_waits():
         assert next(iter(loader)).tolist() == [1]
         assert waits.wait(30)
         threading.Timer(0.2, go_on.set).start()
-        begun = time.monotonic()
+        started = time.monotonic()
         loader.close()
-        assert time.monotonic() - begun < 30
+        assert time.monotonic() - started < 30
     with pytest.raises(flow.CancelledError):
         list(loader)
 
