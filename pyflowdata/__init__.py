@@ -28,8 +28,8 @@ from .errors import (
     OutOfMemoryError,
     UnsupportedError,
 )
-from .graph import Blob, user_op_builder
-from .graph.world import World, world
+from .nodes import Blob, user_op_builder
+from .nodes.world import World, world
 from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
 from .native import include_dir, version

@@ -1,7 +1,7 @@
 """One function per op of the registry.  `make stubs` writes their types."""
 
-from .graph import registered_ops
-from .graph.op_functions import make_function
+from .nodes import registered_ops
+from .nodes.op_functions import make_function
 
 __all__ = [op.name for op in registered_ops()]
 

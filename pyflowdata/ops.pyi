@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from typing_extensions import Unpack
 
-from .graph import Blob
+from .nodes import Blob
 from .ragged import Ragged
 
 __all__ = [

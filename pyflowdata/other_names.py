@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Iterable
 
 from .errors import InvalidArgumentError
-from .graph import find_op
+from .nodes import find_op
 
 # Names of torchvision, MindData and tf.data -> what does the same here.
 _ELSEWHERE = {

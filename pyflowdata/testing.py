@@ -27,7 +27,7 @@ from .conformance.sanitizers import BuildError, MissingToolError, NativeChecks
 from .conformance.spec import Spec, libraries_of, spec_of
 from .conformance.workers import ask
 from .errors import InvalidArgumentError
-from .graph import Blob
+from .nodes import Blob
 
 __all__ = [
     "CheckFailed",

@@ -15,9 +15,9 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyflowdata.graph import Attr, Op, registered_ops
-from pyflowdata.graph.eager import OPTIONS
-from pyflowdata.graph.op_functions import (
+from pyflowdata.nodes import Attr, Op, registered_ops
+from pyflowdata.nodes.eager import OPTIONS
+from pyflowdata.nodes.op_functions import (
     BAD_ARGUMENT_DOC,
     NAME_DOC,
     attr_doc,
@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from typing_extensions import Unpack
 
-from .graph import Blob
+from .nodes import Blob
 from .ragged import Ragged
 
 '''

@@ -13,9 +13,9 @@ from ..conformance.bench import cores, measure, thread_counts
 from ..conformance.bench_report import as_dict, as_table
 from ..conformance.spec import Spec, output_of
 from ..errors import InvalidArgumentError
-from ..graph import Blob, Node
-from ..graph.attr_values import parse_attr
-from ..graph.registry import HOST_OUTPUTS, Op, find_op
+from ..nodes import Blob, Node
+from ..nodes.attr_values import parse_attr
+from ..nodes.registry import HOST_OUTPUTS, Op, find_op
 from ..plugins import load_library
 from .op_arguments import input_of, pairs
 from .usage import UsageError

@@ -9,8 +9,8 @@ from typing import Any
 
 from .. import DataLoader
 from ..errors import InvalidArgumentError
-from ..graph import Node, Op, find_op
-from ..graph.attr_values import parse_attr
+from ..nodes import Node, Op, find_op
+from ..nodes.attr_values import parse_attr
 from ..loader.state import Reader
 from ..plugins import Plugin
 from .file_arguments import add_source_arguments, expand, load_plugins, opened

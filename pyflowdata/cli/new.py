@@ -16,7 +16,7 @@ from pathlib import Path
 import pyflowdata
 
 from ..errors import Error
-from ..graph import find_op
+from ..nodes import find_op
 from .usage import UsageError
 
 _PACKAGE = Path(__file__).resolve().parent.parent

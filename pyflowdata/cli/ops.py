@@ -7,8 +7,8 @@ import inspect
 import json
 import textwrap
 
-from ..graph import Attr, Op, find_op, registered_ops
-from ..graph.op_functions import docstring, signature
+from ..nodes import Attr, Op, find_op, registered_ops
+from ..nodes.op_functions import docstring, signature
 from ..plugins import load_library
 
 

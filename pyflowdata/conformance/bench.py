@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import InvalidArgumentError
-from ..graph import Blob, Node
+from ..nodes import Blob, Node
 from ..native import CData, check, new_error, text
 from .binding import ffi, lib, new_struct
 from .spec import output_of, spec_of

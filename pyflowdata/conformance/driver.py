@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..graph.attr_values import Plain
-from ..graph.node import Node
-from ..graph.objects import Object
+from ..nodes.attr_values import Plain
+from ..nodes.node import Node
+from ..nodes.objects import Object
 from ..native import lib
 
 

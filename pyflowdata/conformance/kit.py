@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..graph import Node
+from ..nodes import Node
 from ..native import check, new_error, text
 from .binding import ffi, lib, new_struct
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error
-from ..graph import Blob, Node
+from ..nodes import Blob, Node
 from ..loader import DataLoader
 from ..native import ffi, lib, new_error, text
 from .job import Job

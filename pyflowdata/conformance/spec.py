@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import InvalidArgumentError
-from ..graph.attr_values import parse_attr
-from ..graph.node import Blob, Node, reader_nodes
-from ..graph.registry import HOST_OUTPUTS, find_op
-from ..graph.tables import prepare_tables
+from ..nodes.attr_values import parse_attr
+from ..nodes.node import Blob, Node, reader_nodes
+from ..nodes.registry import HOST_OUTPUTS, find_op
+from ..nodes.tables import prepare_tables
 from ..native import encode, ffi, lib, new_error
 
 _BUILT_IN = "built in"

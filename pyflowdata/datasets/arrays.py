@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..formats import array_blob
-from ..graph import Blob
-from ..graph.tables import Table
+from ..nodes import Blob
+from ..nodes.tables import Table
 from ..ragged import Ragged
 from .base import named_view
 from .dataset import Dataset

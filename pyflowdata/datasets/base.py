@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..errors import InvalidArgumentError, shown
 from ..formats import Field, field_of, output_names
-from ..graph import Blob, Node, find_op
-from ..graph.records import Records
-from ..graph.tables import Table
+from ..nodes import Blob, Node, find_op
+from ..nodes.records import Records
+from ..nodes.tables import Table
 from .streams import refuse_stream
 
 ORDER_KEY = "shuffle"  # of a shuffle that is given none

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TYPE_CHECKING
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Blob, Node
-from ..graph.registry import HOST_OUTPUTS
+from ..nodes import Blob, Node
+from ..nodes.registry import HOST_OUTPUTS
 from .map_types import Outputs, SampleBatch
 from .mapping import Maps, chosen, computed
 from .other_names import unknown_of_batches

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
-from ..graph import Blob, Node, find_op
+from ..nodes import Blob, Node, find_op
 from .base import DatasetBase, Shuffle
 
 # Arguments of batches in other libraries, and in readers -> how they are given here.

@@ -12,9 +12,9 @@ from typing import Any
 
 from ..errors import FileError, InvalidArgumentError, shown
 from ..formats import CacheWriter, cached_fields, encoded_records
-from ..graph import Blob, Node
-from ..graph.objects import Object
-from ..graph.tables import Prepared, Table
+from ..nodes import Blob, Node
+from ..nodes.objects import Object
+from ..nodes.tables import Prepared, Table
 from ..loader import DataLoader
 from ..pyops.op import function_of, name_of
 from ..pyops.row_function import RowFunction

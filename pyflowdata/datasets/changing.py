@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-from ..graph import Blob
+from ..nodes import Blob
 from ..loader import DataLoader
 from ..ragged import Ragged
 from .batching import node_alone

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CorruptDataError, InvalidArgumentError, UnsupportedError
-from ..graph import Blob
-from ..graph.node import nodes_of, reader_nodes
+from ..nodes import Blob
+from ..nodes.node import nodes_of, reader_nodes
 from ..loader import DataLoader
 from ..loader.state import Reader
 from ..ragged import Ragged

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Blob, Node, find_op
-from ..graph.node import nodes_of, reader_nodes
-from ..graph.objects import Object
-from ..graph.tables import Prepared, Table
+from ..nodes import Blob, Node, find_op
+from ..nodes.node import nodes_of, reader_nodes
+from ..nodes.objects import Object
+from ..nodes.tables import Prepared, Table
 from ..ragged import Ragged
 from .base import DatasetBase
 from .column_pass import Array, Columns, Computation, evaluate

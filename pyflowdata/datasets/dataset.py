@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
-from ..graph import Blob, Node, find_op
+from ..nodes import Blob, Node, find_op
 from .base import DatasetBase, Shuffle
 from .batches import Batches, batches_of
 from .batching import batch_node, check_attrs

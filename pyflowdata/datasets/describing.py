@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from ..errors import shown
 from ..formats import FORMATS, field_of
-from ..graph import Attr, Blob, Node
-from ..graph.objects import Object
-from ..graph.tables import Table
+from ..nodes import Attr, Blob, Node
+from ..nodes.objects import Object
+from ..nodes.tables import Table
 from .base import ORDER_KEY, Shuffle
 from .caching import Cache
 

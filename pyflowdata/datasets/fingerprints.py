@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Blob, Node
-from ..graph.node import nodes_of
-from ..graph.objects import Object
-from ..graph.tables import Table
+from ..nodes import Blob, Node
+from ..nodes.node import nodes_of
+from ..nodes.objects import Object
+from ..nodes.tables import Table
 from ..native import lib, text
 
 _LOOKS_UP = {"eval", "exec", "globals", "locals", "vars", "__import__"}  # names that are not seen

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from ..graph import Blob, Node
-from ..graph.objects import Object
+from ..nodes import Blob, Node
+from ..nodes.objects import Object
 from .base import Shuffle
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..formats import lengths_of
-from ..graph.tables import Table
+from ..nodes.tables import Table
 from .base import DatasetBase
 from .column_pass import evaluate
 from .columns import files_state, made_of

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Blob
-from ..graph.in_use import nothing_in_use
-from ..graph.row_types import RowType, row_type
+from ..nodes import Blob
+from ..nodes.in_use import nothing_in_use
+from ..nodes.row_types import RowType, row_type
 from ..loader import DataLoader
 from ..pyops.row_function import RowFunction
 from ..ragged import Ragged

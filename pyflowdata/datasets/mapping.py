@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Blob, Node, find_op
-from ..graph.row_types import RowType, row_type
+from ..nodes import Blob, Node, find_op
+from ..nodes.row_types import RowType, row_type
 from ..pyops.mapped import mapped_op
 from ..pyops.row_function import RowFunction, is_bytes
 from .base import named_view

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import FileError, InvalidArgumentError, shown
 from ..formats import Source, is_data_set, open_source
-from ..graph import find_op
+from ..nodes import find_op
 from .base import names_of
 from .dataset import Dataset
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
-from ..graph import Node, find_op
+from ..nodes import Node, find_op
 from .base import DatasetBase, SetT, names_of
 from .batches import Batches, batches_of
 from .batching import batch_node, check_attrs

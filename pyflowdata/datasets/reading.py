@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError, shown
-from ..graph import Blob
-from ..graph.in_use import nothing_in_use
-from ..graph.node import reader_nodes
+from ..nodes import Blob
+from ..nodes.in_use import nothing_in_use
+from ..nodes.node import reader_nodes
 from ..loader import DataLoader
 from ..ragged import Ragged
 from .base import DatasetBase

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import Blob
-from ..graph.tables import Table
+from ..nodes import Blob
+from ..nodes.tables import Table
 from .base import DatasetBase, named_view
 from .column_pass import Array
 from .columns import column, files_state, made_of, refuse_changing_order

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
-from ..graph.tables import Table
+from ..nodes.tables import Table
 from .columns import What, bitmap_of, column, words_of
 from .reading import Reading
 

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
-from ..graph.node import Node, reader_nodes
-from ..graph.objects import Object
-from ..graph.tables import Prepared, Table
+from ..nodes.node import Node, reader_nodes
+from ..nodes.objects import Object
+from ..nodes.tables import Prepared, Table
 from ..loader import DataLoader
 from .base import DatasetBase, named_view
 from .column_pass import ID, Columns, Computation, evaluate

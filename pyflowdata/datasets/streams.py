@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import Error, UnsupportedError
 from ..formats import FORMATS, head_of
-from ..graph import Blob, Node
+from ..nodes import Blob, Node
 
 _compressions: weakref.WeakKeyDictionary[Node, str | None] = weakref.WeakKeyDictionary()
 

@@ -6,7 +6,7 @@ import html
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from ..graph import Blob
+from ..nodes import Blob
 from .base import SetT, Shuffle
 from .describing import described_graph
 from .identity import identity_of

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidArgumentError, shown
-from ..graph import find_op
+from ..nodes import find_op
 from ..image_files import ENDINGS, ending_of
 from .base.damage import Damage, Scan
 from .base.fields import Field

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError
-from ..graph import Blob
+from ..nodes import Blob
 from .base.damage import Damage, Scan, walk_file
 from .base.detection import Detected, detect
 from .base.features.decode import Feature, decode_features

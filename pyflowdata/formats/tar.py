@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError, shown
-from ..graph import Blob
+from ..nodes import Blob
 from ..image_files import ENDINGS, ending_of
 from .base.damage import Damage, Scan
 from .base.detection import Detected

@@ -26,7 +26,7 @@ import numpy as np
 
 from .. import Blob, DataLoader, InvalidArgumentError, UnsupportedError
 from ..errors import shown
-from ..graph.node import reader_nodes
+from ..nodes.node import reader_nodes
 from ..loader.batches import Array
 from ..loader.state import Reader
 

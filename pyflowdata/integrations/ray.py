@@ -32,8 +32,8 @@ from ray.data.extensions import ArrowTensorArray
 
 from .. import Blob, DataLoader, FileError, InvalidArgumentError
 from ..errors import shown
-from ..graph.node import Node, reader_nodes, with_reader_attrs
-from ..graph.op_functions import positional_names
+from ..nodes.node import Node, reader_nodes, with_reader_attrs
+from ..nodes.op_functions import positional_names
 from ..loader.batches import Array
 from ..loader.opening import arrange
 

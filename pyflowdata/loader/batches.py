@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..graph import Blob
+from ..nodes import Blob
 from ..native import CData, ffi, lib
 from ..ragged import Ragged
 

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
-from ..graph import Blob
+from ..nodes import Blob
 from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
+from ..reports.counters import read_stats
 from .batches import Array, Batch, BatchArrays
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
 from .places import Places
-from .report import read_skipped, read_stats
+from .skipped import read_skipped
 from .state import LAST_EPOCH, Reader, make_state, read_state
 from .turns import Turns
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidArgumentError, UnsupportedError, shown
-from ..graph import Blob
-from ..graph.in_use import InUse
-from ..graph.node import check_is_batched, reader_nodes
-from ..graph.records import Records, hint_of
-from ..graph.tables import prepare_tables
-from ..graph.world import World
+from ..nodes import Blob
+from ..nodes.in_use import InUse
+from ..nodes.node import check_is_batched, reader_nodes
+from ..nodes.records import Records, hint_of
+from ..nodes.tables import prepare_tables
+from ..nodes.world import World
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
 from .batches import Batch
 from .state import Index, Reader

@@ -12,9 +12,9 @@ from typing import Any
 
 from .. import ops
 from ..errors import Error, InvalidArgumentError, shown
-from ..graph import Op, find_op
-from ..graph.eager import forget
-from ..graph.op_functions import make_function
+from ..nodes import Op, find_op
+from ..nodes.eager import forget
+from ..nodes.op_functions import make_function
 from ..native import check, encode, ffi, lib, new_error, text
 
 PLUGINS_VARIABLE = "PYFLOWDATA_PLUGINS"  # paths to load at import, as PATH separates them

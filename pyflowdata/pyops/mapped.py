@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import InvalidArgumentError
-from ..graph import Op, find_op
-from ..graph.node import carried_ops
-from ..graph.row_types import RowType
+from ..nodes import Op, find_op
+from ..nodes.node import carried_ops
+from ..nodes.row_types import RowType
 from .decoders import check_processes
 from .op import PythonOp, describe, op_name
 from .row_function import RowFunction

@@ -21,7 +21,7 @@ from ..errors import InvalidArgumentError, UnsupportedError
 from ..native import CData, ffi, lib
 from .attrs import PythonAttr, python_attrs
 from .op import Described, name_of
-from ..graph.row_types import RowType
+from ..nodes.row_types import RowType
 
 _RAISED = (
     "{}() raised an exception, of which machine code keeps no more than that; call "

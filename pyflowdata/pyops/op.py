@@ -25,8 +25,8 @@ from ..errors import (
 from ..native import CData, check, encode, ffi, lib, new_error, new_struct
 from .attrs import PythonAttr, attr_table, python_attrs
 from .callbacks import c_function, message_of, status_of
-from ..graph.in_use import provide
-from ..graph.row_types import RowType, read_row_type, row_type, write_row_type
+from ..nodes.in_use import provide
+from ..nodes.row_types import RowType, read_row_type, row_type, write_row_type
 from .runner import Generators, Runner
 from .tensors import Told, input_batch, input_rows, output_view, write_ragged
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy.typing as npt
 
 from ..errors import CancelledError, InternalError, UnsupportedError
-from ..graph.row_types import RowType
+from ..nodes.row_types import RowType
 from ..native import CData
 from ..native.calls import interrupts
 from . import worker

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgumentError
-from ..graph.row_types import RowType
+from ..nodes.row_types import RowType
 from .op import GIVEN_BY_HOST, name_of
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import shown
-from ..graph.row_types import RowType
+from ..nodes.row_types import RowType
 from ..ragged import Ragged
 from .tensors import Mismatch, checked, ragged_rows_of
 

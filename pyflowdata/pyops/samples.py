@@ -16,7 +16,7 @@ from ..errors import CorruptDataError, OutOfMemoryError, shown
 from ..native import CData, ffi
 from .callbacks import message_of, text_of
 from .numbers import has_mask, numbers_as
-from ..graph.row_types import RowType
+from ..nodes.row_types import RowType
 
 Array = npt.NDArray[Any]
 _BYTES = (bytes, bytearray, memoryview, str)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..graph.row_types import RowType
+from ..nodes.row_types import RowType
 from ..native import CData
 from .tensors import copy_ragged_values, output_view, place_ragged, ragged_shapes
 

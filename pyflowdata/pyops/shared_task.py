@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph.row_types import RowType
+from ..nodes.row_types import RowType
 from .shared_rows import Place
 
 IDS = RowType(np.dtype(np.int64), (2,))

@@ -18,11 +18,11 @@ from ..errors import (
     InvalidArgumentError,
     shown,
 )
-from ..graph.objects import object_of
+from ..nodes.objects import object_of
 from ..native import CData, ffi, lib, new_struct, text
 from ..native.calls import pass_on
 from .callbacks import c_function, is_ctrl_c, message_of, status_of
-from ..graph.row_types import read_row_type
+from ..nodes.row_types import read_row_type
 from .samples import Damaged, Raised, Samples
 
 _END = lib.PFD_END

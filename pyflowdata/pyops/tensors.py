@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..errors import InternalError, OutOfMemoryError, shown
 from ..native import CData, ffi
 from ..ragged import Ragged
-from ..graph.row_types import RAGGED_ROW, RowType, read_row_type
+from ..nodes.row_types import RAGGED_ROW, RowType, read_row_type
 
 Array = npt.NDArray[Any]
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import Error, InvalidArgumentError
-from ..graph import Blob, Node
-from ..graph.node import reader_nodes, with_reader_attrs
+from ..nodes import Blob, Node
+from ..nodes.node import reader_nodes, with_reader_attrs
 from ..loader import DataLoader
 
 

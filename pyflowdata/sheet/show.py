@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, InvalidArgumentError, shown
-from ..graph.records import Records
+from ..nodes.records import Records
 from ..ragged import Ragged
 from .drawing import Array, Tile, draw
 from .first_batch import Lost, first_batch, has_blobs

@@ -8,7 +8,7 @@ from support.op_samples import FIXTURES, SAMPLES, TOKENS
 import pyflowdata as flow
 from pyflowdata import testing
 from pyflowdata.conformance.spec import spec_of
-from pyflowdata.graph import registered_ops
+from pyflowdata.nodes import registered_ops
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
 # may end behind any of them.  Nor have the shards of MDS and MindRecord, whose columns have names

@@ -237,7 +237,7 @@ def test_the_version_is_stated_once():
 
 HUNDREDS = """
 import pyflowdata as flow
-from pyflowdata.graph import find_op
+from pyflowdata.nodes import find_op
 
 def same(x):
     return x

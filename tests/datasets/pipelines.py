@@ -25,8 +25,8 @@ from formats.mds import mds_files
 from formats.tfrecord import tfrecords
 from pyflowdata.datasets.base import named_view, several_view
 from pyflowdata.datasets.reading import batch_node
-from pyflowdata.graph import Node, find_op
-from pyflowdata.graph.tables import Table
+from pyflowdata.nodes import Node, find_op
+from pyflowdata.nodes.tables import Table
 
 Type = tuple[str, tuple[int, ...]]  # dtype, shape with -1 where it varies
 Schema = Mapping[str, Type]

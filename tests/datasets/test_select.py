@@ -8,7 +8,7 @@ import pytest
 
 import pyflowdata as flow
 from pyflowdata.errors import InvalidArgumentError
-from pyflowdata.graph.tables import Table
+from pyflowdata.nodes.tables import Table
 
 
 def rows_of(data, field="x", **attrs):

@@ -10,7 +10,7 @@ import pytest
 from formats.damage import check_cuts, check_flips
 from formats.format_samples import FORMATS
 
-from pyflowdata.graph import registered_ops
+from pyflowdata.nodes import registered_ops
 
 
 def test_every_reader_of_files_is_here():

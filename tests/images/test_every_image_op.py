@@ -14,7 +14,7 @@ from support.paths import ROOT
 from support.simd_levels import output_at
 
 import pyflowdata as flow
-from pyflowdata.graph.node import reader_nodes, with_reader_attrs
+from pyflowdata.nodes.node import reader_nodes, with_reader_attrs
 
 SOURCES = {
     name: path.read_text()

@@ -11,7 +11,7 @@ import numpy as np
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.graph import registered_ops
+from pyflowdata.nodes import registered_ops
 
 TEXT = (ROOT / "docs" / "images.md").read_text()
 

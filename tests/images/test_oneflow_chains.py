@@ -12,7 +12,7 @@ from support.paths import ROOT
 import pyflowdata as flow
 from images.image_files import as_pillow, photo, saved
 from images.test_resize import linear, summed
-from pyflowdata.graph.node import with_reader_attrs
+from pyflowdata.nodes.node import with_reader_attrs
 from pyflowdata.io import IDXWriter, OFRecordWriter
 from support.image_rows import pillow
 

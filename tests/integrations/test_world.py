@@ -8,7 +8,7 @@ import pytest
 from support.launchers import LAUNCHERS, PAIRS, step
 
 import pyflowdata as flow
-from pyflowdata.graph import world as _world
+from pyflowdata.nodes import world as _world
 
 ALONE = (0, 1)
 

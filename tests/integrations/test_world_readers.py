@@ -13,7 +13,7 @@ from support.launchers import LAUNCHERS, step
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.graph import world as _world
+from pyflowdata.nodes import world as _world
 
 DATA = str(ROOT / "data")  # 18 records
 

@@ -4,7 +4,7 @@ import pytest
 from support.plugin_sources import build
 
 import pyflowdata as flow
-from pyflowdata.graph.registry import detect_format, registered_formats
+from pyflowdata.nodes.registry import detect_format, registered_formats
 
 SOURCE = """
 #include "pyflowdata/op.h"

@@ -18,33 +18,34 @@ PYTHON_LAYERS = {
     "image_files": set(),
     "image_statistics": set(),
     "native": {"errors"},
-    "graph": {"native", "ragged", "errors"},
-    "ops": {"graph"},
-    "other_names": {"graph", "errors"},
-    "loader": {"graph", "native", "ragged", "errors"},
-    "datasets": {"pyops", "formats", "loader", "graph", "native", "ragged", "errors"},
-    "sheet": {"loader", "ops", "graph", "ragged", "image_files", "errors"},
-    "plugins": {"ops", "graph", "native", "errors"},
-    "pyops": {"plugins", "graph", "native", "ragged", "errors"},
+    "nodes": {"native", "ragged", "errors"},
+    "ops": {"nodes"},
+    "other_names": {"nodes", "errors"},
+    "reports": {"nodes", "native", "ragged", "errors"},
+    "loader": {"reports", "nodes", "native", "ragged", "errors"},
+    "datasets": {"pyops", "formats", "loader", "nodes", "native", "ragged", "errors"},
+    "sheet": {"loader", "ops", "nodes", "ragged", "image_files", "errors"},
+    "plugins": {"ops", "nodes", "native", "errors"},
+    "pyops": {"plugins", "nodes", "native", "ragged", "errors"},
     "__init__": {
-        "datasets", "pyops", "plugins", "sheet", "loader", "ops", "other_names", "graph", "native",
+        "datasets", "pyops", "plugins", "sheet", "loader", "ops", "other_names", "nodes", "native",
         "ragged", "image_statistics", "errors",
     },
-    "conformance": {"plugins", "loader", "graph", "native", "errors"},
-    "testing": {"conformance", "plugins", "graph", "errors"},
-    "formats": {"loader", "graph", "native", "ragged", "image_files", "errors"},
+    "conformance": {"plugins", "loader", "nodes", "native", "errors"},
+    "testing": {"conformance", "plugins", "nodes", "errors"},
+    "formats": {"loader", "nodes", "native", "ragged", "image_files", "errors"},
     "io": {"formats"},
-    "integrations": {"__init__", "loader", "graph", "errors"},
+    "integrations": {"__init__", "loader", "nodes", "errors"},
     "cli": {
         "__init__", "testing", "conformance", "formats", "io", "plugins", "sheet", "loader",
-        "graph", "native", "ragged", "errors",
+        "nodes", "native", "ragged", "errors",
     },
     "__main__": {"cli"},
 }  # fmt: skip
 
 
 def module_name(path: Path, package: Path = PACKAGE) -> str:
-    """`graph.node`, `graph.__init__`, `errors` or, of the package itself, `__init__`."""
+    """`nodes.node`, `nodes.__init__`, `errors` or, of the package itself, `__init__`."""
     return ".".join(path.relative_to(package).with_suffix("").parts)
 
 
@@ -70,7 +71,7 @@ def imported(path: Path, tree: ast.Module, package: Path = PACKAGE) -> set[str]:
 
 
 def file_of(name: str) -> Path | None:
-    """The file that is run when `pyflowdata.graph` or `pyflowdata.graph.node` is imported."""
+    """The file that is run when `pyflowdata.nodes` or `pyflowdata.nodes.node` is imported."""
     if name.split(".")[0] != "pyflowdata":
         return None
     place = ROOT.joinpath(*name.split("."))
@@ -126,8 +127,8 @@ def test_commands_know_nothing_of_each_other():
 
 def test_formats_take_little_of_what_is_below():
     allowed = {
-        "native.__init__", "errors", "ragged", "graph.__init__", "graph.attr_values",
-        "graph.eager", "graph.registry", "image_files", "loader.__init__",
+        "native.__init__", "errors", "ragged", "nodes.__init__", "nodes.attr_values",
+        "nodes.eager", "nodes.registry", "image_files", "loader.__init__",
     }  # fmt: skip
     for path, tree in modules("formats"):
         names = {name for name in imported(path, tree) if layer_of(name) != "formats"}
@@ -200,7 +201,7 @@ def test_a_format_that_is_known_elsewhere_is_found(tmp_path):
 def test_integrations_are_on_top():
     """They take the public face, types, and the graph as data; nothing names them."""
     allowed = {
-        "__init__", "errors", "graph.__init__", "graph.node", "graph.op_functions",
+        "__init__", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
         "loader.batches", "loader.opening", "loader.state",
     }  # fmt: skip
     for path, tree in modules("integrations"):

@@ -8,8 +8,8 @@ import pytest
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.graph import registered_ops
-from pyflowdata.graph.op_functions import python_name
+from pyflowdata.nodes import registered_ops
+from pyflowdata.nodes.op_functions import python_name
 from tools import write_stubs
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.graph import eager, find_op
+from pyflowdata.nodes import eager, find_op
 from support.decoder_rows import ALL_DTYPES, blob_of, load, same
 from support.op_samples import SAMPLES
 from support.paths import ROOT

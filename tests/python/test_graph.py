@@ -80,7 +80,7 @@ def test_values_are_the_node_s_own():
 
 
 def test_an_op_that_is_not_known_there_is_named():
-    module, name = "pyflowdata.graph.node", "_rebuild_node"
+    module, name = "pyflowdata.nodes.node", "_rebuild_node"
     pickled = pickle.dumps(flow.MiniReader("data", batch_size=2))
     assert module.encode() in pickled and name.encode() in pickled
     with pytest.raises(flow.InvalidArgumentError, match="MiniReade"):

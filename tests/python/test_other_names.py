@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.graph import find_op
+from pyflowdata.nodes import find_op
 from pyflowdata.other_names import _ELSEWHERE
 
 

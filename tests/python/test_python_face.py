@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.graph import find_op
-from pyflowdata.graph.op_functions import make_function
+from pyflowdata.nodes import find_op
+from pyflowdata.nodes.op_functions import make_function
 from pyflowdata.native import binding
 from support.face import DATA, ROOT, Secret, loader, make_loader, rows
 

@@ -17,7 +17,7 @@ from formats.ofrecord.ofrecord_files import frame
 from images.image_files import photo, saved
 
 import pyflowdata as flow
-from pyflowdata.graph.tables import Table
+from pyflowdata.nodes.tables import Table
 from pyflowdata.io import encode_ofrecord
 from support.paths import ROOT
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...formats import Field, ImageChange, ImageFields, image_size, pixel_fields
-from ...graph import Blob
+from ...nodes import Blob
 
 BYTES = "bytes"
 _SIZE = "__size__"  # a blob that is read for its errors alone

@@ -18,7 +18,7 @@ from ...formats import (
     Source,
     image_fields,
 )
-from ...graph import Blob
+from ...nodes import Blob
 from ...io import Writer
 from ...ragged import Ragged
 from .images import Images, are_pixels, names_in

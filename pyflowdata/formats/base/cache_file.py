@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import Error, FileError
-from ...graph import DTYPES, Blob, Node, find_op
+from ...nodes import DTYPES, Blob, Node, find_op
 from .fields import Field, output_names
 
 Array = npt.NDArray[Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import Error, InvalidArgumentError, shown
-from ...graph.registry import detect_format, folder_format, registered_formats
+from ...nodes.registry import detect_format, folder_format, registered_formats
 from ...native import check, encode, exception, ffi, lib, new_error, text
 
 HEAD: int = lib.PFD_PROBE_BYTES  # bytes that detection reads, after decompression

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InvalidArgumentError, shown
-from ...graph import Blob, Node, find_op
-from ...graph.registry import HOST_OUTPUTS
+from ...nodes import Blob, Node, find_op
+from ...nodes.registry import HOST_OUTPUTS
 
 BYTES = "bytes"  # the dtype of a field whose rows are runs of bytes
 

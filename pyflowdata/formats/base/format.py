@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...errors import CorruptDataError, UnsupportedError
-from ...graph import Blob, find_op
+from ...nodes import Blob, find_op
 from ...loader import DataLoader
 from .damage import Damage, Scan, read_all
 from .detection import Detected

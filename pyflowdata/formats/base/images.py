@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ...graph import Blob
+from ...nodes import Blob
 from ...image_files import IMAGE_NAMES, LABEL_NAMES
 from .fields import BYTES, Field
 from .source import make_node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...graph import Blob
+from ...nodes import Blob
 from .source import make_node
 
 

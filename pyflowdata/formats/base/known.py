@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
-from ...graph.registry import FileFormat, registered_formats
+from ...nodes.registry import FileFormat, registered_formats
 from .format import Format
 
 _PACKAGE = __name__.rsplit(".", 2)[0]

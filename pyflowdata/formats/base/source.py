@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...errors import CorruptDataError, InvalidArgumentError, OutOfMemoryError, shown
-from ...graph import Blob, Node, Op, find_op
-from ...graph.attr_values import parse_attr
-from ...graph.registry import FileFormat
+from ...nodes import Blob, Node, Op, find_op
+from ...nodes.attr_values import parse_attr
+from ...nodes.registry import FileFormat
 from ...loader import DataLoader
 from .fields import Field, output_fields, port_name, specs
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import InvalidArgumentError, shown
-from ...graph import find_op
+from ...nodes import find_op
 from ..base.damage import Damage, Scan
 from ..base.detection import HEAD, Detected
 from ..base.fields import BYTES, Field

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pyflowdata as flow
-from pyflowdata.graph.registry import detect_format, registered_formats
+from pyflowdata.nodes.registry import detect_format, registered_formats
 
 plugin = flow.load_library(sys.argv[1])
 assert (plugin.name, plugin.version, plugin.abi) == ("abi", "1.1", (1, 1))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.graph.tables import Table
+from pyflowdata.nodes.tables import Table
 
 DTYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64".split()
 

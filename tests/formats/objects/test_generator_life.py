@@ -88,6 +88,8 @@ def test_close_while_the_generator_waits():
 def test_ctrl_c_while_the_generator_waits():
     def slow():
         yield from range(4)
+        while len(found) < 4:  # the program has what was delivered, and is about to wait
+            time.sleep(0.01)
         if not interrupted:
             interrupted.append(True)
             os.kill(os.getpid(), signal.SIGINT)
@@ -95,9 +97,10 @@ def test_ctrl_c_while_the_generator_waits():
         yield from range(4, 8)
 
     interrupted: list[bool] = []
+    found: list[int] = []
     blob = flow.GeneratorReader(slow, fields="x:int64", batch_size=2)
     with flow.DataLoader(blob, num_threads=1, prefetch=1) as loader:
-        batches, found = iter(loader), []
+        batches = iter(loader)
         with pytest.raises(KeyboardInterrupt):
             for batch in batches:
                 found += batch.tolist()

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ....errors import Error, InvalidArgumentError, shown
-from ....graph import find_op
-from ....graph.eager import call
+from ....nodes import find_op
+from ....nodes.eager import call
 from .columns import column, is_bytes_like
 from .lossless import refuse_masked
 from .writer import Writer

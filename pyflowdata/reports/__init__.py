@@ -1,0 +1,1 @@
+"""What loaders did: counters, and what people and tools are shown of them."""
