@@ -105,7 +105,8 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
     *out = l->stats;
     out->struct_size = sizeof *out;
     out->now_ns = pfd_clock_ns();
-    if (l->no_memory_since_ns && !l->closed) out->no_memory_ns += out->now_ns - l->no_memory_since_ns;
+    int64_t since_ns = l->closed ? 0 : l->no_memory_since_ns;
+    if (since_ns) out->no_memory_ns += out->now_ns - since_ns;
     pthread_mutex_unlock(&l->lock);
     return PFD_OK;
 }

@@ -4,9 +4,9 @@
  * each stream, then joining ragged rows.
  *
  * Clocks and counters would cost more than a small row range takes to make. So ranges are measured
- * only as often as that costs a few thousandths of the time, in turns by one clock and by the other:
- * to ask for a thread's CPU time is a call of the kernel, which may then run another thread. A
- * measured range stands for itself and for all others since the one measured by the same clock.
+ * only as often as that costs a few thousandths of the time, in turns by one clock and by the
+ * other: to ask for a thread's CPU time is a call of the kernel, which may then run another thread.
+ * A measured range stands for itself and for all others since the one measured by the same clock.
  *
  * THREADS  One thread at a time writes a pfd_work; any thread may read it.
  */

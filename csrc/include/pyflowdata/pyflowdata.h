@@ -320,9 +320,9 @@ typedef struct pfd_stats {
 #define PFD_WORK_READ 2    /* reading the records of a stream, in sequence */
 #define PFD_WORK_JOIN 3    /* joining ragged rows */
 
-/* What threads did for one op, or for one stage of the loader itself, since open, estimated from the
- * row ranges that were measured.  Work that waits, for the interpreter's lock or for a file, has more
- * wall_ns than cpu_ns; so has all work where threads wait for processors. */
+/* What threads did for one op, or for one stage of the loader itself, since open, estimated from
+ * the row ranges that were measured.  Work that waits, for the interpreter's lock or for a file,
+ * has more wall_ns than cpu_ns; so has all work where threads wait for processors. */
 typedef struct pfd_work_stats {
     uint32_t struct_size;
     int32_t kind;          /* PFD_WORK_* */
@@ -370,7 +370,7 @@ typedef struct pfd_history {
     int64_t begin_ns;  /* of the first period, on the monotonic clock */
     int64_t period_ns; /* doubles, and periods are joined in pairs, when they are too many */
     pfd_period periods[PFD_MOST_PERIODS];
-    /* Steps by duration: waits[i] and trains[i] count those of at least 2^i ns and below 2^(i+1). */
+    /* Steps by duration: waits[i] and trains[i] count those of at least 2^i ns, below 2^(i+1). */
     int64_t waits[PFD_DURATIONS];  /* next() */
     int64_t trains[PFD_DURATIONS]; /* from one batch to the question for the next */
 } pfd_history;
@@ -406,8 +406,8 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
 /* Item i of the work of a loader, also after close(); strings live as long as the loader. PFD_END:
  * there is no item i.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_stats *out);
-/* Thread i of a loader; thread num_threads is the one that is in next().  PFD_END: there is none, or
- * the loader is closed.  PFD_UNSUPPORTED as above. */
+/* Thread i of a loader; thread num_threads is the one that is in next().  PFD_END: there is none,
+ * or the loader is closed.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
 /* PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out);
