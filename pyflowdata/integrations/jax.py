@@ -19,7 +19,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
+from typing import Any, TypeAlias, TypeVar, cast, overload
 
 import jax
 import numpy as np
@@ -28,7 +28,9 @@ from .. import Blob, DataLoader, InvalidArgumentError, UnsupportedError
 from ..errors import shown
 from ..nodes.node import reader_nodes
 from ..loader.batches import Array
+from ..loader.measured import Measured
 from ..loader.state import Reader
+from ..loader.watching import watched
 
 __all__ = ["JaxLoader", "rank_and_world_size"]
 
@@ -38,7 +40,7 @@ Where: TypeAlias = "jax.sharding.Sharding | jax.Device | None"
 _AHEAD = 1  # batches that are on their way to the devices while the one before is in use
 
 
-class JaxLoader(Generic[BatchT]):
+class JaxLoader(Measured[BatchT]):
     """Moves the batches of a DataLoader to devices, one batch ahead of its use.
 
     A batch has the form that the DataLoader gives it, with jax arrays in place of NumPy arrays.
@@ -148,7 +150,7 @@ class JaxLoader(Generic[BatchT]):
     def _begin(self, batches: Iterator[Any]) -> Iterator[Any]:
         self._batches = _JaxBatches(self, batches)
         self._state, self._epoch = self.loader.state_dict(), self.loader.epoch
-        return self._batches
+        return watched(self, self._batches)
 
     # ---- State --------------------------------------------------------------------------------
 
@@ -162,6 +164,19 @@ class JaxLoader(Generic[BatchT]):
             self.loader.load_state_dict(state)
             self._batches = None
             self._state, self._epoch = self.loader.state_dict(), self.loader.epoch
+
+    @contextlib.contextmanager
+    def keep_place(self) -> Iterator[None]:
+        """As DataLoader.keep_place()."""
+        with self._taking, self.loader.keep_place():
+            with self._turn():  # refuses a signal handler that comes in between
+                pass
+            kept = self._batches, self._state, self._epoch
+            self._state, self._epoch = self.loader.state_dict(), self.loader.epoch
+            try:
+                yield
+            finally:
+                self._batches, self._state, self._epoch = kept
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:

@@ -11,24 +11,27 @@ Needs torch 2.1 or newer: `pip install pyflowdata[torch]`.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import torch
 
 from .. import Blob, DataLoader, Error, InvalidArgumentError, UnsupportedError
 from ..loader.batches import Array
+from ..loader.measured import Measured
+from ..loader.watching import watched
 
 __all__ = ["TorchLoader"]
 
 BatchT = TypeVar("BatchT")
 
 
-class TorchLoader(Generic[BatchT]):
+class TorchLoader(Measured[BatchT]):
     """A DataLoader whose batches are torch tensors.
 
     What a batch is stays as it is: one tensor, a tuple or a dict of them.  Without a device, or
@@ -141,7 +144,18 @@ class TorchLoader(Generic[BatchT]):
         else:
             batches = self._current = _Ahead(self, self._copies, begin)
         self._started_at = self.state_dict()
-        return batches
+        return watched(self, batches)
+
+    @contextlib.contextmanager
+    def keep_place(self) -> Iterator[None]:
+        """As DataLoader.keep_place()."""
+        kept = self._current, self._started_at
+        with self.loader.keep_place():
+            self._current = None
+            try:
+                yield
+            finally:
+                self._current, self._started_at = kept
 
     def _on_host(self, batch: Any) -> Any:
         tensors = _each(batch, torch.from_numpy)
