@@ -227,8 +227,10 @@ class DataLoader(Measured[BatchT]):
         """
         self._turns.check_not_inside()
         with self._turns.lock:
-            place = self._next_place()
-            return make_state(*place, self._readers, self._pasts(*place))
+            return self._state_at(*self._next_place())
+
+    def _state_at(self, epoch: int, position: int) -> dict[str, Any]:
+        return make_state(epoch, position, self._readers, self._pasts(epoch, position))
 
     def _pasts(self, epoch: int, position: int) -> list[int]:
         """Of each reader: a hash of what may change from this batch on; 0 for most."""
@@ -400,11 +402,6 @@ class DataLoader(Measured[BatchT]):
     def prefetch(self) -> int:
         """Batches that are made ahead: as given, or as chosen."""
         return int(self._info.prefetch)
-
-    @property
-    def is_at_last_batch(self) -> bool:
-        """Whether the next batch is the last of its epoch, and not its only one."""
-        return 1 < self._num_batches == self._next_place()[1] + 1
 
     @property
     def epoch(self) -> int:
