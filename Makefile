@@ -195,8 +195,7 @@ abi: .venv/train
 # The same tests under other flags.  Leaks are looked for in the C tests: CPython has its own.
 # Without address randomisation, where that may be set: older sanitizers trip over it.
 # AddressSanitizer runs the folders that use the library in pytest's process; the others start
-# compilers, installers and commands, or test only Python, as does test_processes.py: its programs are
-# killed, and may then be inside of the sanitizer.  ThreadSanitizer runs the tests with
+# compilers, installers and commands, or test only Python.  ThreadSanitizer runs the tests with
 # threads: the loader, and the Python that its threads call.
 ASAN_TESTS := $(addprefix tests/,core loader formats images ops python datasets/test_properties.py \
               test_mini_dataloader.py)
@@ -211,8 +210,7 @@ tsan:
 	@$(MAKE) --no-print-directory SAN=thread run-tsan
 run-asan: all c-tests .venv/test
 	@$(call RUN_C,ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES))
-	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow' $(ASAN_TESTS) \
-	    --ignore=tests/python/test_processes.py $(ARGS)
+	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow' $(ASAN_TESTS) $(ARGS)
 run-tsan: all c-tests .venv/test
 	@$(call RUN_C,$(FIXED_ADDRESSES))
 	$(call SANITIZED,libtsan.so) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)

@@ -67,6 +67,13 @@ int64_t pfd_clock_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int64_t pfd_thread_cpu_ns(void)
+{
+    struct timespec used;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used); /* cannot fail with this clock */
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
 static _Atomic int32_t fork_generation;
 
 static void count_fork(void)

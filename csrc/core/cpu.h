@@ -10,6 +10,7 @@
 int32_t pfd_cpu_count(void);      /* >= 1: CPU affinity, cut by the cgroup's quota (v1 and v2) */
 int64_t pfd_memory_limit(void);   /* bytes: physical memory, cut by the cgroup's limit */
 int64_t pfd_clock_ns(void);       /* monotonic */
+int64_t pfd_thread_cpu_ns(void);  /* that the calling thread has used */
 
 /* Counts forks of this process: an object keeps the value from its creation. */
 int32_t pfd_fork_generation(void);

@@ -6,9 +6,11 @@
 #include "core/multi_thread_loop.h"
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/thread_usage.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +23,8 @@ typedef struct worker {
     pfd_thread_pool *pool;
     pthread_t thread;
     int32_t index;
+    _Atomic int32_t system_id;
+    int64_t idle_since_ns; /* 0: it has work; under the pool's lock */
 } worker;
 
 static _Thread_local int32_t chunks_inside; /* more than one: a chunk that waits for a loop */
@@ -132,17 +136,19 @@ static void *work(void *argument)
 {
     worker *self = argument;
     pfd_thread_pool *pool = self->pool;
+    atomic_store(&self->system_id, pfd_thread_system_id());
     pthread_mutex_lock(&pool->lock);
     while (!pool->stop) {
         if (pool->first) {
             do_chunk(pool, pool->first, self->index);
             continue;
         }
-        int64_t since = pfd_clock_ns();
+        self->idle_since_ns = pfd_clock_ns();
         pool->idle++;
         while (!pool->woken && !pool->stop) pthread_cond_wait(&pool->work, &pool->lock);
         if (pool->woken) pool->woken--;
-        pool->idle_ns += pfd_clock_ns() - since;
+        pool->idle_ns += pfd_clock_ns() - self->idle_since_ns;
+        self->idle_since_ns = 0;
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -172,7 +178,8 @@ pfd_status pfd_thread_pool_create(int32_t num_threads, pfd_thread_pool **out, pf
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     for (int32_t i = 0; i < num_threads; i++) {
-        pool->workers[i] = (worker){.pool = pool, .index = i};
+        pool->workers[i].pool = pool;
+        pool->workers[i].index = i;
         int failure = start_thread(&pool->workers[i]);
         if (failure) {
             pfd_thread_pool_free(pool);
@@ -250,7 +257,14 @@ pfd_status pfd_single_thread_loop(int64_t n, int64_t chunk, pfd_loop_fn fn, void
 int64_t pfd_thread_pool_idle_ns(pfd_thread_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
-    int64_t idle_ns = pool->idle_ns;
+    int64_t idle_ns = pool->idle_ns, now_ns = pfd_clock_ns();
+    for (int32_t i = 0; i < pool->num_threads; i++)
+        if (pool->workers[i].idle_since_ns) idle_ns += now_ns - pool->workers[i].idle_since_ns;
     pthread_mutex_unlock(&pool->lock);
     return idle_ns;
+}
+
+int32_t pfd_thread_pool_system_id(const pfd_thread_pool *pool, int32_t i)
+{
+    return atomic_load(&pool->workers[i].system_id);
 }

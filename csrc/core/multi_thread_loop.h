@@ -61,6 +61,9 @@ pfd_status pfd_single_thread_loop(int64_t n, int64_t chunk, pfd_loop_fn fn, void
 /* Whether the calling thread is inside a chunk, of any pool: it must not wait for that pool. */
 int32_t pfd_thread_pool_is_inside(void);
 
-/* Time that the threads have waited for work, in ns, summed up. */
+/* Time that the threads have waited for work, in ns, summed up; those that wait now included. */
 int64_t pfd_thread_pool_idle_ns(pfd_thread_pool *pool);
+
+/* The kernel's number of thread i; 0: it has not run yet. */
+int32_t pfd_thread_pool_system_id(const pfd_thread_pool *pool, int32_t i);
 #endif

@@ -15,14 +15,9 @@
 enum { LEAST_BOUND = 1 << 20 /* bytes that a scratch may have at any memory_budget */ };
 enum { MOST_THREADS = 4096, MOST_PREFETCH = 1 << 20, SEEK_PATIENCE_NS = 50 * 1000 * 1000 };
 
-static int32_t is_of_another_process(const pfd_loader *l)
-{
-    return l->fork_generation != pfd_fork_generation();
-}
-
 static pfd_status check_usable(const pfd_loader *l, pfd_error *err)
 {
-    if (is_of_another_process(l))
+    if (pfd_loader_is_foreign(l))
         return pfd_fail(err, PFD_UNSUPPORTED,
                         "this loader was opened before a fork, and its threads are in the parent; "
                         "open the loader in the child process");
@@ -62,6 +57,7 @@ static pfd_loader *create(void)
     pfd_loader *l = calloc(1, sizeof *l);
     if (!l) return NULL;
     l->fork_generation = pfd_fork_generation();
+    l->stats.opened_ns = pfd_clock_ns();
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -114,7 +110,7 @@ pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *bl
 
 void pfd_loader_close(pfd_loader *l)
 {
-    if (is_of_another_process(l)) return;
+    if (pfd_loader_is_foreign(l)) return;
     atomic_store(&l->bounds.cancelled,
                  1); /* a thread in next() leaves it after the current row range */
     pthread_mutex_lock(&l->consumer);
@@ -130,6 +126,7 @@ static void destroy(pfd_loader *l)
     pthread_mutex_destroy(&l->consumer);
     free(l->producer.error);
     free(l->skipped);
+    free(l->work);
     free(l);
 }
 
@@ -147,7 +144,7 @@ static void *release(void *loader)
 
 void pfd_loader_release(pfd_loader *l)
 {
-    if (!l || is_of_another_process(l)) return;
+    if (!l || pfd_loader_is_foreign(l)) return;
     if (!pfd_thread_pool_is_inside()) {
         (void)release(l);
         return;
@@ -163,7 +160,7 @@ void pfd_batch_release(void *memory)
     if (!memory) return;
     pfd_slot *slot = pfd_slot_of(memory);
     pfd_loader *l = slot->loader;
-    if (is_of_another_process(l)) return;
+    if (pfd_loader_is_foreign(l)) return;
     if (pfd_slot_pool_give_back(slot)) destroy(l);
 }
 
@@ -188,16 +185,16 @@ static pfd_status lock_consumer(pfd_loader *l, int64_t deadline_ns, pfd_error *e
 }
 
 /* The time of a deadline; the largest number for a timeout that is too large to add. */
-static int64_t deadline_after(int64_t timeout_ns)
+static int64_t deadline_after(int64_t now_ns, int64_t timeout_ns)
 {
-    int64_t now_ns = pfd_clock_ns();
     return timeout_ns < INT64_MAX - now_ns ? now_ns + timeout_ns : INT64_MAX;
 }
 
 pfd_status pfd_loader_next(pfd_loader *l, int64_t timeout_ns, pfd_batch *out, pfd_error *err)
 {
-    int64_t deadline_ns = deadline_after(timeout_ns);
+    int64_t now_ns = pfd_clock_ns(), deadline_ns = deadline_after(now_ns, timeout_ns);
     PFD_TRY(lock_consumer(l, deadline_ns, err));
+    l->called_ns = now_ns;
     pfd_status status = pfd_pipeline_next(l, deadline_ns, out, err);
     pthread_mutex_unlock(&l->consumer);
     return status;
@@ -349,22 +346,10 @@ uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int6
     return pfd_view_tree_past(tree, epoch, is_shuffled && rows > 0 ? reader->num_records : rows);
 }
 
-pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
-{
-    pfd_loader *l = (pfd_loader *)(uintptr_t)loader; /* only the lock is touched */
-    if (is_of_another_process(l)) return PFD_UNSUPPORTED;
-    pthread_mutex_lock(&l->lock);
-    pfd_pipeline_count(l);
-    *out = l->stats;
-    out->struct_size = sizeof *out;
-    pthread_mutex_unlock(&l->lock);
-    return PFD_OK;
-}
-
 pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out)
 {
     pfd_loader *l = (pfd_loader *)(uintptr_t)loader; /* only the lock is touched */
-    if (is_of_another_process(l)) return PFD_UNSUPPORTED;
+    if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
     pthread_mutex_lock(&l->lock);
     int64_t first = l->num_skipped > PFD_KEPT_SKIPPED ? l->num_skipped - PFD_KEPT_SKIPPED : 0;
     pfd_status status = i >= 0 && first + i < l->num_skipped ? PFD_OK : PFD_END;

@@ -8,7 +8,9 @@
  */
 #ifndef PFD_LOADER_LOADER_FIELDS_H
 #define PFD_LOADER_LOADER_FIELDS_H
+#include "core/cpu.h"
 #include "loader/kernel_chain.h"
+#include "loader/steps.h"
 
 #include <pthread.h>
 
@@ -27,11 +29,13 @@ struct pfd_loader {
     int64_t errors_in_epoch;
     int32_t restart; /* the batches in flight must be discarded: another one is next */
     int64_t next_check_ns; /* when to look at the files again */
+    int64_t called_ns;     /* when next() was called */
 
     pthread_mutex_t lock;                   /* guards: */
     pthread_cond_t changed;                 /* a slot is ready */
     pfd_slot **ring;                        /* batch number t is at t % prefetch */
     int64_t first_in_flight, end_in_flight; /* batch numbers */
+    int64_t num_ready;                      /* of the batches in flight: complete */
     int64_t next_epoch, next_step;          /* of the next batch to start */
     pfd_slot *free_slots;
     int32_t num_slots, num_held;
@@ -45,9 +49,18 @@ struct pfd_loader {
     pfd_slot *produced;
     int32_t closed, released;
     pfd_stats stats;
+    pfd_steps steps;
+    int64_t no_memory_since_ns; /* 0: there is memory for another batch, or the ring is full */
+    pfd_work_stats *work;       /* after close(): of each item */
     pfd_error *skipped; /* the last PFD_KEPT_SKIPPED, as a ring */
     int64_t num_skipped;
 
     pfd_bounds bounds; /* cancelled: row loops end early */
 };
+
+/* Whether it was opened before a fork: then its threads are in the parent, and its locks too. */
+static inline int32_t pfd_loader_is_foreign(const pfd_loader *loader)
+{
+    return loader->fork_generation != pfd_fork_generation();
+}
 #endif

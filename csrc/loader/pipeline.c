@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "dataset/dataset.h"
 #include "loader/batch_stages.h"
+#include "loader/counters.h"
 #include "loader/ring.h"
 #include "loader/slot_pool.h"
 #include "loader/stream_producer.h"
@@ -214,6 +215,7 @@ static pfd_status take_ready(pfd_loader *l, int64_t deadline_ns, pfd_slot **out,
     if (pfd_ring_size(l) == 0) start_more(l);
     if (pfd_ring_size(l) == 0) return no_slot(l, err);
     pfd_slot *slot = pfd_ring_at(l, 0);
+    pfd_steps_ask(&l->steps, l->called_ns, slot->ready);
     while (!slot->ready) {
         if (help(l) && (slot->ready || pfd_clock_ns() < deadline_ns)) continue;
         if (!slot->ready && !wait_for_change(l, deadline_ns)) return PFD_PENDING;
@@ -243,6 +245,8 @@ static void deliver(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
     l->num_held++;
     l->stats.batches++;
     l->stats.records += slot->rows;
+    if (slot->step >= 0)
+        pfd_steps_deliver(&l->steps, slot->step, slot->rows, l->num_ready);
     *out = (pfd_batch){
         .memory = slot->memory, .epoch = slot->epoch, .step = slot->step, .rows = slot->rows};
 }
@@ -265,6 +269,7 @@ pfd_status pfd_pipeline_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out,
         if (given) {
             deliver(l, slot, out);
         } else {
+            if (status != PFD_OK) pfd_steps_forget(&l->steps);
             pfd_slot_pool_put(l, slot);
         }
         pthread_mutex_unlock(&l->lock);
@@ -299,6 +304,7 @@ pfd_status pfd_pipeline_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *e
         l->next_step = l->step;
         l->seek_streams = 1;
         l->restart = status != PFD_OK;
+        pfd_steps_restart(&l->steps);
     }
     pthread_mutex_unlock(&l->lock);
     return status;
@@ -369,27 +375,6 @@ pfd_status pfd_pipeline_read(pfd_loader *l, int64_t epoch, const int64_t *positi
     return status;
 }
 
-/* ---- Counters (lock held) -------------------------------------------------------------------- */
-
-void pfd_pipeline_count(pfd_loader *l)
-{
-    if (!l->closed && l->pool) {
-        l->stats.slots_ready = 0;
-        for (int64_t i = 0; i < pfd_ring_size(l); i++)
-            l->stats.slots_ready += pfd_ring_at(l, i)->ready;
-        l->stats.idle_ns = pfd_thread_pool_idle_ns(l->pool);
-        l->stats.bytes = 0;
-        for (int32_t i = 0; i <= l->num_threads; i++)
-            l->stats.bytes += atomic_load_explicit(&l->workers[i].bytes, memory_order_relaxed);
-        l->stats.read_bytes = 0;
-        for (int32_t r = 0; r < l->plan.num_readers; r++)
-            l->stats.read_bytes += pfd_data_reader_bytes_read(&l->plan.readers[r]);
-    }
-    l->stats.slots = l->num_slots;
-    l->stats.slots_held = l->num_held;
-    l->stats.slot_bytes = l->num_slots * l->plan.slot_bytes + l->ragged_bytes;
-}
-
 /* ---- Opening and closing --------------------------------------------------------------------- */
 
 static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
@@ -436,14 +421,17 @@ void pfd_pipeline_close(pfd_loader *l)
     if (l->closed) return;
     atomic_store(&l->bounds.cancelled, 1);
     pthread_mutex_lock(&l->lock);
-    pfd_pipeline_count(l);
+    (void)pfd_counters_keep(l);
     l->closed = 1; /* after this no other thread uses the pool and the workers */
     pthread_mutex_unlock(&l->lock);
     pfd_thread_pool_free(l->pool);
     l->pool = NULL;
     pthread_mutex_lock(&l->lock);
-    for (; pfd_ring_size(l) > 0; pfd_ring_remove_first(l))
-        pfd_slot_pool_put(l, pfd_ring_at(l, 0));
+    while (pfd_ring_size(l) > 0) {
+        pfd_slot *slot = pfd_ring_at(l, 0);
+        pfd_ring_remove_first(l);
+        pfd_slot_pool_put(l, slot);
+    }
     while (l->free_slots) {
         pfd_slot *slot = l->free_slots;
         l->free_slots = slot->next_free;

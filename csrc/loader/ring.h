@@ -19,6 +19,7 @@ static inline pfd_slot *pfd_ring_at(const pfd_loader *loader, int64_t i)
 
 static inline void pfd_ring_remove_first(pfd_loader *loader)
 {
+    loader->num_ready -= pfd_ring_at(loader, 0)->ready;
     loader->first_in_flight++;
 }
 

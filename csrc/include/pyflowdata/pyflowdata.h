@@ -292,7 +292,88 @@ typedef struct pfd_stats {
     int64_t idle_ns;     /* pool threads without work, summed over threads */
     int64_t slot_bytes;  /* memory of all slots, ragged values included */
     int64_t read_bytes;  /* read from files that are not mapped, also to index them */
+
+    /* Threads of the pool, summed up; where the system does not say, 0. */
+    int64_t cpu_ns;       /* they computed */
+    int64_t runnable_ns;  /* they could have, and waited for a processor */
+    int64_t major_faults; /* they waited for a page of a mapped file, this many times */
+
+    /* Steps: what lies between two batches that a program takes. The first batch of an epoch, and
+     * the first one after open or a seek, is a start and counts apart. */
+    int64_t now_ns;        /* when this was counted; on the monotonic clock, as all moments here */
+    int64_t opened_ns;     /* when the loader was opened */
+    int64_t asked_ns;      /* when the program asked for the latest batch; 0: never */
+    int64_t delivered_ns;  /* when it got one, or asked for it if it was complete then; before
+                              asked_ns: the program waits */
+    int64_t batches_made;  /* complete, also those not delivered */
+    int64_t starts;        /* batches that were starts */
+    int64_t start_ns;      /* next() took for them */
+    int64_t steps;         /* the other batches */
+    int64_t waited_steps;  /* of them not complete when they were asked for */
+    int64_t step_wait_ns;  /* next() took for them: waiting, and working itself */
+    int64_t step_train_ns; /* from the batch before each of them to the question for it */
+    int64_t no_memory_ns;  /* no further batch could be started: memory_budget was used up */
 } pfd_stats;
+
+#define PFD_WORK_OP 0      /* compute() of an op, or of two that are fused */
+#define PFD_WORK_RECORDS 1 /* finding the records of rows: order, views, index */
+#define PFD_WORK_READ 2    /* reading the records of a stream, in sequence */
+#define PFD_WORK_JOIN 3    /* joining ragged rows */
+
+/* What threads did for one op, or for one stage of the loader itself, since open, estimated from
+ * the row ranges that were measured.  Work that waits, for the interpreter's lock or for a file,
+ * has more wall_ns than cpu_ns; so has all work where threads wait for processors. */
+typedef struct pfd_work_stats {
+    uint32_t struct_size;
+    int32_t kind;          /* PFD_WORK_* */
+    int32_t reader;        /* of the loader: the first one upstream; -1: PFD_WORK_JOIN */
+    int32_t is_whole;      /* 1: an op over the whole batch, which one thread does */
+    const char *op;        /* of the registry; a reader's, unless PFD_WORK_OP; "": PFD_WORK_JOIN */
+    const char *name;      /* of the node; "": it has none */
+    const char *fused_op;  /* the op whose work this one does as well; "": none */
+    int64_t rows;
+    int64_t ranges;          /* of rows */
+    int64_t measured_ranges; /* of them */
+    int64_t wall_ns;         /* summed over threads */
+    int64_t cpu_ns;
+} pfd_work_stats;
+
+/* What a thread of a loader does at this moment. */
+typedef struct pfd_thread_now {
+    uint32_t struct_size;
+    int32_t system_id;     /* of the thread, as in /proc/self/task; 0: of the program's thread */
+    int32_t work;          /* for pfd_loader_get_work(); -1: nothing */
+    int32_t reader;        /* whose records they are */
+    int64_t count;         /* of row ranges that it began: if it stays, so does the range */
+    int64_t epoch, step;   /* of the batch */
+    int64_t num_rows;      /* of the range */
+    int64_t file;          /* of the reader, of the range's first record; -1: not known yet */
+    int64_t first_ordinal; /* of the first record of the range */
+    int64_t last_ordinal;  /* of the last one */
+} pfd_thread_now;
+
+/* What a loader did between two moments. */
+typedef struct pfd_period {
+    int64_t batches; /* delivered */
+    int64_t rows;    /* of them */
+    int64_t wait_ns; /* next() took for them */
+    int64_t ready;   /* complete batches in front of each delivered one, summed up */
+} pfd_period;
+
+#define PFD_MOST_PERIODS 256
+#define PFD_DURATIONS 48
+
+/* The course of a loader since its first batch was asked for, of bounded size. */
+typedef struct pfd_history {
+    uint32_t struct_size;
+    int32_t num_periods;
+    int64_t begin_ns;  /* of the first period, on the monotonic clock */
+    int64_t period_ns; /* doubles, and periods are joined in pairs, when they are too many */
+    pfd_period periods[PFD_MOST_PERIODS];
+    /* Steps by duration: waits[i] and trains[i] count those of at least 2^i ns, below 2^(i+1). */
+    int64_t waits[PFD_DURATIONS];  /* next() */
+    int64_t trains[PFD_DURATIONS]; /* from one batch to the question for the next */
+} pfd_history;
 
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_loader **out, pfd_error *err);
@@ -322,6 +403,14 @@ pfd_status pfd_loader_locate(const pfd_loader *loader, int32_t reader, int64_t f
 /* The counters of this moment.  PFD_UNSUPPORTED, *out unchanged: the loader was opened before a
  * fork of this process. */
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
+/* Item i of the work of a loader, also after close(); strings live as long as the loader. PFD_END:
+ * there is no item i.  PFD_UNSUPPORTED as above. */
+pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_stats *out);
+/* Thread i of a loader; thread num_threads is the one that is in next().  PFD_END: there is none,
+ * or the loader is closed.  PFD_UNSUPPORTED as above. */
+pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
+/* PFD_UNSUPPORTED as above. */
+pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out);
 
 /* Makes (epoch, step) the next batch.  Cheap when that is where the loader is. PFD_PENDING: work in
  * flight has not ended yet; call again (after looking for signals). */

@@ -1,0 +1,91 @@
+/* Measures what a thread works on. */
+#include "loader/work.h"
+
+#include "core/cpu.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Measuring takes at most one part in so many of the time, unless ranges are shorter than the
+ * larger number allows. */
+enum { MEASURED_PART = 300, MOST_UNMEASURED = 63 };
+
+static int64_t (*const clocks[])(void) = {
+    [PFD_CLOCK_WALL] = pfd_clock_ns, [PFD_CLOCK_CPU] = pfd_thread_cpu_ns};
+static int64_t reading_ns[2]; /* what it takes to read each of them */
+
+static void measure_clocks(void)
+{
+    enum { TIMES = 32 };
+    for (int32_t c = 0; c < 2; c++) {
+        int64_t since = pfd_clock_ns();
+        for (int32_t i = 0; i < TIMES; i++) (void)clocks[c]();
+        reading_ns[c] = (pfd_clock_ns() - since) / TIMES + 1;
+    }
+}
+
+int32_t pfd_work_open(const pfd_plan *plan, pfd_work *work)
+{
+    static pthread_once_t measured = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&measured, measure_clocks);
+    work->counts = calloc((size_t)pfd_work_num_items(plan), sizeof *work->counts);
+    work->num_since[PFD_CLOCK_WALL] = work->num_since[PFD_CLOCK_CPU] = 1;
+    atomic_store(&work->now.item, -1);
+    atomic_store(&work->now.file, -1);
+    return work->counts != NULL;
+}
+
+void pfd_work_close(pfd_work *work)
+{
+    free(work->counts);
+    *work = (pfd_work){0};
+}
+
+void pfd_work_begin_measured(pfd_work *work)
+{
+    work->clock = !work->clock;
+    work->weight = work->num_since[work->clock];
+    work->num_since[work->clock] = 0;
+    work->num_notes = 1;
+    work->begin_ns = work->note_ns = clocks[work->clock]();
+}
+
+void pfd_work_end_measured(pfd_work *work)
+{
+    int64_t range_ns = work->note_ns - work->begin_ns;
+    int64_t pause = MEASURED_PART * work->num_notes * reading_ns[work->clock] / (range_ns + 1);
+    work->num_unmeasured = pause < MOST_UNMEASURED ? pause : MOST_UNMEASURED;
+    for (int32_t c = 0; c < 2; c++) work->num_since[c] += work->num_unmeasured + 1;
+    work->weight = 0;
+}
+
+static void add(_Atomic int64_t *number, int64_t more)
+{
+    pfd_work_set(number, pfd_work_get(number) + more);
+}
+
+void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows)
+{
+    pfd_work_count *count = &work->counts[item];
+    int64_t now_ns = clocks[work->clock](), taken_ns = now_ns - work->note_ns;
+    work->note_ns = now_ns;
+    work->num_notes++;
+    add(&count->measured_ranges, 1);
+    if (work->clock == PFD_CLOCK_CPU) {
+        add(&count->cpu_ns, taken_ns * work->weight);
+        return;
+    }
+    add(&count->wall_ns, taken_ns * work->weight);
+    add(&count->rows, num_rows * work->weight);
+    add(&count->ranges, work->weight);
+}
+
+void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out)
+{
+    const pfd_work_count *count = &work->counts[item];
+    out->rows += pfd_work_get(&count->rows);
+    out->ranges += pfd_work_get(&count->ranges);
+    out->measured_ranges += pfd_work_get(&count->measured_ranges);
+    out->wall_ns += pfd_work_get(&count->wall_ns);
+    out->cpu_ns += pfd_work_get(&count->cpu_ns);
+}
