@@ -73,9 +73,8 @@ def test_batches_are_those_of_the_loader(tqdm):
             assert values(flow.progress(shown)) == values(plain)
         assert shown.state_dict() == plain.state_dict()
         assert len(flow.progress(shown)) == len(shown) == 10
-    assert [(bar.options["desc"], bar.options["total"], bar.options["initial"]) for bar in tqdm] == [
-        ("epoch 0", 10, 0), ("epoch 1", 10, 0)
-    ]  # fmt: skip
+    told = [[bar.options[name] for name in ("desc", "total", "initial")] for bar in tqdm]
+    assert told == [["epoch 0", 10, 0], ["epoch 1", 10, 0]]
     assert all(bar.n == 10 and bar.closed == 1 and bar.drawn[-1] == 10 for bar in tqdm)
 
 
@@ -155,7 +154,8 @@ def test_lines_without_a_terminal(capsys, clock):
 
 
 def test_only_rank_0_has_a_bar(capsys):
-    for rank, show, is_shown in ((0, None, True), (1, None, False), (1, True, True), (0, False, False)):
+    cases = ((0, None, True), (1, None, False), (1, True, True), (0, False, False))
+    for rank, show, is_shown in cases:
         with make_loader(rank=rank, world_size=2) as loader:
             assert len(values(flow.progress(loader, show=show))) == 10
         assert bool(capsys.readouterr().err) == is_shown
