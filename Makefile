@@ -136,10 +136,12 @@ $(C_TESTS:%=%-on-arm): %-on-arm: %
 
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
-	$(PYTEST) $(addprefix tests/integrations/test_,torch.py lightning.py accelerate.py) \
+	$(PYTEST) $(addprefix tests/integrations/test_,torch.py torch_sink.py lightning.py) \
+	    tests/integrations/test_accelerate.py \
 	    $(addprefix tests/project/test_,examples.py image_examples.py port_pages.py) $(ARGS)
 test-jax: all .venv/jax
-	$(PYTEST) tests/integrations/test_jax.py tests/project/test_example_jax.py $(ARGS)
+	$(PYTEST) $(addprefix tests/integrations/test_,jax.py jax_sink.py) \
+	    tests/project/test_example_jax.py $(ARGS)
 test-numba: all .venv/numba
 	$(PYTEST) tests/integrations/test_numba_ops.py \
 	    tests/python/test_python_ops.py::test_the_page_is_true $(ARGS)

@@ -399,6 +399,11 @@ class DataLoader(Measured[BatchT]):
         return int(self._info.memory_budget)
 
     @property
+    def num_threads(self) -> int:
+        """Threads that work on batches: as given, or as chosen."""
+        return int(self._info.num_threads)
+
+    @property
     def prefetch(self) -> int:
         """Batches that are made ahead: as given, or as chosen."""
         return int(self._info.prefetch)
