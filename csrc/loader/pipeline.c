@@ -365,12 +365,15 @@ pfd_status pfd_pipeline_read(pfd_loader *l, int64_t epoch, const int64_t *positi
     pthread_mutex_lock(&l->lock);
     pfd_slot *slot = pfd_slot_pool_take_at_once(l);
     pfd_status status = slot ? PFD_OK : no_slot(l, err);
+    if (slot) {
+        slot->epoch = epoch;
+        slot->step = -1;
+        slot->rows = n;
+        slot->positions = positions;
+        if (l->trace) pfd_trace_slot(l, slot, PFD_TRACE_SLOT_FILLS);
+    }
     pthread_mutex_unlock(&l->lock);
     if (!slot) return status;
-    slot->epoch = epoch;
-    slot->step = -1;
-    slot->rows = n;
-    slot->positions = positions;
     status = read_slot(l, slot, err);
     pthread_mutex_lock(&l->lock);
     if (status == PFD_OK)
