@@ -22,6 +22,8 @@ _PROCESS_BITS = 22  # of the kernel's numbers of processes: those of a trace are
 _MOST_PROCESSES = 1 << (32 - _PROCESS_BITS)
 _numbers = itertools.count()
 _TIMES = ("ts", "dur")
+# Perfetto reads microseconds as doubles, which round to about 1 ns, and drops events that overlap.
+_APART_NS = 2
 
 _STATES = {  # of a slot: what to show, and its colour
     lib.PFD_TRACE_SLOT_FILLS: ("make {step}", "thread_state_running"),
@@ -95,7 +97,7 @@ class _Events:
             for at_ns in (begin_ns, end_ns)
         )
         return {
-            "ts": begin_ts, "dur": end_ts - begin_ts, "ph": "X", "name": name,
+            "ts": begin_ts, "dur": max(end_ts - begin_ts - _APART_NS, 0), "ph": "X", "name": name,
             "pid": self._threads_pid, "tid": tid, **more,
         }  # fmt: skip
 
@@ -215,10 +217,11 @@ class _Events:
             points = [("s", first), *([("t", last)] if last != first else [])]
             for phase, (begin_ns, _, tid) in points:
                 yield self._flow(phase, number, tid, begin_ns)
-            yield self._flow("f", number, tids[-1], event.begin_ns) | {"bp": "e"}
+            given_ns = max(event.end_ns - 5 * _APART_NS, event.begin_ns)  # inside that slice
+            yield self._flow("f", number, tids[-1], given_ns) | {"bp": "e"}
 
     def _flow(self, phase: str, number: int, tid: int, at_ns: int) -> dict[str, Any]:
-        """A point of an arrow, at the beginning of a slice."""
+        """A point of an arrow, on the slice of that moment."""
         event = self._slice("batch", tid, at_ns, at_ns, cat="pyflowdata")
         del event["dur"]
         return event | {"ph": phase, "id": hex(self._flow_ids | number)}
