@@ -11,7 +11,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
@@ -26,6 +26,9 @@ from .skipped import read_skipped
 from .state import LAST_EPOCH, Reader, make_state, read_state
 from .turns import Turns
 from .watching import watched
+
+if TYPE_CHECKING:
+    from ..reports.trace import Trace
 
 __all__ = ["DataLoader"]
 
@@ -153,6 +156,7 @@ class DataLoader(Measured[BatchT]):
         self._handle, self._in_use = open_loader(
             wanted, num_threads, prefetch, memory_budget, zip
         )
+        self._traces: list[Trace] = []  # the one that is on
         _open_loaders.add(self)
         self._info = read_info(self._handle)
         self._num_batches: int = self._info.num_batches
@@ -421,6 +425,30 @@ class DataLoader(Measured[BatchT]):
         self._check_process()
         return read_stats(self._handle)
 
+    def trace(self, path: str | os.PathLike[str], *, memory: int = 32 << 20) -> Trace:
+        """Writes down what threads and batches do, for https://ui.perfetto.dev to show.
+
+            with loader.trace("trace.json"):
+                for _, batch in zip(range(100), loader): ...
+
+        The file has Chrome's trace events: each op of each row range on its thread, waits, and
+        where each batch was.  Its clock is that of a torch profile.  It is written when the block
+        ends, or the loader is closed.
+
+        Args:
+            path: Of the file; one that ends in ".gz" is compressed.
+            memory: Bytes for events, 80 each.  When they are full, later events are dropped, with
+                a RuntimeWarning.
+
+        Raises, when the block begins:
+            InvalidArgumentError: The loader is being traced already.
+            FileError: The file cannot be written.
+        """
+        self._check_life()
+        from ..reports.trace import Trace
+
+        return Trace(self._handle, path, memory, self._traces)
+
     @property
     def skipped(self) -> list[Error]:
         """The records that on_error="skip" or "pad" omitted, as exceptions, in order of delivery.
@@ -478,6 +506,8 @@ class DataLoader(Measured[BatchT]):
                 self._stop()
 
     def _stop(self) -> None:
+        for trace in [*self._traces]:
+            trace.end()
         lib.pfd_loader_close(self._handle)
         self._in_use.release()
 
