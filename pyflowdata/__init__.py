@@ -28,6 +28,7 @@ from .errors import (
     OutOfMemoryError,
     UnsupportedError,
 )
+from .graphs import Graph, graph
 from .nodes import Blob, user_op_builder
 from .nodes.world import World, world
 from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
@@ -39,6 +40,7 @@ from .plugins import Plugin, load_library, load_plugins_of_environment
 from .plugins import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .pyops import register_decoder
 from .ragged import Ragged
+from .reports.progress import progress
 from .sheet import Sheet, show
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "Dataset",
     "Error",
     "FileError",
+    "Graph",
     "InternalError",
     "InvalidArgumentError",
     "OutOfMemoryError",
@@ -62,10 +65,12 @@ __all__ = [
     "UnsupportedError",
     "World",
     "from_arrays",
+    "graph",
     "include_dir",
     "load_library",
     "mix",
     "ops",
+    "progress",
     "register_decoder",
     "show",
     "user_op_builder",
