@@ -26,7 +26,7 @@ from ..nodes import Blob
 from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from ..reports.at_end import report_at_end
-from ..reports.counters import LoaderFacts, read_stats
+from ..reports.counters import CountedLoader, read_stats
 from .batches import Array, Batch, BatchArrays
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
 from .places import Places
@@ -169,8 +169,8 @@ class DataLoader(Generic[BatchT]):
         self._arrays = BatchArrays(wanted, self._info)
         self._rank = rank_of(wanted)  # in words
         self._readers = read_readers(self._handle, self._info.num_readers)
-        self._facts = LoaderFacts(self._handle, self._blobs, self._info, self._readers)
-        self._report_at_end = report_at_end(self, self._facts)
+        self._counted = CountedLoader(self._handle, self._blobs, self._info, self._readers)
+        self._report_at_end = report_at_end(self, self._counted)
         warn_of_readers(self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
@@ -414,7 +414,7 @@ class DataLoader(Generic[BatchT]):
         from ..reports.report import Report
 
         self._check_process()
-        report = Report(self._facts.count())
+        report = Report(self._counted.count())
         return report if since is None else report.since(since)
 
     @property

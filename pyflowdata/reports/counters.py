@@ -303,7 +303,7 @@ def read_history(handle: CData) -> History:
 
 
 @dataclass(frozen=True)
-class LoaderFacts:
+class CountedLoader:
     """What is counted, of a loader that is open or closed.
 
     Attributes:
