@@ -26,7 +26,7 @@ from ..nodes import Blob
 from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from ..reports.at_end import report_at_end
-from ..reports.counters import CountedLoader, read_stats
+from ..reports.stats import read_stats
 from .batches import Array, Batch, BatchArrays
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
 from .places import Places
@@ -35,6 +35,7 @@ from .state import LAST_EPOCH, Reader, make_state, read_state
 from .turns import Turns
 
 if TYPE_CHECKING:
+    from ..reports.counters import CountedLoader
     from ..reports.report import Report
 
 __all__ = ["DataLoader"]
@@ -169,8 +170,7 @@ class DataLoader(Generic[BatchT]):
         self._arrays = BatchArrays(wanted, self._info)
         self._rank = rank_of(wanted)  # in words
         self._readers = read_readers(self._handle, self._info.num_readers)
-        self._counted = CountedLoader(self._handle, self._blobs, self._info, self._readers)
-        self._report_at_end = report_at_end(self, self._counted)
+        self._report_at_end = report_at_end(self, lambda: self._counted)
         warn_of_readers(self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
@@ -402,6 +402,12 @@ class DataLoader(Generic[BatchT]):
         """
         self._check_process()
         return read_stats(self._handle)
+
+    @functools.cached_property
+    def _counted(self) -> CountedLoader:
+        from ..reports.counters import CountedLoader
+
+        return CountedLoader(self._handle, self._blobs, self._info, self._readers)
 
     def report(self, *, since: Report | None = None) -> Report:
         """Says in a sentence what limits the training loop and what to change, with tables under
