@@ -33,6 +33,7 @@ from .nodes import Blob, user_op_builder
 from .nodes.world import World, world
 from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
+from .loader.sink import sink
 from .native import include_dir, version
 from .ops import *  # noqa: F403
 from .other_names import unknown_name
@@ -74,6 +75,7 @@ __all__ = [
     "progress",
     "register_decoder",
     "show",
+    "sink",
     "user_op_builder",
     "world",
 ]
