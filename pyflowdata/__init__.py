@@ -11,7 +11,7 @@
 The ops are functions of this module, made from the C library's registry: `help(flow.MiniReader)`.
 """
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from . import native  # first: it handles Ctrl-C while the rest is imported
 from . import ops
@@ -61,6 +61,7 @@ __all__ = [
     "OutOfMemoryError",
     "Plugin",
     "Ragged",
+    "Report",
     "Sheet",
     "UnsupportedError",
     "World",
@@ -81,9 +82,15 @@ __all__ += ops.__all__
 
 __version__ = version()
 
-if not TYPE_CHECKING:  # a type checker finds unknown names by itself
+if TYPE_CHECKING:
+    from .reports.report import Report
+else:  # a type checker finds unknown names by itself
 
-    def __getattr__(name: str) -> NoReturn:
+    def __getattr__(name: str) -> object:
+        if name == "Report":  # few programs need it, and it takes a while to import
+            from .reports.report import Report
+
+            return Report
         # With a name, but no object, Python adds no suggestion of its own.
         raise AttributeError(unknown_name(name, globals()), name=name, obj=None)
 

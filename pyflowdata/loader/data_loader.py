@@ -17,7 +17,8 @@ from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedErr
 from ..nodes import Blob
 from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
-from ..reports.counters import read_stats
+from ..reports.at_end import report_at_end
+from ..reports.stats import read_stats
 from .batches import Array, Batch, BatchArrays
 from .measured import Measured
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
@@ -28,6 +29,8 @@ from .turns import Turns
 from .watching import watched
 
 if TYPE_CHECKING:
+    from ..reports.counters import CountedLoader
+    from ..reports.report import Report
     from ..reports.trace import Trace
 
 __all__ = ["DataLoader"]
@@ -163,6 +166,7 @@ class DataLoader(Measured[BatchT]):
         self._arrays = BatchArrays(wanted, self._info)
         self._rank = rank_of(wanted)  # in words
         self._readers = read_readers(self._handle, self._info.num_readers)
+        self._report_at_end = report_at_end(self, lambda: self._counted)
         warn_of_readers(self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
@@ -449,6 +453,26 @@ class DataLoader(Measured[BatchT]):
 
         return Trace(self._handle, path, memory, self._traces)
 
+    @functools.cached_property
+    def _counted(self) -> CountedLoader:
+        from ..reports.counters import CountedLoader
+
+        return CountedLoader(self._handle, self._blobs, self._info, self._readers)
+
+    def report(self, *, since: Report | None = None) -> Report:
+        """Says in a sentence what limits the training loop and what to change, with tables under
+        it; `print(loader.report())`.  Since the loader was opened, also after close().
+
+        Args:
+            since: An earlier report of this loader: only what came after it counts, for example
+                the last epoch.
+        """
+        from ..reports.report import Report
+
+        self._check_process()
+        report = Report(self._counted.count())
+        return report if since is None else report.since(since)
+
     @property
     def skipped(self) -> list[Error]:
         """The records that on_error="skip" or "pad" omitted, as exceptions, in order of delivery.
@@ -510,6 +534,8 @@ class DataLoader(Measured[BatchT]):
             trace.end()
         lib.pfd_loader_close(self._handle)
         self._in_use.release()
+        if self._report_at_end is not None:
+            self._report_at_end()
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self
