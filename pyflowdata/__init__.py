@@ -28,6 +28,7 @@ from .errors import (
     OutOfMemoryError,
     UnsupportedError,
 )
+from .graphs import Graph, graph
 from .nodes import Blob, user_op_builder
 from .nodes.world import World, world
 from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
@@ -53,6 +54,7 @@ __all__ = [
     "Dataset",
     "Error",
     "FileError",
+    "Graph",
     "InternalError",
     "InvalidArgumentError",
     "OutOfMemoryError",
@@ -62,6 +64,7 @@ __all__ = [
     "UnsupportedError",
     "World",
     "from_arrays",
+    "graph",
     "include_dir",
     "load_library",
     "mix",

@@ -161,6 +161,27 @@ const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n);
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,
                          pfd_error *err);
 
+/* The paths of the files of a reader, as they are found now, with a NUL after each: *size bytes for
+ * *n paths, of which `out` has the first `room` bytes.  A reader that reads no files has none.
+ * Names are looked for, and headers that name further files; PFD_IO: files are missing. */
+pfd_status pfd_node_files(const pfd_node *node, char *out, int64_t room, int64_t *size, int64_t *n,
+                          pfd_error *err);
+
+/* An op that a loader of some blobs runs. */
+typedef struct pfd_planned_op {
+    const pfd_node *node;
+    const pfd_node *fused; /* the op before it, whose work it does as well; NULL: none */
+    int32_t stage;         /* even: over ranges of rows; odd: once, over the whole batch */
+    int32_t reserved;
+} pfd_planned_op;
+
+/* The ops that a loader of these blobs would run, in their order, without opening anything: *n of
+ * them, of which `out` has the first `room`.  A node of a data set that several branches share is
+ * there for each.  Nodes live as long as the blobs'.  Fails as pfd_loader_open() does with blobs
+ * that do not go together. */
+pfd_status pfd_planned_ops(const pfd_blob *blobs, int64_t num_blobs, pfd_planned_op *out,
+                           int64_t room, int64_t *n, pfd_error *err);
+
 /* ---- Ops on rows of the program ("eager") -----------------------------------------------------
  */
 typedef struct pfd_eager pfd_eager;
