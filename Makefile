@@ -89,6 +89,8 @@ $(BUILD)/flags: always
 -include $(COMPILED:.o=.d) $(C_TESTS:%=%.d) $(LAYOUT:.o=.d)
 
 # ---- Python: .venv holds numpy and cffi, for `make test` the test tools as well -----------------
+# Hundreds of processes import the same modules: each of them once compiled, whatever is set outside.
+unexport PYTHONDONTWRITEBYTECODE
 IN_VENV := .venv/bin/python
 .venv/train: requirements.txt
 .venv/test: requirements-test.txt .venv/train

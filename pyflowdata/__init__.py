@@ -40,6 +40,7 @@ from .plugins import Plugin, load_library, load_plugins_of_environment
 from .plugins import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .pyops import register_decoder
 from .ragged import Ragged
+from .reports.progress import progress
 from .sheet import Sheet, show
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "load_library",
     "mix",
     "ops",
+    "progress",
     "register_decoder",
     "show",
     "user_op_builder",

@@ -49,8 +49,8 @@ def title(text: object) -> Html:
 
 
 def note(text: object) -> Html:
-    """A line below a table."""
-    return element("div", text, "opacity:.75;font-size:13px")
+    """A line below a table; "": none."""
+    return Html("") if text == "" else element("div", text, "opacity:.75;font-size:13px")
 
 
 def table(rows: Iterable[Sequence[object]], head: Sequence[str] = ()) -> Html:

@@ -36,8 +36,32 @@ class _Chain(NamedTuple):
     steps: Sequence[str]
 
 
-def described_graph(blobs: Mapping[str, Blob], shuffle: Shuffle | None, size: int | None) -> str:
-    """A data set in lines.
+class Described(NamedTuple):
+    """What is said of a data set.
+
+    Attributes:
+        what: That it is one, how many records it has, and where they come from.
+        fields: Names and types of the first ones.
+        more_fields: How many there are besides.
+        views: Lines of the data sets of a view, and of what follows.
+    """
+
+    what: str
+    fields: Sequence[tuple[str, str]]
+    more_fields: int
+    views: Sequence[str]
+
+    def __str__(self) -> str:
+        lines = [f"  {name}: {type}" for name, type in self.fields]
+        if self.more_fields:
+            lines.append(f"  and {self.more_fields} more fields")
+        return "\n".join([self.what, *lines, *(f"  {line}" for line in self.views)])
+
+
+def described_graph(
+    blobs: Mapping[str, Blob], shuffle: Shuffle | None, size: int | None
+) -> Described:
+    """A data set in words.
 
     Args:
         blobs: Its fields.
@@ -48,12 +72,13 @@ def described_graph(blobs: Mapping[str, Blob], shuffle: Shuffle | None, size: in
     steps = [*chain.steps, *([_shuffle_step(shuffle)] if shuffle else [])]
     what = "Dataset" if size is None else f"Dataset of {counted(size, 'record')}"
     what = "Dataset, a stream without len()" if size == -1 else what
-    lines = [what if chain.inner else f"{what}: {chain.source}"]
-    fields = [f"  {name}: {field_of(name, blob).type}" for name, blob in blobs.items()]
-    rest = len(fields) - _MOST_FIELDS
-    lines += fields[:_MOST_FIELDS] + ([f"  and {rest} more fields"] if rest > 0 else [])
-    lines += [f"  {line}" for line in _lines_of(chain)]
-    return "\n".join([*lines, *([f"  -> {' -> '.join(steps)}"] if steps else [])])
+    fields = [(name, field_of(name, blob).type) for name, blob in blobs.items()]
+    return Described(
+        what if chain.inner else f"{what}: {chain.source}",
+        fields[:_MOST_FIELDS],
+        max(0, len(fields) - _MOST_FIELDS),
+        [*_lines_of(chain), *([f"-> {' -> '.join(steps)}"] if steps else [])],
+    )
 
 
 def _lines_of(chain: _Chain) -> Iterator[str]:

@@ -98,7 +98,8 @@ def graph(*blobs: Any) -> Graph:
     given: Any = blobs[0] if len(blobs) == 1 else blobs
     loader = _loader_of(given)
     if loader is not None:
-        given, facts = loader.blobs, _facts_of(loader)
+        given = loader._form(list(loader.blobs))  # as they were given to it
+        facts = _facts_of(loader)
     is_data_set = isinstance(given, Records)
     builder = Builder(_named(given), is_data_set=is_data_set)
     builder.finish(facts)
@@ -110,7 +111,7 @@ def _loader_of(given: Any) -> Any:
     if isinstance(given, (Blob, Records, Mapping, tuple, list)):
         return None
     inner = getattr(given, "loader", given)
-    return inner if hasattr(inner, "blobs") and hasattr(inner, "readers") else None
+    return inner if hasattr(inner, "_form") and hasattr(inner, "readers") else None
 
 
 def _facts_of(loader: Any) -> list[str]:

@@ -398,14 +398,22 @@ class DataLoader(Generic[BatchT]):
         return read_skipped(self._handle)
 
     def __repr__(self) -> str:
-        parts = [str(reader) for reader in self._readers]
-        steps = self._num_batches if self._num_batches >= 0 else "unknown"
-        parts.append(self._rank)
-        parts.append(
-            f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
-            f"prefetch={self._info.prefetch}" + ("" if self._life == _OPEN else f", {self._life}")
-        )
+        parts = [*map(str, self._readers), self._rank, self._facts()]
+        parts[-1] += "" if self._life == _OPEN else f", {self._life}"
         return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
+
+    def _facts(self) -> str:
+        steps = self._num_batches if self._num_batches >= 0 else "unknown"
+        return (
+            f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
+            f"prefetch={self._info.prefetch}"
+        )
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from .describing import loader_html
+
+        return loader_html(self._blobs, self._readers, (self._rank, self._facts()), self._life)
 
     # ---- Life ---------------------------------------------------------------------------------
 

@@ -392,7 +392,7 @@ typedef struct pfd_history {
     int64_t period_ns; /* doubles, and periods are joined in pairs, when they are too many */
     pfd_period periods[PFD_MOST_PERIODS];
     /* Steps by duration: waits[i] and trains[i] count those of at least 2^i ns, below 2^(i+1). */
-    int64_t waits[PFD_DURATIONS];  /* next() */
+    int64_t waits[PFD_DURATIONS];  /* next(), of the steps that waited */
     int64_t trains[PFD_DURATIONS]; /* from one batch to the question for the next */
 } pfd_history;
 
