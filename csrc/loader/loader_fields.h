@@ -30,6 +30,7 @@ struct pfd_loader {
     int32_t restart; /* the batches in flight must be discarded: another one is next */
     int64_t next_check_ns; /* when to look at the files again */
     int64_t called_ns;     /* when next() was called */
+    int64_t opened_cpu_ns, opened_throttled_ns; /* what pfd_stats counts from there */
 
     pthread_mutex_t lock;                   /* guards: */
     pthread_cond_t changed;                 /* a slot is ready */

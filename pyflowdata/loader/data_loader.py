@@ -10,19 +10,32 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    NoReturn,
+    SupportsIndex,
+    TypeVar,
+    overload,
+)
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
 from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
-from ..reports.counters import read_stats
+from ..reports.at_end import report_at_end
+from ..reports.counters import LoaderFacts, read_stats
 from .batches import Array, Batch, BatchArrays
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
 from .places import Places
 from .skipped import read_skipped
 from .state import LAST_EPOCH, Reader, make_state, read_state
 from .turns import Turns
+
+if TYPE_CHECKING:
+    from ..reports.report import Report
 
 __all__ = ["DataLoader"]
 
@@ -156,6 +169,8 @@ class DataLoader(Generic[BatchT]):
         self._arrays = BatchArrays(wanted, self._info)
         self._rank = rank_of(wanted)  # in words
         self._readers = read_readers(self._handle, self._info.num_readers)
+        self._facts = LoaderFacts(self._handle, self._blobs, self._info, self._readers)
+        self._report_at_end = report_at_end(self, self._facts)
         warn_of_readers(self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
@@ -388,6 +403,20 @@ class DataLoader(Generic[BatchT]):
         self._check_process()
         return read_stats(self._handle)
 
+    def report(self, *, since: Report | None = None) -> Report:
+        """Says in a sentence what limits the training loop and what to change, with tables under
+        it; `print(loader.report())`.  Since the loader was opened, also after close().
+
+        Args:
+            since: An earlier report of this loader: only what came after it counts, for example
+                the last epoch.
+        """
+        from ..reports.report import Report
+
+        self._check_process()
+        report = Report(self._facts.count())
+        return report if since is None else report.since(since)
+
     @property
     def skipped(self) -> list[Error]:
         """The records that on_error="skip" or "pad" omitted, as exceptions, in order of delivery.
@@ -398,11 +427,11 @@ class DataLoader(Generic[BatchT]):
         return read_skipped(self._handle)
 
     def __repr__(self) -> str:
-        parts = [*map(str, self._readers), self._rank, self._facts()]
+        parts = [*map(str, self._readers), self._rank, self._settings()]
         parts[-1] += "" if self._life == _OPEN else f", {self._life}"
         return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
 
-    def _facts(self) -> str:
+    def _settings(self) -> str:
         steps = self._num_batches if self._num_batches >= 0 else "unknown"
         return (
             f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
@@ -413,7 +442,7 @@ class DataLoader(Generic[BatchT]):
         """For notebooks."""
         from .describing import loader_html
 
-        return loader_html(self._blobs, self._readers, (self._rank, self._facts()), self._life)
+        return loader_html(self._blobs, self._readers, (self._rank, self._settings()), self._life)
 
     # ---- Life ---------------------------------------------------------------------------------
 
@@ -447,6 +476,8 @@ class DataLoader(Generic[BatchT]):
     def _stop(self) -> None:
         lib.pfd_loader_close(self._handle)
         self._in_use.release()
+        if self._report_at_end is not None:
+            self._report_at_end()
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self

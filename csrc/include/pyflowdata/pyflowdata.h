@@ -321,7 +321,8 @@ typedef struct pfd_stats {
 
     /* Steps: what lies between two batches that a program takes. The first batch of an epoch, and
      * the first one after open or a seek, is a start and counts apart. */
-    int64_t now_ns;        /* when this was counted; on the monotonic clock, as all moments here */
+    int64_t now_ns;        /* when this was counted, or the loader was closed; on the monotonic
+                              clock, as all moments here */
     int64_t opened_ns;     /* when the loader was opened */
     int64_t asked_ns;      /* when the program asked for the latest batch; 0: never */
     int64_t delivered_ns;  /* when it got one, or asked for it if it was complete then; before
@@ -334,6 +335,10 @@ typedef struct pfd_stats {
     int64_t step_wait_ns;  /* next() took for them: waiting, and working itself */
     int64_t step_train_ns; /* from the batch before each of them to the question for it */
     int64_t no_memory_ns;  /* no further batch could be started: memory_budget was used up */
+
+    int64_t processors;     /* that this process may use: CPU affinity, cut by the cgroup's quota */
+    int64_t process_cpu_ns; /* all threads of this process computed, since the loader was opened */
+    int64_t throttled_ns;   /* the cgroup's quota was used up, since then; 0: there is no quota */
 } pfd_stats;
 
 #define PFD_WORK_OP 0      /* compute() of an op, or of two that are fused */
