@@ -412,9 +412,13 @@ class DataLoader(Generic[BatchT]):
                 the last epoch.
         """
         from ..reports.report import Report
+        from .report_data import data_facts
 
         self._check_process()
-        report = Report(self._facts.count())
+        describe = functools.partial(
+            data_facts, DataLoader, self._blobs, self._readers, self.epoch
+        )
+        report = Report(self._facts.count(), describe)
         return report if since is None else report.since(since)
 
     @property
