@@ -69,7 +69,7 @@ td{font-variant-numeric:tabular-nums;white-space:nowrap}
 td:first-child,.words td+td{white-space:normal;overflow-wrap:anywhere}
 .words td:first-child{white-space:nowrap;width:1%}
 code{font:13px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}
-@media (max-width:720px){
+@media screen and (max-width:720px){
 table,tbody,td{display:block}thead{display:none}
 tr{display:grid;grid-template-columns:1fr 1fr;gap:0 28px;border-bottom:1px solid var(--line);
   padding:8px 0}
