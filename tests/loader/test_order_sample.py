@@ -97,7 +97,7 @@ def test_ranks_see_the_batches_of_all(folder):
 
 def test_the_loader_goes_on_undisturbed(folder):
     def blob():
-        return flow.CSVReader(f"{folder}", columns=["n:int64"], header="yes", batch_size=16,
+        return flow.CSVReader(files=f"{folder}/*.csv", columns=["n:int64"], header="yes", batch_size=16,
                               random_shuffle=True, seed=9, name="rows")  # fmt: skip
 
     expected = numbers(blob(), 0)
@@ -155,8 +155,8 @@ def test_what_is_left_out_says_why(folder, tmp_path, monkeypatch):
     assert "in sequence" in why(flow.GeneratorReader(stream, **reader))
     with flow.DataLoader(flow.GeneratorReader(Source(), **reader)) as loader:
         list(loader)
-        before = len(calls)
-        assert "Python" in sample(loader)["missing"]
+    before = len(calls)
+    assert "Python" in sample(loader)["missing"]
     assert len(calls) == before
     blob = flow.open(f"{folder}/*.csv").batch(10)["n"]
     assert why(blob) == ""
