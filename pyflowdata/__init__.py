@@ -11,7 +11,7 @@
 The ops are functions of this module, made from the C library's registry: `help(flow.MiniReader)`.
 """
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from . import native  # first: it handles Ctrl-C while the rest is imported
 from . import ops
@@ -33,6 +33,7 @@ from .nodes import Blob, user_op_builder
 from .nodes.world import World, world
 from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
+from .loader.sink import sink
 from .native import include_dir, version
 from .ops import *  # noqa: F403
 from .other_names import unknown_name
@@ -61,6 +62,7 @@ __all__ = [
     "OutOfMemoryError",
     "Plugin",
     "Ragged",
+    "Report",
     "Sheet",
     "UnsupportedError",
     "World",
@@ -73,6 +75,7 @@ __all__ = [
     "progress",
     "register_decoder",
     "show",
+    "sink",
     "user_op_builder",
     "world",
 ]
@@ -80,9 +83,15 @@ __all__ += ops.__all__
 
 __version__ = version()
 
-if not TYPE_CHECKING:  # a type checker finds unknown names by itself
+if TYPE_CHECKING:
+    from .reports.report import Report
+else:  # a type checker finds unknown names by itself
 
-    def __getattr__(name: str) -> NoReturn:
+    def __getattr__(name: str) -> object:
+        if name == "Report":  # few programs need it, and it takes a while to import
+            from .reports.report import Report
+
+            return Report
         # With a name, but no object, Python adds no suggestion of its own.
         raise AttributeError(unknown_name(name, globals()), name=name, obj=None)
 

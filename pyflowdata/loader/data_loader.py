@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import dataclasses
 import functools
 import operator
@@ -13,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
-    Generic,
     Literal,
     NoReturn,
     SupportsIndex,
@@ -26,15 +26,18 @@ from ..nodes import Blob
 from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from ..reports.at_end import report_at_end
-from ..reports.counters import LoaderFacts, read_stats
+from ..reports.stats import read_stats
 from .batches import Array, Batch, BatchArrays
+from .measured import Measured
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
 from .places import Places
 from .skipped import read_skipped
 from .state import LAST_EPOCH, Reader, make_state, read_state
 from .turns import Turns
+from .watching import watched
 
 if TYPE_CHECKING:
+    from ..reports.counters import CountedLoader
     from ..reports.report import Report
 
 __all__ = ["DataLoader"]
@@ -50,7 +53,7 @@ _OPEN, _CLOSED, _FORKED = "open", "closed", "forked"
 _open_loaders: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
 
 
-class DataLoader(Generic[BatchT]):
+class DataLoader(Measured[BatchT]):
     """Opens the readers of some blobs, and yields batches as NumPy arrays.
 
     `for batch in loader` is one epoch.  What a batch is depends on how the blobs are given:
@@ -169,8 +172,7 @@ class DataLoader(Generic[BatchT]):
         self._arrays = BatchArrays(wanted, self._info)
         self._rank = rank_of(wanted)  # in words
         self._readers = read_readers(self._handle, self._info.num_readers)
-        self._facts = LoaderFacts(self._handle, self._blobs, self._info, self._readers)
-        self._report_at_end = report_at_end(self, self._facts)
+        self._report_at_end = report_at_end(self, lambda: self._counted)
         warn_of_readers(self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
@@ -204,7 +206,7 @@ class DataLoader(Generic[BatchT]):
         self._iterator += 1
         self._epoch, self._position, self._started = epoch, position, epoch
         self._must_seek = True
-        return _Batches(self, self._iterator, endless)
+        return watched(self, _Batches(self, self._iterator, endless))
 
     def _seek(self) -> None:
         """Moves the library to the position; a failed batch after it is tried again."""
@@ -239,8 +241,10 @@ class DataLoader(Generic[BatchT]):
         """
         self._turns.check_not_inside()
         with self._turns.lock:
-            place = self._next_place()
-            return make_state(*place, self._readers, self._pasts(*place))
+            return self._state_at(*self._next_place())
+
+    def _state_at(self, epoch: int, position: int) -> dict[str, Any]:
+        return make_state(epoch, position, self._readers, self._pasts(epoch, position))
 
     def _pasts(self, epoch: int, position: int) -> list[int]:
         """Of each reader: a hash of what may change from this batch on; 0 for most."""
@@ -302,6 +306,24 @@ class DataLoader(Generic[BatchT]):
                         f"{name} = {shown(value)}; it must be an int in [0, {limit}]"
                     )
             self._go(epoch, position)
+
+    @contextlib.contextmanager
+    def keep_place(self) -> Iterator[None]:
+        """Makes what is done in a `with` block of this not count: after it the loader is where it
+        was before, and iterators that were made before go on.  Other threads wait meanwhile.
+
+        Only batches may be taken in the block, with seek(), iter() and repeat().  Afterwards the
+        loader seeks: a stream or a shuffle buffer is read again up to the position.
+        """
+        self._turns.check_not_inside()
+        with self._turns.lock:
+            self._turns.check_idle()
+            kept = self._iterator, self._epoch, self._position, self._started
+            try:
+                yield
+            finally:
+                self._iterator, self._epoch, self._position, self._started = kept
+                self._must_seek = True
 
     # ---- Rows at positions --------------------------------------------------------------------
 
@@ -391,6 +413,11 @@ class DataLoader(Generic[BatchT]):
         return int(self._info.memory_budget)
 
     @property
+    def prefetch(self) -> int:
+        """Batches that are made ahead: as given, or as chosen."""
+        return int(self._info.prefetch)
+
+    @property
     def epoch(self) -> int:
         """The last started epoch; before any, the one that the first iter() starts."""
         return self._epoch if self._started is None else self._started
@@ -402,6 +429,12 @@ class DataLoader(Generic[BatchT]):
         """
         self._check_process()
         return read_stats(self._handle)
+
+    @functools.cached_property
+    def _counted(self) -> CountedLoader:
+        from ..reports.counters import CountedLoader
+
+        return CountedLoader(self._handle, self._blobs, self._info, self._readers)
 
     def report(self, *, since: Report | None = None) -> Report:
         """Says in a sentence what limits the training loop and what to change, with tables under
@@ -418,7 +451,7 @@ class DataLoader(Generic[BatchT]):
         describe = functools.partial(
             data_facts, DataLoader, self._blobs, self._readers, self.epoch
         )
-        report = Report(self._facts.count(), describe)
+        report = Report(self._counted.count(), describe)
         return report if since is None else report.since(since)
 
     @property

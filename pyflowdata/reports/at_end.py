@@ -5,28 +5,41 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Error
-from .counters import LoaderFacts
+
+if TYPE_CHECKING:
+    from .counters import CountedLoader
 
 VARIABLE = "PYFLOWDATA_REPORT"  # "1": printed; a path: written there
 
 
-def report_at_end(loader: object, facts: LoaderFacts) -> weakref.finalize[Any, Any] | None:
-    """Has the report of a loader printed or written when this is called, when the loader is
-    collected, or when the program ends, once; None unless PYFLOWDATA_REPORT asks for it."""
+def report_at_end(
+    loader: object, count: Callable[[], CountedLoader]
+) -> weakref.finalize[Any, Any] | None:
+    """Has the report of a loader printed or written when what this returns is called, when the
+    loader is collected, or when the program ends, once.
+
+    Args:
+        loader: An open one.
+        count: What its report is made of, without a reference to it.
+
+    Returns:
+        None unless PYFLOWDATA_REPORT asks for reports.
+    """
     wanted = os.environ.get(VARIABLE, "")
     if wanted in ("", "0"):
         return None
-    return weakref.finalize(loader, _report, facts, wanted, os.getpid())
+    return weakref.finalize(loader, _report, count(), wanted, os.getpid())
 
 
-def _report(facts: LoaderFacts, wanted: str, pid: int) -> None:
+def _report(counted: CountedLoader, wanted: str, pid: int) -> None:
     if os.getpid() != pid:
         return  # a forked child, which has none of the loader's threads
     try:
-        counters = facts.count()
+        counters = counted.count()
         if counters.stats["steps"] == 0:
             return  # such as a look at the first batch
         from .report import Report

@@ -13,7 +13,8 @@ from typing import Any
 
 from ..nodes.in_use import language_of
 from ..nodes.node import Blob, Node, nodes_of
-from ..native import CData, check, ffi, lib, new_error, new_struct, text
+from ..native import CData, check, lib, new_error, new_struct, text
+from .stats import read_stats
 
 _KINDS = {
     lib.PFD_WORK_OP: "op",
@@ -221,19 +222,6 @@ def _history_since(history: History, earlier: Counters) -> History:
 # ---- From the library ---------------------------------------------------------------------------
 
 
-def read_stats(handle: CData) -> dict[str, float]:
-    """The counters of a loader, with times in seconds."""
-    stats = new_struct("pfd_stats")
-    check(lib.pfd_loader_get_stats(handle, stats), new_error())
-    found: dict[str, float] = {}
-    for name, _ in ffi.typeof(stats).item.fields:
-        if name.endswith("_ns"):
-            found[name.removesuffix("_ns") + "_seconds"] = getattr(stats, name) / 1e9
-        elif name != "struct_size":
-            found[name] = getattr(stats, name)
-    return found
-
-
 def read_work(handle: CData, nodes: Sequence[Node] = ()) -> tuple[Work, ...]:
     """What the threads of a loader worked on.
 
@@ -303,7 +291,7 @@ def read_history(handle: CData) -> History:
 
 
 @dataclass(frozen=True)
-class LoaderFacts:
+class CountedLoader:
     """What is counted, of a loader that is open or closed.
 
     Attributes:

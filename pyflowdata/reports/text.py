@@ -83,7 +83,8 @@ def _threads(m: Measures) -> str:
 
 def _processors(m: Measures) -> str:
     throttled = f", throttled {percent(m.throttled_share)}" if m.throttled_share else ""
-    return f"{m.processors} allowed, this process uses {number(round(m.process_rate, 1))}{throttled}"
+    used = number(round(m.process_rate, 1))
+    return f"{m.processors} allowed, this process uses {used}{throttled}"
 
 
 def _memory(m: Measures) -> str:
