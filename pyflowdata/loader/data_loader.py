@@ -468,9 +468,13 @@ class DataLoader(Measured[BatchT]):
                 the last epoch.
         """
         from ..reports.report import Report
+        from .report_data import data_facts
 
         self._check_process()
-        report = Report(self._counted.count())
+        describe = functools.partial(
+            data_facts, DataLoader, self._blobs, self._readers, self.epoch
+        )
+        report = Report(self._counted.count(), describe)
         return report if since is None else report.since(since)
 
     @property
@@ -483,11 +487,11 @@ class DataLoader(Measured[BatchT]):
         return read_skipped(self._handle)
 
     def __repr__(self) -> str:
-        parts = [*map(str, self._readers), self._rank, self._facts()]
+        parts = [*map(str, self._readers), self._rank, self._settings()]
         parts[-1] += "" if self._life == _OPEN else f", {self._life}"
         return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
 
-    def _facts(self) -> str:
+    def _settings(self) -> str:
         steps = self._num_batches if self._num_batches >= 0 else "unknown"
         return (
             f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
@@ -498,7 +502,7 @@ class DataLoader(Measured[BatchT]):
         """For notebooks."""
         from .describing import loader_html
 
-        return loader_html(self._blobs, self._readers, (self._rank, self._facts()), self._life)
+        return loader_html(self._blobs, self._readers, (self._rank, self._settings()), self._life)
 
     # ---- Life ---------------------------------------------------------------------------------
 
