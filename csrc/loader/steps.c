@@ -72,6 +72,8 @@ void pfd_steps_deliver(pfd_steps *steps, int64_t step, int64_t rows, int64_t num
     /* A clock less for each batch that is ready. */
     int64_t now_ns = steps->was_ready ? steps->asked_ns : pfd_clock_ns();
     int64_t wait_ns = now_ns - steps->asked_ns, train_ns = steps->asked_ns - steps->delivered_ns;
+    if (steps->delivered_ns && train_ns > steps->longest_train_ns)
+        steps->longest_train_ns = train_ns;
     if (step == 0 || steps->is_restart || !steps->delivered_ns) {
         steps->starts++;
         steps->start_ns += wait_ns;
