@@ -19,9 +19,18 @@ from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from ..reports.at_end import report_at_end
 from ..reports.stats import read_stats
+from ..reports.tuning import Tuning, read_tuning
 from .batches import Array, Batch, BatchArrays
 from .measured import Measured
-from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
+from .opening import (
+    arrange,
+    describe_threads,
+    open_loader,
+    rank_of,
+    read_info,
+    read_readers,
+    warn_of_readers,
+)
 from .places import Places
 from .skipped import read_skipped
 from .state import LAST_EPOCH, Reader, make_state, read_state
@@ -72,8 +81,8 @@ class DataLoader(Measured[BatchT]):
         blob: Blob,
         /,
         *,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -84,8 +93,8 @@ class DataLoader(Measured[BatchT]):
         blobs: Mapping[str, Blob],
         /,
         *,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -96,8 +105,8 @@ class DataLoader(Measured[BatchT]):
         blobs: Sequence[Blob],
         /,
         *,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -109,8 +118,8 @@ class DataLoader(Measured[BatchT]):
         second: Blob,
         /,
         *blobs: Blob,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -118,8 +127,8 @@ class DataLoader(Measured[BatchT]):
     def __init__(
         self,
         *blobs: Any,
-        num_threads: int | None = None,
-        prefetch: int | None = None,
+        num_threads: int | Literal["auto"] | None = None,
+        prefetch: int | Literal["auto"] | None = None,
         memory_budget: int | None = None,
         zip: Literal["strict", "shortest"] = "strict",
         **others: object,
@@ -129,7 +138,9 @@ class DataLoader(Measured[BatchT]):
         Args:
             *blobs: Blobs, or one tuple or dict of blobs.
             num_threads: Threads that work on batches; None or 0: one for each usable core.
-            prefetch: Batches that are made ahead; None or 0: chosen from their size.
+                "auto": adjusted while the loader runs; `tuning` says how.
+            prefetch: Batches that are made ahead; None or 0: chosen from their size and the number
+                of threads.  "auto": adjusted, within memory_budget.
             memory_budget: Bytes that batches may use, including those still held; None or 0: half
                 of the memory that the process may use.  What an op needs only while it works is
                 limited to as much again on each thread.
@@ -478,6 +489,13 @@ class DataLoader(Measured[BatchT]):
         return report if since is None else report.since(since)
 
     @property
+    def tuning(self) -> Tuning | None:
+        """How the loader adjusts num_threads and prefetch, and why; also after close().  None:
+        neither is "auto".  `print(loader.tuning)` shows it."""
+        self._check_process()
+        return read_tuning(self._handle)
+
+    @property
     def skipped(self) -> list[Error]:
         """The records that on_error="skip" or "pad" omitted, as exceptions, in order of delivery.
 
@@ -493,10 +511,7 @@ class DataLoader(Measured[BatchT]):
 
     def _settings(self) -> str:
         steps = self._num_batches if self._num_batches >= 0 else "unknown"
-        return (
-            f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
-            f"prefetch={self._info.prefetch}"
-        )
+        return f"steps={steps}, epoch={self.epoch}, {describe_threads(self._handle)}"
 
     def _repr_html_(self) -> str:
         """For notebooks."""
