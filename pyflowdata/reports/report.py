@@ -98,7 +98,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """All numbers, and the verdict, as values of JSON; with "data" if the report was saved."""
         data = self.__dict__.get("_data")
-        about = {} if data is None else {"data": dataclasses.asdict(data)}
+        about = {} if data is None else {"data": data.to_dict()}
         return {
             "version": _VERSION,
             "verdict": dataclasses.asdict(self.verdict),
@@ -121,7 +121,7 @@ class Report:
                 )
             report = cls(_counters(found["counters"]))
             if "data" in found:
-                report._data = DataFacts(**found["data"])
+                report._data = DataFacts(found["data"]["readers"], found["data"]["order"])
             return report
         except (KeyError, TypeError) as failure:
             raise InvalidArgumentError(
