@@ -11,13 +11,14 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
 from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
-from ..reports.counters import read_stats
+from ..reports.at_end import report_at_end
+from ..reports.stats import read_stats
 from .batches import Array, Batch, BatchArrays
 from .measured import Measured
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
@@ -26,6 +27,11 @@ from .skipped import read_skipped
 from .state import LAST_EPOCH, Reader, make_state, read_state
 from .turns import Turns
 from .watching import watched
+
+if TYPE_CHECKING:
+    from ..reports.counters import CountedLoader
+    from ..reports.report import Report
+    from ..reports.trace import Trace
 
 __all__ = ["DataLoader"]
 
@@ -153,12 +159,14 @@ class DataLoader(Measured[BatchT]):
         self._handle, self._in_use = open_loader(
             wanted, num_threads, prefetch, memory_budget, zip
         )
+        self._traces: list[Trace] = []  # the one that is on
         _open_loaders.add(self)
         self._info = read_info(self._handle)
         self._num_batches: int = self._info.num_batches
         self._arrays = BatchArrays(wanted, self._info)
         self._rank = rank_of(wanted)  # in words
         self._readers = read_readers(self._handle, self._info.num_readers)
+        self._report_at_end = report_at_end(self, lambda: self._counted)
         warn_of_readers(self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
@@ -421,6 +429,54 @@ class DataLoader(Measured[BatchT]):
         self._check_process()
         return read_stats(self._handle)
 
+    def trace(self, path: str | os.PathLike[str], *, memory: int = 32 << 20) -> Trace:
+        """Writes down what threads and batches do, for https://ui.perfetto.dev to show.
+
+            with loader.trace("trace.json"):
+                for _, batch in zip(range(100), loader): ...
+
+        The file has Chrome's trace events: each op of each row range on its thread, waits, and
+        where each batch was.  Its clock is that of a torch profile.  It is written when the block
+        ends, or the loader is closed.
+
+        Args:
+            path: Of the file; one that ends in ".gz" is compressed.
+            memory: Bytes for events, 80 each.  When they are full, later events are dropped, with
+                a RuntimeWarning.
+
+        Raises, when the block begins:
+            InvalidArgumentError: The loader is being traced already.
+            FileError: The file cannot be written.
+        """
+        self._check_life()
+        from ..reports.trace import Trace
+
+        return Trace(self._handle, path, memory, self._traces)
+
+    @functools.cached_property
+    def _counted(self) -> CountedLoader:
+        from ..reports.counters import CountedLoader
+
+        return CountedLoader(self._handle, self._blobs, self._info, self._readers)
+
+    def report(self, *, since: Report | None = None) -> Report:
+        """Says in a sentence what limits the training loop and what to change, with tables under
+        it; `print(loader.report())`.  Since the loader was opened, also after close().
+
+        Args:
+            since: An earlier report of this loader: only what came after it counts, for example
+                the last epoch.
+        """
+        from ..reports.report import Report
+        from .report_data import data_facts
+
+        self._check_process()
+        describe = functools.partial(
+            data_facts, DataLoader, self._blobs, self._readers, self.epoch
+        )
+        report = Report(self._counted.count(), describe)
+        return report if since is None else report.since(since)
+
     @property
     def skipped(self) -> list[Error]:
         """The records that on_error="skip" or "pad" omitted, as exceptions, in order of delivery.
@@ -431,14 +487,22 @@ class DataLoader(Measured[BatchT]):
         return read_skipped(self._handle)
 
     def __repr__(self) -> str:
-        parts = [str(reader) for reader in self._readers]
-        steps = self._num_batches if self._num_batches >= 0 else "unknown"
-        parts.append(self._rank)
-        parts.append(
-            f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
-            f"prefetch={self._info.prefetch}" + ("" if self._life == _OPEN else f", {self._life}")
-        )
+        parts = [*map(str, self._readers), self._rank, self._settings()]
+        parts[-1] += "" if self._life == _OPEN else f", {self._life}"
         return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
+
+    def _settings(self) -> str:
+        steps = self._num_batches if self._num_batches >= 0 else "unknown"
+        return (
+            f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
+            f"prefetch={self._info.prefetch}"
+        )
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from .describing import loader_html
+
+        return loader_html(self._blobs, self._readers, (self._rank, self._settings()), self._life)
 
     # ---- Life ---------------------------------------------------------------------------------
 
@@ -470,8 +534,12 @@ class DataLoader(Measured[BatchT]):
                 self._stop()
 
     def _stop(self) -> None:
+        for trace in [*self._traces]:
+            trace.end()
         lib.pfd_loader_close(self._handle)
         self._in_use.release()
+        if self._report_at_end is not None:
+            self._report_at_end()
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self

@@ -329,6 +329,19 @@ def test_state_in_the_loop_body_counts_what_was_delivered(folder, open_any):
             assert loader.epoch == step // STEPS
 
 
+def test_progress_shows_the_steps_that_were_delivered(folder, open_any, capsys):
+    """Not those that were made ahead; and it begins where the loader is."""
+    with open_any(folder) as loader:
+        for number, _ in enumerate(flow.progress(loader)):
+            if number == 4:
+                state = loader.state_dict()
+                break
+        loader.load_state_dict(state)
+        assert sum(1 for _ in flow.progress(loader)) == STEPS - 5
+    said = re.findall(r"epoch (\d+): (\d+) of (\d+) steps", capsys.readouterr().err)
+    assert said[-1] == ("0", str(STEPS), str(STEPS)) and ("0", "5", str(STEPS)) in said
+
+
 def test_a_second_resume_in_the_same_epoch(folder, open_any):
     whole = expected(folder, 1)
     state, got = None, []
