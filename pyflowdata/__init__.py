@@ -26,6 +26,7 @@ from .errors import (
     InternalError,
     InvalidArgumentError,
     OutOfMemoryError,
+    StallWarning,
     UnsupportedError,
 )
 from .graphs import Graph, graph
@@ -63,6 +64,7 @@ __all__ = [
     "Plugin",
     "Ragged",
     "Sheet",
+    "StallWarning",
     "UnsupportedError",
     "World",
     "from_arrays",

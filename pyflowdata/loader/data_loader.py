@@ -29,6 +29,7 @@ from .watching import watched
 
 if TYPE_CHECKING:
     from ..reports.trace import Trace
+    from ..reports.watch import Stall, Wait
 
 __all__ = ["DataLoader"]
 
@@ -39,6 +40,7 @@ _END = lib.PFD_END
 _next = lib.pfd_loader_next
 _read = lib.pfd_loader_read
 _new_positions = functools.partial(ffi.new, "int64_t[]")
+_NOTHING = contextlib.nullcontext()
 _OPEN, _CLOSED, _FORKED = "open", "closed", "forked"
 _open_loaders: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
 
@@ -157,6 +159,7 @@ class DataLoader(Measured[BatchT]):
             wanted, num_threads, prefetch, memory_budget, zip
         )
         self._traces: list[Trace] = []  # the one that is on
+        self._wait: Wait | None = None  # from the first epoch on, if stalls are watched for
         _open_loaders.add(self)
         self._info = read_info(self._handle)
         self._num_batches: int = self._info.num_batches
@@ -196,6 +199,10 @@ class DataLoader(Measured[BatchT]):
         self._iterator += 1
         self._epoch, self._position, self._started = epoch, position, epoch
         self._must_seek = True
+        if self._wait is None:
+            from ..reports.watch import begin
+
+            self._wait = begin(self)
         return watched(self, _Batches(self, self._iterator, endless))
 
     def _seek(self) -> None:
@@ -420,29 +427,20 @@ class DataLoader(Measured[BatchT]):
         self._check_process()
         return read_stats(self._handle)
 
-    def trace(self, path: str | os.PathLike[str], *, memory: int = 32 << 20) -> Trace:
-        """Writes down what threads and batches do, for https://ui.perfetto.dev to show.
+    @property
+    def last_stall(self) -> Stall | None:
+        """What the last StallWarning was about; None: there was none."""
+        return None if self._wait is None else self._wait.stall
 
-            with loader.trace("trace.json"):
-                for _, batch in zip(range(100), loader): ...
-
-        The file has Chrome's trace events: each op of each row range on its thread, waits, and
-        where each batch was.  Its clock is that of a torch profile.  It is written when the block
-        ends, or the loader is closed.
-
-        Args:
-            path: Of the file; one that ends in ".gz" is compressed.
-            memory: Bytes for events, 80 each.  When they are full, later events are dropped, with
-                a RuntimeWarning.
-
-        Raises, when the block begins:
-            InvalidArgumentError: The loader is being traced already.
-            FileError: The file cannot be written.
-        """
+    def _trace(self, path: str | os.PathLike[str], memory: int) -> Trace:
         self._check_life()
         from ..reports.trace import Trace
 
         return Trace(self._handle, path, memory, self._traces)
+
+    def _shows(self, what: str) -> contextlib.AbstractContextManager[None]:
+        """Shows in a trace that the program does something with a batch in a `with` block."""
+        return self._traces[0].span(what) if self._traces else _NOTHING
 
     @property
     def skipped(self) -> list[Error]:
@@ -503,6 +501,8 @@ class DataLoader(Measured[BatchT]):
     def _stop(self) -> None:
         for trace in [*self._traces]:
             trace.end()
+        if self._wait is not None:
+            self._wait.end()
         lib.pfd_loader_close(self._handle)
         self._in_use.release()
 
@@ -584,6 +584,8 @@ class _Batches(Iterator[BatchT]):
                     self._end_epoch(is_second=ended)
                     ended = True
                 loader._check_life()
+                if loader._wait is not None and loader._wait.failure is not None:
+                    loader._wait.raise_failure()
         except BaseException:
             loader._arrays.give_back()
             raise
