@@ -26,6 +26,7 @@ from .errors import (
     InternalError,
     InvalidArgumentError,
     OutOfMemoryError,
+    StallWarning,
     UnsupportedError,
 )
 from .graphs import graph
@@ -63,6 +64,7 @@ __all__ = [
     "Ragged",
     "Report",
     "Sheet",
+    "StallWarning",
     "UnsupportedError",
     "World",
     "from_arrays",

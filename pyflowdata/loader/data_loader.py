@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..reports.counters import CountedLoader
     from ..reports.report import Report
     from ..reports.trace import Trace
+    from ..reports.watch import Stall, Wait
 
 __all__ = ["DataLoader"]
 
@@ -51,6 +52,7 @@ _END = lib.PFD_END
 _next = lib.pfd_loader_next
 _read = lib.pfd_loader_read
 _new_positions = functools.partial(ffi.new, "int64_t[]")
+_NOTHING = contextlib.nullcontext()
 _OPEN, _CLOSED, _FORKED = "open", "closed", "forked"
 _open_loaders: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
 
@@ -171,6 +173,7 @@ class DataLoader(Measured[BatchT]):
             wanted, num_threads, prefetch, memory_budget, zip
         )
         self._traces: list[Trace] = []  # the one that is on
+        self._wait: Wait | None = None  # from the first epoch on, if stalls are watched for
         _open_loaders.add(self)
         self._info = read_info(self._handle)
         self._num_batches: int = self._info.num_batches
@@ -211,6 +214,10 @@ class DataLoader(Measured[BatchT]):
         self._iterator += 1
         self._epoch, self._position, self._started = epoch, position, epoch
         self._must_seek = True
+        if self._wait is None:
+            from ..reports.watch import begin
+
+            self._wait = begin(self)
         return watched(self, _Batches(self, self._iterator, endless))
 
     def _seek(self) -> None:
@@ -440,25 +447,12 @@ class DataLoader(Measured[BatchT]):
         self._check_process()
         return read_stats(self._handle)
 
-    def trace(self, path: str | os.PathLike[str], *, memory: int = 32 << 20) -> Trace:
-        """Writes down what threads and batches do, for https://ui.perfetto.dev to show.
+    @property
+    def last_stall(self) -> Stall | None:
+        """What the last StallWarning was about; None: there was none."""
+        return None if self._wait is None else self._wait.stall
 
-            with loader.trace("trace.json"):
-                for _, batch in zip(range(100), loader): ...
-
-        The file has Chrome's trace events: each op of each row range on its thread, waits, and
-        where each batch was.  Its clock is that of a torch profile.  It is written when the block
-        ends, or the loader is closed.
-
-        Args:
-            path: Of the file; one that ends in ".gz" is compressed.
-            memory: Bytes for events, 80 each.  When they are full, later events are dropped, with
-                a RuntimeWarning.
-
-        Raises, when the block begins:
-            InvalidArgumentError: The loader is being traced already.
-            FileError: The file cannot be written.
-        """
+    def _trace(self, path: str | os.PathLike[str], memory: int) -> Trace:
         self._check_life()
         from ..reports.trace import Trace
 
@@ -494,6 +488,10 @@ class DataLoader(Measured[BatchT]):
         neither is "auto".  `print(loader.tuning)` shows it."""
         self._check_process()
         return read_tuning(self._handle)
+
+    def _shows(self, what: str) -> contextlib.AbstractContextManager[None]:
+        """Shows in a trace that the program does something with a batch in a `with` block."""
+        return self._traces[0].span(what) if self._traces else _NOTHING
 
     @property
     def skipped(self) -> list[Error]:
@@ -551,6 +549,8 @@ class DataLoader(Measured[BatchT]):
     def _stop(self) -> None:
         for trace in [*self._traces]:
             trace.end()
+        if self._wait is not None:
+            self._wait.end()
         lib.pfd_loader_close(self._handle)
         self._in_use.release()
         if self._report_at_end is not None:
@@ -634,6 +634,8 @@ class _Batches(Iterator[BatchT]):
                     self._end_epoch(is_second=ended)
                     ended = True
                 loader._check_life()
+                if loader._wait is not None and loader._wait.failure is not None:
+                    loader._wait.raise_failure()
         except BaseException:
             loader._arrays.give_back()
             raise
