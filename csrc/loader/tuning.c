@@ -165,7 +165,7 @@ static int32_t open_workers(pfd_loader *l, int32_t wanted)
     return n < wanted ? n : wanted;
 }
 
-static void apply(pfd_loader *l, int32_t num_threads, int32_t prefetch)
+void pfd_tuning_apply(pfd_loader *l, int32_t num_threads, int32_t prefetch)
 {
     int32_t wanted = num_threads;
     if (num_threads != l->num_threads)
@@ -192,7 +192,7 @@ void pfd_tuning_run(pfd_loader *l)
         if (!changed) begin_period(l, now_ns);
     }
     pthread_mutex_unlock(&l->lock);
-    if (changed) apply(l, tuning->tuner.num_threads, tuning->tuner.prefetch);
+    if (changed) pfd_tuning_apply(l, tuning->tuner.num_threads, tuning->tuner.prefetch);
 }
 
 /* ---- For whoever asks ------------------------------------------------------------------------ */

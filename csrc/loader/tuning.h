@@ -35,6 +35,7 @@ static inline int32_t pfd_tuning_is_due(const pfd_loader *loader)
     return loader->tuning && loader->steps.delivered_ns >= loader->tuning->due_ns;
 }
 
-/* With `consumer` held, when it is due. */
+/* With `consumer` held: when it is due, and what is then found. */
 void pfd_tuning_run(pfd_loader *loader);
+void pfd_tuning_apply(pfd_loader *loader, int32_t num_threads, int32_t prefetch);
 #endif
