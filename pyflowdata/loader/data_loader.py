@@ -450,6 +450,21 @@ class DataLoader(Measured[BatchT]):
         report = Report(self._counted.count())
         return report if since is None else report.since(since)
 
+    def count_copy(self, seconds: float, size: int, device: str) -> None:
+        """Counts a batch that the program's thread copied elsewhere, for `report()`; TorchLoader
+        and JaxLoader do so themselves.
+
+        Args:
+            seconds: That the thread took, for starting the copy and for waiting.
+            size: Bytes of the batch.
+            device: Where to, in a word.
+        """
+        copies = self._counted.hand_over
+        copies.device = device
+        copies.batches += 1
+        copies.bytes += size
+        copies.seconds += seconds
+
     @property
     def skipped(self) -> list[Error]:
         """The records that on_error="skip" or "pad" omitted, as exceptions, in order of delivery.
