@@ -28,7 +28,7 @@ from .errors import (
     OutOfMemoryError,
     UnsupportedError,
 )
-from .graphs import Graph, graph
+from .graphs import graph
 from .nodes import Blob, user_op_builder
 from .nodes.world import World, world
 from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
@@ -56,7 +56,6 @@ __all__ = [
     "Dataset",
     "Error",
     "FileError",
-    "Graph",
     "InternalError",
     "InvalidArgumentError",
     "OutOfMemoryError",

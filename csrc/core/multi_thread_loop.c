@@ -46,6 +46,8 @@ struct pfd_thread_pool {
     int32_t woken; /* signalled, not running yet */
     int32_t stop;
     int32_t num_threads; /* started so far */
+    pfd_idle_fn told;    /* NULL: nobody asked */
+    void *told_ctx;
     worker workers[];
 };
 
@@ -147,8 +149,10 @@ static void *work(void *argument)
         pool->idle++;
         while (!pool->woken && !pool->stop) pthread_cond_wait(&pool->work, &pool->lock);
         if (pool->woken) pool->woken--;
-        pool->idle_ns += pfd_clock_ns() - self->idle_since_ns;
+        int64_t since_ns = self->idle_since_ns, now_ns = pfd_clock_ns();
         self->idle_since_ns = 0;
+        pool->idle_ns += now_ns - since_ns;
+        if (pool->told) pool->told(pool->told_ctx, self->index, since_ns, now_ns);
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -262,6 +266,22 @@ int64_t pfd_thread_pool_idle_ns(pfd_thread_pool *pool)
         if (pool->workers[i].idle_since_ns) idle_ns += now_ns - pool->workers[i].idle_since_ns;
     pthread_mutex_unlock(&pool->lock);
     return idle_ns;
+}
+
+int64_t pfd_thread_pool_idle_since_ns(pfd_thread_pool *pool, int32_t i)
+{
+    pthread_mutex_lock(&pool->lock);
+    int64_t since_ns = pool->workers[i].idle_since_ns;
+    pthread_mutex_unlock(&pool->lock);
+    return since_ns;
+}
+
+void pfd_thread_pool_tell_idle(pfd_thread_pool *pool, pfd_idle_fn told, void *ctx)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->told = told;
+    pool->told_ctx = ctx;
+    pthread_mutex_unlock(&pool->lock);
 }
 
 int32_t pfd_thread_pool_system_id(const pfd_thread_pool *pool, int32_t i)

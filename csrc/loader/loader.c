@@ -126,6 +126,7 @@ static void destroy(pfd_loader *l)
     pthread_cond_destroy(&l->changed);
     pthread_mutex_destroy(&l->lock);
     pthread_mutex_destroy(&l->consumer);
+    pfd_trace_free(l);
     free(l->producer.error);
     free(l->skipped);
     free(l->work);

@@ -11,15 +11,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    NoReturn,
-    SupportsIndex,
-    TypeVar,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
@@ -39,6 +31,7 @@ from .watching import watched
 if TYPE_CHECKING:
     from ..reports.counters import CountedLoader
     from ..reports.report import Report
+    from ..reports.trace import Trace
 
 __all__ = ["DataLoader"]
 
@@ -166,6 +159,7 @@ class DataLoader(Measured[BatchT]):
         self._handle, self._in_use = open_loader(
             wanted, num_threads, prefetch, memory_budget, zip
         )
+        self._traces: list[Trace] = []  # the one that is on
         _open_loaders.add(self)
         self._info = read_info(self._handle)
         self._num_batches: int = self._info.num_batches
@@ -413,6 +407,11 @@ class DataLoader(Measured[BatchT]):
         return int(self._info.memory_budget)
 
     @property
+    def num_threads(self) -> int:
+        """Threads that work on batches: as given, or as chosen."""
+        return int(self._info.num_threads)
+
+    @property
     def prefetch(self) -> int:
         """Batches that are made ahead: as given, or as chosen."""
         return int(self._info.prefetch)
@@ -430,6 +429,30 @@ class DataLoader(Measured[BatchT]):
         self._check_process()
         return read_stats(self._handle)
 
+    def trace(self, path: str | os.PathLike[str], *, memory: int = 32 << 20) -> Trace:
+        """Writes down what threads and batches do, for https://ui.perfetto.dev to show.
+
+            with loader.trace("trace.json"):
+                for _, batch in zip(range(100), loader): ...
+
+        The file has Chrome's trace events: each op of each row range on its thread, waits, and
+        where each batch was.  Its clock is that of a torch profile.  It is written when the block
+        ends, or the loader is closed.
+
+        Args:
+            path: Of the file; one that ends in ".gz" is compressed.
+            memory: Bytes for events, 80 each.  When they are full, later events are dropped, with
+                a RuntimeWarning.
+
+        Raises, when the block begins:
+            InvalidArgumentError: The loader is being traced already.
+            FileError: The file cannot be written.
+        """
+        self._check_life()
+        from ..reports.trace import Trace
+
+        return Trace(self._handle, path, memory, self._traces)
+
     @functools.cached_property
     def _counted(self) -> CountedLoader:
         from ..reports.counters import CountedLoader
@@ -445,9 +468,13 @@ class DataLoader(Measured[BatchT]):
                 the last epoch.
         """
         from ..reports.report import Report
+        from .report_data import data_facts
 
         self._check_process()
-        report = Report(self._counted.count())
+        describe = functools.partial(
+            data_facts, DataLoader, self._blobs, self._readers, self.epoch
+        )
+        report = Report(self._counted.count(), describe)
         return report if since is None else report.since(since)
 
     def count_copy(self, seconds: float, size: int, device: str) -> None:
@@ -475,11 +502,11 @@ class DataLoader(Measured[BatchT]):
         return read_skipped(self._handle)
 
     def __repr__(self) -> str:
-        parts = [*map(str, self._readers), self._rank, self._facts()]
+        parts = [*map(str, self._readers), self._rank, self._settings()]
         parts[-1] += "" if self._life == _OPEN else f", {self._life}"
         return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
 
-    def _facts(self) -> str:
+    def _settings(self) -> str:
         steps = self._num_batches if self._num_batches >= 0 else "unknown"
         return (
             f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
@@ -490,7 +517,7 @@ class DataLoader(Measured[BatchT]):
         """For notebooks."""
         from .describing import loader_html
 
-        return loader_html(self._blobs, self._readers, (self._rank, self._facts()), self._life)
+        return loader_html(self._blobs, self._readers, (self._rank, self._settings()), self._life)
 
     # ---- Life ---------------------------------------------------------------------------------
 
@@ -522,6 +549,8 @@ class DataLoader(Measured[BatchT]):
                 self._stop()
 
     def _stop(self) -> None:
+        for trace in [*self._traces]:
+            trace.end()
         lib.pfd_loader_close(self._handle)
         self._in_use.release()
         if self._report_at_end is not None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
 from .counters import Counters, HandOver, History, Period, ReaderFacts, Work
+from .data_facts import DataFacts
 from .ranks import judge_ranks, ranks_as_text
 from .text import TABLE_HEAD, as_text, table_rows
 from .verdict import Verdict, judge
+from .words import joined
 
 _VERSION = 1
 
@@ -69,17 +71,20 @@ class Judged(ABC):
             InvalidArgumentError: The name has another ending.
             OSError: The file cannot be written.
         """
-        suffix = os.path.splitext(path)[1].lower()
-        if suffix == ".json":
-            text = self.to_json()
-        elif suffix == ".txt":
-            text = f"{self}\n"
-        else:
+        kinds = self._kinds()
+        write = kinds.get(os.path.splitext(path)[1].lower())
+        if write is None:
             raise InvalidArgumentError(
-                f"path = {shown(os.fspath(path))}; a report is saved as .json or .txt"
+                f"path = {shown(os.fspath(path))}; a {type(self).__name__} is saved as "
+                f"{joined(list(kinds))}"
             )
+        text = write()
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+
+    def _kinds(self) -> dict[str, Callable[[], str]]:
+        """What files have, by the endings of their names."""
+        return {".json": self.to_json, ".txt": lambda: f"{self}\n"}
 
 
 class Report(Judged):
@@ -91,8 +96,29 @@ class Report(Judged):
         counters: The numbers that it is made of.
     """
 
-    def __init__(self, counters: Counters) -> None:
+    def __init__(
+        self,
+        counters: Counters,
+        describe_data: Callable[[], DataFacts] | None = None,
+        total: Counters | None = None,
+    ) -> None:
+        """Judges counters.
+
+        Args:
+            counters: The numbers.
+            describe_data: Gives what is known of the data; it is asked when the report is saved.
+            total: The numbers since the loader was opened; None: these are they.
+        """
         self.counters = counters
+        self._total = counters if total is None else total
+        self._describe_data = describe_data
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.to_dict(), self._total)
+
+    @cached_property
+    def _data(self) -> DataFacts | None:
+        return None if self._describe_data is None else self._describe_data()
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -114,16 +140,15 @@ class Report(Judged):
         """
         if not isinstance(earlier, Report):
             raise InvalidArgumentError(f"since = {shown(earlier)}; it must be an earlier Report")
-        new, old = self.counters, earlier.counters
-        is_same = all(
-            getattr(new, name) == getattr(old, name) for name in ("pid", "host", "blobs", "readers")
+        new, old = self._total, earlier._total
+        ours, theirs = (
+            (one.host, one.pid, one.blobs, one.stats["opened_seconds"]) for one in (new, old)
         )
-        before = old.stats["now_seconds"] <= new.stats["now_seconds"]
-        if not (is_same and before and new.stats["opened_seconds"] == old.stats["opened_seconds"]):
+        if ours != theirs or old.stats["now_seconds"] > new.stats["now_seconds"]:
             raise InvalidArgumentError(
                 f"since = {shown(earlier)}; it must be an earlier Report of the same loader"
             )
-        return Report(new.since(old))
+        return Report(new.since(old), self._describe_data, new)
 
     def __str__(self) -> str:
         return as_text(self.counters, self.verdict)
@@ -134,11 +159,13 @@ class Report(Judged):
     __hash__ = None  # type: ignore[assignment]
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers, and the verdict, as values of JSON."""
+        """All numbers, and the verdict, as values of JSON; with "data" if the report was saved."""
+        data = self.__dict__.get("_data")
         return {
             "version": _VERSION,
             "verdict": dataclasses.asdict(self.verdict),
             "counters": dataclasses.asdict(self.counters),
+            **({} if data is None else {"data": dataclasses.asdict(data)}),
         }
 
     @classmethod
@@ -153,7 +180,10 @@ class Report(Judged):
                 f"{shown(found)} has no numbers of a report of version {_VERSION}"
             )
         try:
-            return cls(_counters(found["counters"]))
+            report = cls(_counters(found["counters"]))
+            if "data" in found:
+                report._data = DataFacts(**found["data"])
+            return report
         except (KeyError, TypeError) as failure:
             raise InvalidArgumentError(
                 f"these are not the numbers of a report: {failure!r}"
@@ -176,6 +206,39 @@ class Report(Judged):
                 raise InvalidArgumentError(
                     f"{os.fspath(path)} is not what Report.save() writes as .json: {failure}"
                 ) from None
+
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report; the name says what: .html a page with pictures, which needs no
+        network, .json the numbers, .txt the text.
+
+        A page and the numbers have the order of the records, too: where that is cheap, it is read
+        again by a loader of its own, for two seconds at most.
+
+        Raises:
+            InvalidArgumentError: The name has another ending.
+            OSError: The file cannot be written.
+        """
+        super().save(path)
+
+    def _kinds(self) -> dict[str, Callable[[], str]]:
+        return {".html": self._as_page, ".json": self._with_data, ".txt": super()._kinds()[".txt"]}
+
+    def _with_data(self) -> str:
+        self._data  # noqa: B018  (which to_dict() has from here on)
+        return self.to_json()
+
+    def _as_page(self) -> str:
+        from .page import PageFacts, report_page
+
+        data = self._data
+        return report_page(PageFacts(self.verdict, self.counters, self.to_dict(), data))
+
+
+def _restored(found: Mapping[str, Any], total: Counters) -> Report:
+    report = Report.from_dict(found)
+    report._total = total
+    return report
 
 
 class RankReport(Judged):

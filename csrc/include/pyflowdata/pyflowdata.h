@@ -401,6 +401,41 @@ typedef struct pfd_history {
     int64_t trains[PFD_DURATIONS]; /* from one batch to the question for the next */
 } pfd_history;
 
+/* What a thread did, or the state of a slot.  A thread's events lie one after the other, or one
+ * inside the other. */
+#define PFD_TRACE_RANGE 0      /* a range of rows through a stage, or the read of a stream */
+#define PFD_TRACE_WORK 1       /* in it: an item of work, of num_rows rows */
+#define PFD_TRACE_IDLE 2       /* a thread of the pool waited for work */
+#define PFD_TRACE_NEXT 3       /* next(), from the question to the batch; `item`: system_id */
+#define PFD_TRACE_WAIT 4       /* next() waited for other threads */
+#define PFD_TRACE_SLOT_FILLS 5 /* from here on, slot `item` is being filled with a batch; */
+#define PFD_TRACE_SLOT_READY 6 /* has it, complete; */
+#define PFD_TRACE_SLOT_HELD 7  /* is in the user's hands; */
+#define PFD_TRACE_SLOT_FREE 8  /* has no batch, or one that is not wanted any more; */
+#define PFD_TRACE_SLOT_GONE 9  /* is no more */
+
+typedef struct pfd_trace_event {
+    int64_t begin_ns;    /* on the monotonic clock; it may be before the start of the trace */
+    int64_t end_ns;      /* 0: it had not ended when the trace was stopped */
+    int64_t epoch, step; /* of the batch; -1: none */
+    int64_t first_row;   /* of the range, in its batch */
+    int64_t num_rows;
+    int64_t file;        /* of the range's first record, as in pfd_thread_now; -1: not known */
+    int64_t ordinal;
+    int32_t reader;      /* of the file */
+    int32_t kind;        /* PFD_TRACE_* */
+    int32_t item;        /* of work; of a range its last one; -1: none */
+    int32_t track;       /* of an event that has not ended */
+} pfd_trace_event;
+
+typedef struct pfd_trace_info {
+    uint32_t struct_size;
+    int32_t num_tracks;     /* the threads of the pool, then the one in next(), then the slots */
+    int64_t begin_ns, end_ns;           /* of the trace, on the monotonic clock */
+    int64_t begin_unix_ns, end_unix_ns; /* the same moments: since 1970 */
+    int64_t dropped;        /* events for which there was no room */
+} pfd_trace_info;
+
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_loader **out, pfd_error *err);
 /* Stops the threads, within the time of one row range or one next() of a stream, and closes the
@@ -437,6 +472,18 @@ pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_sta
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
 /* PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out);
+
+/* Writes events down from now on, in up to `bytes` of memory.  PFD_INVALID_ARGUMENT: it does so
+ * already.  PFD_CANCELLED: the loader is closed.  Any thread, as of the next three. */
+pfd_status pfd_loader_trace_start(pfd_loader *loader, int64_t bytes, pfd_error *err);
+/* Ends that, if close() has not; *out is of the latest trace.  PFD_END: there is none. */
+pfd_status pfd_loader_trace_stop(pfd_loader *loader, pfd_trace_info *out);
+/* Copies the first events of a track of the stopped trace; *count is how many there are.  Track
+ * num_tracks has those that had not ended.  PFD_END: there is no such track. */
+pfd_status pfd_loader_trace_read(pfd_loader *loader, int32_t track, pfd_trace_event *out,
+                                 int64_t room, int64_t *count);
+/* Frees the memory of the stopped trace; what a thread still writes into, at the next call. */
+void pfd_loader_trace_drop(pfd_loader *loader);
 
 /* Makes (epoch, step) the next batch.  Cheap when that is where the loader is. PFD_PENDING: work in
  * flight has not ended yet; call again (after looking for signals). */

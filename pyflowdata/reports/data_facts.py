@@ -1,0 +1,22 @@
+"""What a report says of the data that a loader reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """Facts about the data, as values of JSON.
+
+    Attributes:
+        readers: The fields of `pyflowdata.loader.state.Reader` of each, and "shuffle".
+        order: Where the records of the first batches lie, see `sample_order()`.
+        graph: A picture of what is computed, as HTML; "": there is none.
+    """
+
+    readers: Sequence[Mapping[str, Any]]
+    order: Mapping[str, Any]
+    graph: str
