@@ -89,6 +89,7 @@ def test_bars_count_what_the_report_counts(tmp_path):
     assert len(marks(page, "hover")) == len(history.periods)
     assert len(marks(page, "area", "path")) == 3
     assert len(page.tables[0]) == 1 + len(report.counters.work)
+    assert len(marks(page, "rest")) == 12 + 2 and "28 others" in page.text
     # 64 batches of 24 values, one of which is missing in each; 39 ends of files.
     assert sum(len(re.findall("M", one["d"])) for one in marks(page, "cell", "path")) == 64 * 23
     assert len(marks(page, "mark", "line")) == 39
