@@ -26,9 +26,10 @@ from .errors import (
     InternalError,
     InvalidArgumentError,
     OutOfMemoryError,
+    StallWarning,
     UnsupportedError,
 )
-from .graphs import Graph, graph
+from .graphs import graph
 from .nodes import Blob, user_op_builder
 from .nodes.world import World, world
 from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
@@ -56,7 +57,6 @@ __all__ = [
     "Dataset",
     "Error",
     "FileError",
-    "Graph",
     "InternalError",
     "InvalidArgumentError",
     "OutOfMemoryError",
@@ -64,6 +64,7 @@ __all__ = [
     "Ragged",
     "Report",
     "Sheet",
+    "StallWarning",
     "UnsupportedError",
     "World",
     "from_arrays",

@@ -9,6 +9,7 @@
 #include "loader/ring.h"
 #include "loader/slot_pool.h"
 #include "loader/stream_producer.h"
+#include "loader/tuning.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -67,7 +68,9 @@ static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
                              .tv_nsec = (long)(deadline_ns % 1000000000)};
     int64_t since = pfd_clock_ns();
     int failure = pthread_cond_timedwait(&l->changed, &l->lock, &until);
-    l->stats.wait_ns += pfd_clock_ns() - since;
+    int64_t now = pfd_clock_ns();
+    l->stats.wait_ns += now - since;
+    if (l->trace) pfd_trace_wait(l, since, now);
     return failure != ETIMEDOUT;
 }
 
@@ -245,6 +248,10 @@ static void deliver(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
     l->num_held++;
     l->stats.batches++;
     l->stats.records += slot->rows;
+    if (l->trace) {
+        pfd_trace_delivery(l, slot);
+        pfd_trace_slot(l, slot, PFD_TRACE_SLOT_HELD);
+    }
     if (slot->step >= 0)
         pfd_steps_deliver(&l->steps, slot->step, slot->rows, l->num_ready);
     *out = (pfd_batch){
@@ -266,13 +273,16 @@ pfd_status pfd_pipeline_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out,
         int32_t given =
             status == PFD_OK && (slot->rows > 0 || !slot->num_skipped_rows || slot->started);
         pthread_mutex_lock(&l->lock);
+        int32_t is_due = 0;
         if (given) {
             deliver(l, slot, out);
+            is_due = pfd_tuning_is_due(l);
         } else {
             if (status != PFD_OK) pfd_steps_forget(&l->steps);
             pfd_slot_pool_put(l, slot);
         }
         pthread_mutex_unlock(&l->lock);
+        if (is_due) pfd_tuning_run(l);
         if (given || status != PFD_OK) return status;
     }
 }
@@ -305,6 +315,7 @@ pfd_status pfd_pipeline_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *e
         l->seek_streams = 1;
         l->restart = status != PFD_OK;
         pfd_steps_restart(&l->steps);
+        pfd_tuning_restart(l);
     }
     pthread_mutex_unlock(&l->lock);
     return status;
@@ -359,12 +370,15 @@ pfd_status pfd_pipeline_read(pfd_loader *l, int64_t epoch, const int64_t *positi
     pthread_mutex_lock(&l->lock);
     pfd_slot *slot = pfd_slot_pool_take_at_once(l);
     pfd_status status = slot ? PFD_OK : no_slot(l, err);
+    if (slot) {
+        slot->epoch = epoch;
+        slot->step = -1;
+        slot->rows = n;
+        slot->positions = positions;
+        if (l->trace) pfd_trace_slot(l, slot, PFD_TRACE_SLOT_FILLS);
+    }
     pthread_mutex_unlock(&l->lock);
     if (!slot) return status;
-    slot->epoch = epoch;
-    slot->step = -1;
-    slot->rows = n;
-    slot->positions = positions;
     status = read_slot(l, slot, err);
     pthread_mutex_lock(&l->lock);
     if (status == PFD_OK)
@@ -386,18 +400,22 @@ static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
                         " bytes, and there must be room for two, but memory_budget is %" PRId64
                         "; lower batch_size or raise memory_budget",
                         l->plan.local_batch_size, pfd_slot_cost(&l->plan), l->memory_budget);
-    if (l->prefetch > most - 2) l->prefetch = most > 3 ? (int32_t)(most - 2) : 1;
+    most = most > 3 ? most - 2 : 1;
+    if (l->prefetch > most) l->prefetch = (int32_t)most;
+    l->most_threads = pfd_most_threads(l);
+    l->most_prefetch = (int32_t)(pfd_most_prefetch(l) < most ? pfd_most_prefetch(l) : most);
     return PFD_OK;
 }
 
 static pfd_status allocate(pfd_loader *l, pfd_error *err)
 {
-    l->ring = calloc((size_t)l->prefetch, sizeof *l->ring);
+    l->ring = calloc((size_t)l->most_prefetch, sizeof *l->ring);
     l->skipped = calloc(PFD_KEPT_SKIPPED, sizeof *l->skipped);
-    l->workers = calloc((size_t)l->num_threads + 1, sizeof *l->workers);
+    l->workers = calloc((size_t)l->most_threads + 1, sizeof *l->workers);
     int32_t whole = l->ring && l->skipped && l->workers;
-    for (int32_t i = 0; whole && i <= l->num_threads; i++)
-        whole = pfd_worker_open(&l->plan, &l->workers[i]);
+    l->num_workers = l->num_threads;
+    for (int32_t i = 0; whole && i <= l->num_workers; i++)
+        whole = pfd_worker_open(&l->plan, pfd_loader_worker(l, i));
     for (int32_t i = 0; whole && i < l->prefetch + 2 && (i == 0 || pfd_slot_pool_has_budget(l));
          i++)
         whole = pfd_slot_pool_grow(l);
@@ -412,8 +430,11 @@ pfd_status pfd_pipeline_open(pfd_loader *l, pfd_error *err)
     l->most_values = -1;
     PFD_TRY(fit_into_budget(l, err));
     PFD_TRY(allocate(l, err));
+    PFD_TRY(pfd_tuning_open(l, err));
     l->seek_streams = 1;
-    return pfd_thread_pool_create(l->num_threads, &l->pool, err);
+    PFD_TRY(pfd_thread_pool_create(l->num_threads, l->most_threads, &l->pool, err));
+    pfd_thread_pool_tell_idle(l->pool, pfd_trace_idle, l);
+    return PFD_OK;
 }
 
 void pfd_pipeline_close(pfd_loader *l)
@@ -422,6 +443,7 @@ void pfd_pipeline_close(pfd_loader *l)
     atomic_store(&l->bounds.cancelled, 1);
     pthread_mutex_lock(&l->lock);
     (void)pfd_counters_keep(l);
+    pfd_trace_stop(l);
     l->closed = 1; /* after this no other thread uses the pool and the workers */
     pthread_mutex_unlock(&l->lock);
     pfd_thread_pool_free(l->pool);
@@ -439,8 +461,8 @@ void pfd_pipeline_close(pfd_loader *l)
     }
     pfd_slot_pool_free_arenas(l);
     pthread_mutex_unlock(&l->lock);
-    for (int32_t i = 0; l->workers && i <= l->num_threads; i++)
-        pfd_worker_close(&l->plan, &l->workers[i]);
+    for (int32_t i = 0; l->workers && i <= l->num_workers; i++)
+        pfd_worker_close(&l->plan, pfd_loader_worker(l, i));
     for (int32_t r = 0; l->plan.readers && r < l->plan.num_readers; r++)
         pfd_data_reader_close_files(&l->plan.readers[r]);
     free(l->workers);

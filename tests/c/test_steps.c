@@ -96,7 +96,7 @@ static void measured_ranges_stand_for_all(void)
     CHECK(atomic_load(&work.now.item) == -1);
     const int64_t ranges = 100000;
     for (int64_t i = 0; i < ranges; i++) {
-        pfd_work_begin(&work, 1, i, 10);
+        pfd_work_begin(&work, 1, i, 0, 10);
         for (int32_t item = 0; item < 2; item++) {
             pfd_work_start(&work, item);
             pfd_work_done(&work, item, 10);
