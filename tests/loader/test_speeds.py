@@ -122,6 +122,28 @@ def test_speed_counts_what_it_took(folder):
         assert loader.speed(seconds=0.01).seconds >= 0.01
 
 
+def test_what_is_measured_is_no_step_of_the_program(folder):
+    names = ("starts", "start_seconds", "steps", "waited_steps", "step_wait_seconds",
+             "step_train_seconds", "asked_seconds", "delivered_seconds")  # fmt: skip
+    with open_loader(folder) as loader:
+        for number in (0, 3):
+            batches = loader.repeat()
+            for _ in range(number):
+                next(batches)
+            before = loader.stats()
+            assert before["starts"] == bool(number)
+            loader.speed(steps=50)
+            with loader.keep_place():
+                use(loader, 0)
+                next(loader.repeat())
+            loader.ceiling(lambda batch: None, steps=2)
+            after = loader.stats()
+            assert {name: after[name] for name in names} == {name: before[name] for name in names}
+        next(batches)
+        assert loader.stats()["starts"] == 2, "what follows is a start, as after a seek"
+        assert loader.stats()["steps"] == before["steps"]
+
+
 def test_speed_of_a_ragged_loader(folder):
     source = [np.arange(i % 5) for i in range(50)]
     tokens = flow.GeneratorReader(source, fields=["value:int64[?]"], batch_size=10)
