@@ -271,7 +271,8 @@ def test_which_one_is_the_limit():
 
 def form_of(text):
     """Without numbers, units and the widths of columns."""
-    return re.sub(r"\d[\d,.e+-]*( [mu]?s\b)?", "#", re.sub(" +", " ", text)).rstrip("\n").split("\n")
+    text = re.sub(r"\d[\d,.e+-]*( [mu]?s\b)?", "#", re.sub(" +", " ", text))
+    return text.rstrip("\n").split("\n")
 
 
 def test_the_page_is_true(here, tmp_path, monkeypatch, capsys):
