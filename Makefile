@@ -26,6 +26,9 @@ SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-
 # ThreadSanitizer reads in front of a library's thread-local memory, and crashes where that is another
 # page.  Memory that the process has from its start, and enough of it, avoids that.
 SANITIZE += $(if $(findstring thread,$(SAN)),-ftls-model=initial-exec)
+# Sanitized code takes long to optimize, and it names lines without what a debugger needs.  GCC's
+# guesses of what is not initialized are worse at -O1.
+OPTIMIZE := $(if $(SAN),-O1 -g1,-O2 -g)
 
 # Libraries for compressed files and images, used where pkg-config finds them.  pkg-config knows those
 # of this machine: a cross build (CC=aarch64-linux-gnu-gcc) omits them, unless PKG_CONFIG names its own.
@@ -49,8 +52,8 @@ CODECS   := $(if $(filter zlib,$(FOUND)),-DPFD_HAVE_ZLIB) \
             $(if $(filter libwebp,$(FOUND)),-DPFD_HAVE_WEBP) \
             $(if $(FOUND),$(shell $(PKG_CONFIG) --cflags $(FOUND)))
 LIBS     := -lm -ldl $(if $(FOUND),$(shell $(PKG_CONFIG) --libs $(FOUND)))
-COMPILE   = $(CC) -std=c11 -ffp-contract=off -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthread $(WARNINGS) \
-            -Icsrc -Icsrc/include $(CODECS) $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
+COMPILE   = $(CC) -std=c11 -ffp-contract=off -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread $(WARNINGS) \
+            $(OPTIMIZE) -Icsrc -Icsrc/include $(CODECS) $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
 
 # Prints a short line in place of the command.
 DO        = $(if $(V),,@echo '  $(1) $@' &&)
@@ -136,14 +139,14 @@ $(C_TESTS:%=%-on-arm): %-on-arm: %
 
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
-	$(PYTEST) $(addprefix tests/integrations/test_,torch.py torch_sink.py lightning.py) \
+	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py lightning.py) \
 	    tests/integrations/test_accelerate.py \
 	    $(addprefix tests/project/test_,examples.py image_examples.py port_pages.py) $(ARGS)
 test-jax: all .venv/jax
-	$(PYTEST) $(addprefix tests/integrations/test_,jax.py jax_sink.py) \
+	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,jax.py jax_sink.py) \
 	    tests/project/test_example_jax.py $(ARGS)
 test-numba: all .venv/numba
-	$(PYTEST) tests/integrations/test_numba_ops.py \
+	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
 	    tests/python/test_python_ops.py::test_the_page_is_true $(ARGS)
 test-ray: all .venv/ray
 	$(PYTEST) tests/integrations/test_ray.py $(ARGS)

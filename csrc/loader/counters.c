@@ -12,20 +12,22 @@ static void update_threads(pfd_loader *l)
 {
     pfd_stats *stats = &l->stats;
     pfd_thread_usage usage = {0};
-    for (int32_t i = 0; i < l->num_threads; i++)
+    for (int32_t i = 0; i < l->num_workers; i++)
         pfd_thread_usage_add(pfd_thread_pool_system_id(l->pool, i), &usage);
     stats->cpu_ns = usage.cpu_ns;
     stats->runnable_ns = usage.runnable_ns;
     stats->major_faults = usage.major_faults;
-    stats->idle_ns = pfd_thread_pool_idle_ns(l->pool);
     stats->now_ns = pfd_clock_ns();
     stats->processors = pfd_cpu_count();
     stats->process_cpu_ns = pfd_process_cpu_ns() - l->opened_cpu_ns;
     stats->throttled_ns = pfd_throttled_ns() - l->opened_throttled_ns;
+    pfd_pool_counts counts = pfd_thread_pool_counts(l->pool);
+    stats->thread_ns = counts.thread_ns;
+    stats->idle_ns = counts.idle_ns;
     stats->slots_ready = (int32_t)l->num_ready;
     stats->bytes = 0;
-    for (int32_t i = 0; i <= l->num_threads; i++)
-        stats->bytes += atomic_load_explicit(&l->workers[i].bytes, memory_order_relaxed);
+    for (int32_t i = 0; i <= l->num_workers; i++)
+        stats->bytes += atomic_load_explicit(&pfd_loader_worker(l, i)->bytes, memory_order_relaxed);
     stats->read_bytes = 0;
     for (int32_t r = 0; r < l->plan.num_readers; r++)
         stats->read_bytes += pfd_data_reader_bytes_read(&l->plan.readers[r]);
@@ -78,7 +80,8 @@ static pfd_work_stats describe(const pfd_plan *plan, int32_t item)
 static pfd_work_stats work_of(const pfd_loader *l, int32_t item)
 {
     pfd_work_stats all = describe(&l->plan, item);
-    for (int32_t i = 0; i <= l->num_threads; i++) pfd_work_add(&l->workers[i].work, item, &all);
+    for (int32_t i = 0; i <= l->num_workers; i++)
+        pfd_work_add(&pfd_loader_worker(l, i)->work, item, &all);
     return all;
 }
 
@@ -145,11 +148,11 @@ pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread
     pfd_loader *l = writable(loader);
     if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
     pthread_mutex_lock(&l->lock);
-    pfd_status status = l->closed || i < 0 || i > l->num_threads ? PFD_END : PFD_OK;
+    pfd_status status = l->closed || i < 0 || i > l->num_workers ? PFD_END : PFD_OK;
     if (status == PFD_OK) {
         *out = (pfd_thread_now){.struct_size = sizeof *out};
-        if (i < l->num_threads) out->system_id = pfd_thread_pool_system_id(l->pool, i);
-        read_now(&l->workers[i].work.now, out);
+        if (i < l->num_workers) out->system_id = pfd_thread_pool_system_id(l->pool, i);
+        read_now(&pfd_loader_worker(l, i)->work.now, out);
     }
     pthread_mutex_unlock(&l->lock);
     return status;

@@ -19,9 +19,18 @@ from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from ..reports.at_end import report_at_end
 from ..reports.stats import read_stats
+from ..reports.tuning import Tuning, read_tuning
 from .batches import Array, Batch, BatchArrays
 from .measured import Measured
-from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
+from .opening import (
+    arrange,
+    describe_threads,
+    open_loader,
+    rank_of,
+    read_info,
+    read_readers,
+    warn_of_readers,
+)
 from .places import Places
 from .skipped import read_skipped
 from .state import LAST_EPOCH, Reader, make_state, read_state
@@ -32,6 +41,7 @@ if TYPE_CHECKING:
     from ..reports.counters import CountedLoader
     from ..reports.report import Report
     from ..reports.trace import Trace
+    from ..reports.watch import Stall, Wait
 
 __all__ = ["DataLoader"]
 
@@ -42,6 +52,7 @@ _END = lib.PFD_END
 _next = lib.pfd_loader_next
 _read = lib.pfd_loader_read
 _new_positions = functools.partial(ffi.new, "int64_t[]")
+_NOTHING = contextlib.nullcontext()
 _OPEN, _CLOSED, _FORKED = "open", "closed", "forked"
 _open_loaders: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
 
@@ -72,8 +83,8 @@ class DataLoader(Measured[BatchT]):
         blob: Blob,
         /,
         *,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -84,8 +95,8 @@ class DataLoader(Measured[BatchT]):
         blobs: Mapping[str, Blob],
         /,
         *,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -96,8 +107,8 @@ class DataLoader(Measured[BatchT]):
         blobs: Sequence[Blob],
         /,
         *,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -109,8 +120,8 @@ class DataLoader(Measured[BatchT]):
         second: Blob,
         /,
         *blobs: Blob,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -118,8 +129,8 @@ class DataLoader(Measured[BatchT]):
     def __init__(
         self,
         *blobs: Any,
-        num_threads: int | None = None,
-        prefetch: int | None = None,
+        num_threads: int | Literal["auto"] | None = None,
+        prefetch: int | Literal["auto"] | None = None,
         memory_budget: int | None = None,
         zip: Literal["strict", "shortest"] = "strict",
         **others: object,
@@ -129,7 +140,9 @@ class DataLoader(Measured[BatchT]):
         Args:
             *blobs: Blobs, or one tuple or dict of blobs.
             num_threads: Threads that work on batches; None or 0: one for each usable core.
-            prefetch: Batches that are made ahead; None or 0: chosen from their size.
+                "auto": adjusted while the loader runs; `tuning` says how.
+            prefetch: Batches that are made ahead; None or 0: chosen from their size and the number
+                of threads.  "auto": adjusted, within memory_budget.
             memory_budget: Bytes that batches may use, including those still held; None or 0: half
                 of the memory that the process may use.  What an op needs only while it works is
                 limited to as much again on each thread.
@@ -160,6 +173,7 @@ class DataLoader(Measured[BatchT]):
             wanted, num_threads, prefetch, memory_budget, zip
         )
         self._traces: list[Trace] = []  # the one that is on
+        self._wait: Wait | None = None  # from the first epoch on, if stalls are watched for
         _open_loaders.add(self)
         self._info = read_info(self._handle)
         self._num_batches: int = self._info.num_batches
@@ -200,6 +214,10 @@ class DataLoader(Measured[BatchT]):
         self._iterator += 1
         self._epoch, self._position, self._started = epoch, position, epoch
         self._must_seek = True
+        if self._wait is None:
+            from ..reports.watch import begin
+
+            self._wait = begin(self)
         return watched(self, _Batches(self, self._iterator, endless))
 
     def _seek(self) -> None:
@@ -432,25 +450,12 @@ class DataLoader(Measured[BatchT]):
         self._check_process()
         return read_stats(self._handle)
 
-    def trace(self, path: str | os.PathLike[str], *, memory: int = 32 << 20) -> Trace:
-        """Writes down what threads and batches do, for https://ui.perfetto.dev to show.
+    @property
+    def last_stall(self) -> Stall | None:
+        """What the last StallWarning was about; None: there was none."""
+        return None if self._wait is None else self._wait.stall
 
-            with loader.trace("trace.json"):
-                for _, batch in zip(range(100), loader): ...
-
-        The file has Chrome's trace events: each op of each row range on its thread, waits, and
-        where each batch was.  Its clock is that of a torch profile.  It is written when the block
-        ends, or the loader is closed.
-
-        Args:
-            path: Of the file; one that ends in ".gz" is compressed.
-            memory: Bytes for events, 80 each.  When they are full, later events are dropped, with
-                a RuntimeWarning.
-
-        Raises, when the block begins:
-            InvalidArgumentError: The loader is being traced already.
-            FileError: The file cannot be written.
-        """
+    def _trace(self, path: str | os.PathLike[str], memory: int) -> Trace:
         self._check_life()
         from ..reports.trace import Trace
 
@@ -480,6 +485,32 @@ class DataLoader(Measured[BatchT]):
         report = Report(self._counted.count(), describe)
         return report if since is None else report.since(since)
 
+    def count_copy(self, seconds: float, size: int, device: str) -> None:
+        """Counts a batch that the program's thread copied elsewhere, for `report()`; TorchLoader
+        and JaxLoader do so themselves.
+
+        Args:
+            seconds: That the thread took, for starting the copy and for waiting.
+            size: Bytes of the batch.
+            device: Where to, in a word.
+        """
+        copies = self._counted.hand_over
+        copies.device = device
+        copies.batches += 1
+        copies.bytes += size
+        copies.seconds += seconds
+
+    @property
+    def tuning(self) -> Tuning | None:
+        """How the loader adjusts num_threads and prefetch, and why; also after close().  None:
+        neither is "auto".  `print(loader.tuning)` shows it."""
+        self._check_process()
+        return read_tuning(self._handle)
+
+    def _shows(self, what: str) -> contextlib.AbstractContextManager[None]:
+        """Shows in a trace that the program does something with a batch in a `with` block."""
+        return self._traces[0].span(what) if self._traces else _NOTHING
+
     @property
     def skipped(self) -> list[Error]:
         """The records that on_error="skip" or "pad" omitted, as exceptions, in order of delivery.
@@ -496,10 +527,7 @@ class DataLoader(Measured[BatchT]):
 
     def _settings(self) -> str:
         steps = self._num_batches if self._num_batches >= 0 else "unknown"
-        return (
-            f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
-            f"prefetch={self._info.prefetch}"
-        )
+        return f"steps={steps}, epoch={self.epoch}, {describe_threads(self._handle)}"
 
     def _repr_html_(self) -> str:
         """For notebooks."""
@@ -539,6 +567,8 @@ class DataLoader(Measured[BatchT]):
     def _stop(self) -> None:
         for trace in [*self._traces]:
             trace.end()
+        if self._wait is not None:
+            self._wait.end()
         lib.pfd_loader_close(self._handle)
         self._in_use.release()
         if self._report_at_end is not None:
@@ -622,6 +652,8 @@ class _Batches(Iterator[BatchT]):
                     self._end_epoch(is_second=ended)
                     ended = True
                 loader._check_life()
+                if loader._wait is not None and loader._wait.failure is not None:
+                    loader._wait.raise_failure()
         except BaseException:
             loader._arrays.give_back()
             raise

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from ..reports.speeds import Ceiling, Speed
+    from ..reports.trace import Trace
+    from .data_loader import DataLoader
 
 BatchT = TypeVar("BatchT")
 
@@ -71,3 +74,26 @@ class Measured(Generic[BatchT]):
         from .measuring import measure_ceiling
 
         return measure_ceiling(self, step, steps, warm_up)
+
+    def trace(self, path: str | os.PathLike[str], *, memory: int = 32 << 20) -> Trace:
+        """Writes down what threads and batches do, for https://ui.perfetto.dev to show.
+
+            with loader.trace("trace.json"):
+                for _, batch in zip(range(100), loader): ...
+
+        The file has Chrome's trace events: each op of each row range on its thread, waits, and
+        where each batch was.  Its clock is that of a torch profile.  It is written when the block
+        ends, or the loader is closed.
+
+        Args:
+            path: Of the file; one that ends in ".gz" is compressed.
+            memory: Bytes for events, 80 each.  When they are full, later events are dropped, with
+                a RuntimeWarning.
+
+        Raises, when the block begins:
+            InvalidArgumentError: The loader is being traced already.
+            FileError: The file cannot be written.
+        """
+        taken: Any = self
+        loader: DataLoader[Any] = getattr(taken, "loader", taken)  # that this one took over
+        return loader._trace(path, memory)

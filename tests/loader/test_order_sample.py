@@ -97,8 +97,10 @@ def test_ranks_see_the_batches_of_all(folder):
 
 def test_the_loader_goes_on_undisturbed(folder):
     def blob():
-        return flow.CSVReader(files=f"{folder}/*.csv", columns=["n:int64"], header="yes", batch_size=16,
-                              random_shuffle=True, seed=9, name="rows")  # fmt: skip
+        return flow.CSVReader(
+            files=f"{folder}/*.csv", columns=["n:int64"], header="yes", batch_size=16,
+            random_shuffle=True, seed=9, name="rows",
+        )  # fmt: skip
 
     expected = numbers(blob(), 0)
     with flow.DataLoader(blob(), num_threads=2) as loader:

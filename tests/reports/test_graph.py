@@ -19,6 +19,10 @@ def arrays(**more):
     return flow.from_arrays({"x": X, "y": Y, **more})
 
 
+def double(x):
+    return x * 2
+
+
 def write_csv(folder, number, records=40):
     path = folder / f"{number:02d}.csv"
     path.write_text("a,b\n" + "".join(f"{i},{i + number}\n" for i in range(records)))
@@ -212,6 +216,26 @@ def test_a_data_set_has_records_and_no_batches(tmp_path):
     (shuffle,) = (one for one in shuffled.vertices if one.title == "shuffle")
     assert {("seed", "5"), ("shuffle_block_size", "8")} < set(shuffle.attrs)
     assert "batch_size" not in dict(shuffle.attrs)
+
+
+def test_a_cache_is_drawn_with_what_it_keeps(tmp_path):
+    """Also before its file is there; what made it is not run again, and is not said to be idle."""
+    data = flow.open(write_csv(tmp_path, 0)).map(double, "a", outputs={"c": "int64"})
+    cached = data.cache(tmp_path / "kept")
+    graph = flow.graph(cached.batch(8)["c"])
+    titles = [one.title.partition(",")[0] for one in graph.vertices]
+    assert titles[:2] == ["1 file", "CSVReader"] and titles[2].startswith("Map")
+    assert titles[3:] == [f"cache({str(tmp_path / 'kept')!r})", "batch", "batch of 8 rows"]
+    assert {(2, 3), (1, 3), (3, 4)} < {(edge.source, edge.target) for edge in graph.edges}
+    assert "not computed" not in str(graph) and not (tmp_path / "kept").exists()
+
+
+def test_views_made_from_arrays_say_what_was_asked():
+    data = arrays()
+    views = data.where("y > 3"), data.split([0.5, 0.5], seed=2)[0], data.select([3, 5])
+    steps = [repr(view).rpartition("-> ")[2] for view in views]
+    assert [flow.graph(view).vertices[-2].title for view in views] == steps
+    assert steps[0] == "where('y > 3')"
 
 
 # ---- Files --------------------------------------------------------------------------------------
