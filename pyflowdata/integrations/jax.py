@@ -239,7 +239,8 @@ class JaxLoader(Measured[BatchT]):
             narrowed(blob, array, dtype)
             for blob, array, dtype in zip(blobs, arrays, self._dtypes, strict=True)
         ]
-        placed = self._placed(hosts)
+        with self.loader._shows("copy to the device"):
+            placed = self._placed(hosts)
         for blob, array, dtype in zip(blobs, placed, self._dtypes, strict=True):
             if array.dtype != dtype:
                 raise UnsupportedError(

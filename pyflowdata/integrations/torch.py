@@ -159,7 +159,10 @@ class TorchLoader(Measured[BatchT]):
 
     def _on_host(self, batch: Any) -> Any:
         tensors = _each(batch, torch.from_numpy)
-        return _each(tensors, torch.Tensor.pin_memory) if self._pins else tensors
+        if not self._pins:
+            return tensors
+        with self.loader._shows("copy to pinned memory"):
+            return _each(tensors, torch.Tensor.pin_memory)
 
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): what was delivered counts, what was made ahead does not."""
@@ -391,7 +394,8 @@ class _Ahead(Iterator[Any]):
             except (Error, StopIteration) as caught:
                 failure = caught
             else:
-                tensors, copied = self._copies.send(batch)
+                with loader._shows("copy to the device"):
+                    tensors, copied = self._copies.send(batch)
             made = _Made(tensors, copied, failure, loader.state_dict(), loader.epoch)
         except BaseException:
             if loader.state_dict() != self._made_until:  # a batch was taken, and is lost
