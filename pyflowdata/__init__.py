@@ -11,7 +11,7 @@
 The ops are functions of this module, made from the C library's registry: `help(flow.MiniReader)`.
 """
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from . import native  # first: it handles Ctrl-C while the rest is imported
 from . import ops
@@ -29,7 +29,7 @@ from .errors import (
     StallWarning,
     UnsupportedError,
 )
-from .graphs import Graph, graph
+from .graphs import graph
 from .nodes import Blob, user_op_builder
 from .nodes.world import World, world
 from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
@@ -57,12 +57,12 @@ __all__ = [
     "Dataset",
     "Error",
     "FileError",
-    "Graph",
     "InternalError",
     "InvalidArgumentError",
     "OutOfMemoryError",
     "Plugin",
     "Ragged",
+    "Report",
     "Sheet",
     "StallWarning",
     "UnsupportedError",
@@ -84,9 +84,15 @@ __all__ += ops.__all__
 
 __version__ = version()
 
-if not TYPE_CHECKING:  # a type checker finds unknown names by itself
+if TYPE_CHECKING:
+    from .reports.report import Report
+else:  # a type checker finds unknown names by itself
 
-    def __getattr__(name: str) -> NoReturn:
+    def __getattr__(name: str) -> object:
+        if name == "Report":  # few programs need it, and it takes a while to import
+            from .reports.report import Report
+
+            return Report
         # With a name, but no object, Python adds no suggestion of its own.
         raise AttributeError(unknown_name(name, globals()), name=name, obj=None)
 

@@ -19,7 +19,7 @@ def size_text(count: float) -> str:
     for unit, factor in UNITS.items():
         if count >= factor:
             return f"{count / factor:.3g} {unit}"
-    return f"{count:.0f} bytes"
+    return "1 byte" if count == 1 else f"{count:.0f} bytes"
 
 
 def clipped(text: str, width: int) -> str:

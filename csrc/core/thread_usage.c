@@ -26,7 +26,7 @@ static void read_text(int32_t system_id, const char *name, char *text, size_t ro
 
 /* The kernel's Documentation/scheduler/sched-stats.rst: time on a processor, time waiting for one,
  * in ns, and a count. */
-static void add_times(int32_t system_id, pfd_thread_usage *usage)
+void pfd_thread_usage_add_times(int32_t system_id, pfd_thread_usage *usage)
 {
     char text[128];
     int64_t cpu_ns, runnable_ns;
@@ -50,6 +50,6 @@ static void add_faults(int32_t system_id, pfd_thread_usage *usage)
 
 void pfd_thread_usage_add(int32_t system_id, pfd_thread_usage *usage)
 {
-    add_times(system_id, usage);
+    pfd_thread_usage_add_times(system_id, usage);
     add_faults(system_id, usage);
 }

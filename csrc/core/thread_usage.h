@@ -16,4 +16,5 @@ int32_t pfd_thread_system_id(void); /* of the calling thread */
 
 /* Adds the numbers of a thread to *usage; those that the kernel does not tell stay as they are. */
 void pfd_thread_usage_add(int32_t system_id, pfd_thread_usage *usage);
+void pfd_thread_usage_add_times(int32_t system_id, pfd_thread_usage *usage); /* without faults */
 #endif

@@ -239,7 +239,7 @@ static pfd_status run_stages(pfd_loader *l, pfd_slot *slot, pfd_error *err)
     for (slot->stage = 0; slot->stage < plan->num_stages && slot->rows > 0; slot->stage++) {
         int32_t is_whole = slot->stage % 2;
         PFD_TRY(pfd_single_thread_loop(is_whole ? 1 : slot->rows, is_whole ? 1 : plan->chunk_rows,
-                                       is_whole ? make_batch : make_rows, slot, l->num_threads,
+                                       is_whole ? make_batch : make_rows, slot, l->most_threads,
                                        err));
         pfd_slot_remove_skipped_rows(plan, slot);
     }

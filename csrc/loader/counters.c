@@ -12,16 +12,22 @@ static void update_threads(pfd_loader *l)
 {
     pfd_stats *stats = &l->stats;
     pfd_thread_usage usage = {0};
-    for (int32_t i = 0; i < l->num_threads; i++)
+    for (int32_t i = 0; i < l->num_workers; i++)
         pfd_thread_usage_add(pfd_thread_pool_system_id(l->pool, i), &usage);
     stats->cpu_ns = usage.cpu_ns;
     stats->runnable_ns = usage.runnable_ns;
     stats->major_faults = usage.major_faults;
-    stats->idle_ns = pfd_thread_pool_idle_ns(l->pool);
+    stats->now_ns = pfd_clock_ns();
+    stats->processors = pfd_cpu_count();
+    stats->process_cpu_ns = pfd_process_cpu_ns() - l->opened_cpu_ns;
+    stats->throttled_ns = pfd_throttled_ns() - l->opened_throttled_ns;
+    pfd_pool_counts counts = pfd_thread_pool_counts(l->pool);
+    stats->thread_ns = counts.thread_ns;
+    stats->idle_ns = counts.idle_ns;
     stats->slots_ready = (int32_t)l->num_ready;
     stats->bytes = 0;
-    for (int32_t i = 0; i <= l->num_threads; i++)
-        stats->bytes += atomic_load_explicit(&l->workers[i].bytes, memory_order_relaxed);
+    for (int32_t i = 0; i <= l->num_workers; i++)
+        stats->bytes += atomic_load_explicit(&pfd_loader_worker(l, i)->bytes, memory_order_relaxed);
     stats->read_bytes = 0;
     for (int32_t r = 0; r < l->plan.num_readers; r++)
         stats->read_bytes += pfd_data_reader_bytes_read(&l->plan.readers[r]);
@@ -74,13 +80,15 @@ static pfd_work_stats describe(const pfd_plan *plan, int32_t item)
 static pfd_work_stats work_of(const pfd_loader *l, int32_t item)
 {
     pfd_work_stats all = describe(&l->plan, item);
-    for (int32_t i = 0; i <= l->num_threads; i++) pfd_work_add(&l->workers[i].work, item, &all);
+    for (int32_t i = 0; i <= l->num_workers; i++)
+        pfd_work_add(&pfd_loader_worker(l, i)->work, item, &all);
     return all;
 }
 
 int32_t pfd_counters_keep(pfd_loader *l)
 {
     pfd_counters_update(l);
+    if (l->no_memory_since_ns) l->stats.no_memory_ns += l->stats.now_ns - l->no_memory_since_ns;
     if (!l->pool || l->work) return 1;
     int32_t items = pfd_work_num_items(&l->plan);
     l->work = calloc((size_t)items, sizeof *l->work);
@@ -104,7 +112,6 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
     pfd_counters_update(l);
     *out = l->stats;
     out->struct_size = sizeof *out;
-    out->now_ns = pfd_clock_ns();
     int64_t since_ns = l->closed ? 0 : l->no_memory_since_ns;
     if (since_ns) out->no_memory_ns += out->now_ns - since_ns;
     pthread_mutex_unlock(&l->lock);
@@ -141,11 +148,11 @@ pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread
     pfd_loader *l = writable(loader);
     if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
     pthread_mutex_lock(&l->lock);
-    pfd_status status = l->closed || i < 0 || i > l->num_threads ? PFD_END : PFD_OK;
+    pfd_status status = l->closed || i < 0 || i > l->num_workers ? PFD_END : PFD_OK;
     if (status == PFD_OK) {
         *out = (pfd_thread_now){.struct_size = sizeof *out};
-        if (i < l->num_threads) out->system_id = pfd_thread_pool_system_id(l->pool, i);
-        read_now(&l->workers[i].work.now, out);
+        if (i < l->num_workers) out->system_id = pfd_thread_pool_system_id(l->pool, i);
+        read_now(&pfd_loader_worker(l, i)->work.now, out);
     }
     pthread_mutex_unlock(&l->lock);
     return status;

@@ -4,6 +4,7 @@
 #include "loader/pipeline.h"
 #include "loader/record_places.h"
 #include "loader/slot_pool.h"
+#include "loader/tuning.h"
 #include "loader/view_tree.h"
 
 #include <inttypes.h>
@@ -30,23 +31,28 @@ static pfd_status check_usable(const pfd_loader *l, pfd_error *err)
 
 static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, pfd_error *err)
 {
-    if (options->num_threads < 0 || options->num_threads > MOST_THREADS)
+    l->tunes_threads = options->num_threads == PFD_AUTO;
+    l->tunes_prefetch = options->prefetch == PFD_AUTO;
+    int32_t num_threads = l->tunes_threads ? 0 : options->num_threads;
+    int32_t prefetch = l->tunes_prefetch ? 0 : options->prefetch;
+    if (num_threads < 0 || num_threads > MOST_THREADS)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "num_threads = %d; it must be in [1, %d], or 0 for all processors that "
                         "this process may use",
-                        options->num_threads, MOST_THREADS);
-    if (options->prefetch < 0 || options->prefetch > MOST_PREFETCH)
+                        num_threads, MOST_THREADS);
+    if (prefetch < 0 || prefetch > MOST_PREFETCH)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "prefetch = %d; it must be in [1, %d] batches, or 0 for a number that fits "
                         "their size",
-                        options->prefetch, MOST_PREFETCH);
+                        prefetch, MOST_PREFETCH);
     if (options->memory_budget < 0)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "memory_budget = %" PRId64 "; it must be a positive number of bytes",
                         options->memory_budget);
-    l->num_threads = options->num_threads ? options->num_threads : pfd_cpu_count();
+    l->num_threads = num_threads ? num_threads : pfd_cpu_count();
     if (l->num_threads > MOST_THREADS) l->num_threads = MOST_THREADS;
-    l->prefetch = options->prefetch;
+    l->chooses_prefetch = prefetch == 0;
+    l->prefetch = prefetch;
     l->memory_budget = options->memory_budget ? options->memory_budget : pfd_memory_limit() / 2;
     l->bounds.most_bytes = l->memory_budget > LEAST_BOUND ? l->memory_budget : LEAST_BOUND;
     return PFD_OK;
@@ -58,6 +64,8 @@ static pfd_loader *create(void)
     if (!l) return NULL;
     l->fork_generation = pfd_fork_generation();
     l->stats.opened_ns = pfd_clock_ns();
+    l->opened_cpu_ns = pfd_process_cpu_ns();
+    l->opened_throttled_ns = pfd_throttled_ns();
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -68,29 +76,12 @@ static pfd_loader *create(void)
     return l;
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
-/* Starts many small batches at a time, so that a thread that wakes up finds work for a while.
- * Of large batches it starts two more than are needed for two ranges per thread. */
-static void choose_prefetch(pfd_loader *l)
-{
-    enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64, LARGE_BYTES = 64 << 20 };
-    int64_t batch_bytes = l->plan.slot_bytes + l->plan.ragged_bytes;
-    int64_t ahead = clamp(AHEAD_BYTES / batch_bytes, 0, MOST_AHEAD);
-    int64_t usual = 2 * l->num_threads + 2, needed = 2 + 2 * l->num_threads / l->plan.num_chunks;
-    int64_t least = clamp(LARGE_BYTES / batch_bytes, needed, usual);
-    l->prefetch = (int32_t)(ahead > least ? ahead : least);
-}
-
 static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_error *err)
 {
     PFD_TRY(set_options(l, options, err));
     PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, &l->bounds, err));
-    if (!l->prefetch) choose_prefetch(l);
+    if (l->chooses_prefetch) l->prefetch = pfd_usual_prefetch(&l->plan, l->num_threads);
     return pfd_pipeline_open(l, err);
 }
 
@@ -127,6 +118,7 @@ static void destroy(pfd_loader *l)
     pfd_trace_free(l);
     free(l->producer.error);
     free(l->skipped);
+    free(l->tuning);
     free(l->work);
     free(l);
 }
@@ -265,6 +257,9 @@ pfd_status pfd_loader_set_seed(pfd_loader *l, int32_t i, int64_t seed, pfd_error
 
 pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
 {
+    int32_t locks = !pfd_loader_is_foreign(l);
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&l->lock;
+    if (locks) pthread_mutex_lock(lock);
     *out = (pfd_loader_info){.struct_size = sizeof *out,
                              .num_threads = l->num_threads,
                              .prefetch = l->prefetch,
@@ -274,6 +269,7 @@ pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
                              .num_batches = l->plan.num_batches,
                              .num_blobs = l->plan.num_wanted,
                              .offsets = l->plan.offsets};
+    if (locks) pthread_mutex_unlock(lock);
     return PFD_OK;
 }
 

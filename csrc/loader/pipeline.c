@@ -9,6 +9,7 @@
 #include "loader/ring.h"
 #include "loader/slot_pool.h"
 #include "loader/stream_producer.h"
+#include "loader/tuning.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -272,13 +273,16 @@ pfd_status pfd_pipeline_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out,
         int32_t given =
             status == PFD_OK && (slot->rows > 0 || !slot->num_skipped_rows || slot->started);
         pthread_mutex_lock(&l->lock);
+        int32_t is_due = 0;
         if (given) {
             deliver(l, slot, out);
+            is_due = pfd_tuning_is_due(l);
         } else {
             if (status != PFD_OK) pfd_steps_forget(&l->steps);
             pfd_slot_pool_put(l, slot);
         }
         pthread_mutex_unlock(&l->lock);
+        if (is_due) pfd_tuning_run(l);
         if (given || status != PFD_OK) return status;
     }
 }
@@ -311,6 +315,7 @@ pfd_status pfd_pipeline_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *e
         l->seek_streams = 1;
         l->restart = status != PFD_OK;
         pfd_steps_restart(&l->steps);
+        pfd_tuning_restart(l);
     }
     pthread_mutex_unlock(&l->lock);
     return status;
@@ -395,18 +400,22 @@ static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
                         " bytes, and there must be room for two, but memory_budget is %" PRId64
                         "; lower batch_size or raise memory_budget",
                         l->plan.local_batch_size, pfd_slot_cost(&l->plan), l->memory_budget);
-    if (l->prefetch > most - 2) l->prefetch = most > 3 ? (int32_t)(most - 2) : 1;
+    most = most > 3 ? most - 2 : 1;
+    if (l->prefetch > most) l->prefetch = (int32_t)most;
+    l->most_threads = pfd_most_threads(l);
+    l->most_prefetch = (int32_t)(pfd_most_prefetch(l) < most ? pfd_most_prefetch(l) : most);
     return PFD_OK;
 }
 
 static pfd_status allocate(pfd_loader *l, pfd_error *err)
 {
-    l->ring = calloc((size_t)l->prefetch, sizeof *l->ring);
+    l->ring = calloc((size_t)l->most_prefetch, sizeof *l->ring);
     l->skipped = calloc(PFD_KEPT_SKIPPED, sizeof *l->skipped);
-    l->workers = calloc((size_t)l->num_threads + 1, sizeof *l->workers);
+    l->workers = calloc((size_t)l->most_threads + 1, sizeof *l->workers);
     int32_t whole = l->ring && l->skipped && l->workers;
-    for (int32_t i = 0; whole && i <= l->num_threads; i++)
-        whole = pfd_worker_open(&l->plan, &l->workers[i]);
+    l->num_workers = l->num_threads;
+    for (int32_t i = 0; whole && i <= l->num_workers; i++)
+        whole = pfd_worker_open(&l->plan, pfd_loader_worker(l, i));
     for (int32_t i = 0; whole && i < l->prefetch + 2 && (i == 0 || pfd_slot_pool_has_budget(l));
          i++)
         whole = pfd_slot_pool_grow(l);
@@ -421,8 +430,9 @@ pfd_status pfd_pipeline_open(pfd_loader *l, pfd_error *err)
     l->most_values = -1;
     PFD_TRY(fit_into_budget(l, err));
     PFD_TRY(allocate(l, err));
+    PFD_TRY(pfd_tuning_open(l, err));
     l->seek_streams = 1;
-    PFD_TRY(pfd_thread_pool_create(l->num_threads, &l->pool, err));
+    PFD_TRY(pfd_thread_pool_create(l->num_threads, l->most_threads, &l->pool, err));
     pfd_thread_pool_tell_idle(l->pool, pfd_trace_idle, l);
     return PFD_OK;
 }
@@ -451,8 +461,8 @@ void pfd_pipeline_close(pfd_loader *l)
     }
     pfd_slot_pool_free_arenas(l);
     pthread_mutex_unlock(&l->lock);
-    for (int32_t i = 0; l->workers && i <= l->num_threads; i++)
-        pfd_worker_close(&l->plan, &l->workers[i]);
+    for (int32_t i = 0; l->workers && i <= l->num_workers; i++)
+        pfd_worker_close(&l->plan, pfd_loader_worker(l, i));
     for (int32_t r = 0; l->plan.readers && r < l->plan.num_readers; r++)
         pfd_data_reader_close_files(&l->plan.readers[r]);
     free(l->workers);

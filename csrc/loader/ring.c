@@ -1,4 +1,4 @@
-/* The ring: batch number t is at t % prefetch, for t from first_in_flight to end_in_flight. */
+/* The ring: batch number t is at t % most_prefetch, for t from first_in_flight to end_in_flight. */
 #include "loader/ring.h"
 
 #include "core/cpu.h"
@@ -15,14 +15,17 @@ static void note_memory(pfd_loader *l, int32_t has_memory)
 
 pfd_slot *pfd_ring_add(pfd_loader *l)
 {
-    if (pfd_ring_size(l) == l->prefetch) return NULL;
+    if (pfd_ring_size(l) >= l->prefetch) {
+        l->was_full = 1;
+        return NULL;
+    }
     pfd_slot *slot = pfd_slot_pool_take(l);
     note_memory(l, slot != NULL);
     if (!slot) return NULL;
     slot->epoch = l->next_epoch;
     slot->step = l->next_step;
     if (l->trace) pfd_trace_slot(l, slot, PFD_TRACE_SLOT_FILLS);
-    l->ring[l->end_in_flight++ % l->prefetch] = slot;
+    l->ring[l->end_in_flight++ % l->most_prefetch] = slot;
     return slot;
 }
 

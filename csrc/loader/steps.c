@@ -87,10 +87,12 @@ void pfd_steps_deliver(pfd_steps *steps, int64_t step, int64_t rows, int64_t num
 {
     pfd_history *history = &steps->history;
     int32_t is_start = step == 0 || steps->is_restart || !steps->delivered_ns;
+    int64_t train_ns = steps->asked_ns - steps->delivered_ns;
+    if (steps->delivered_ns && train_ns > steps->longest_train_ns)
+        steps->longest_train_ns = train_ns;
     if (is_start) {
         steps->starts++;
     } else {
-        int64_t train_ns = steps->asked_ns - steps->delivered_ns;
         steps->steps++;
         steps->train_ns += train_ns;
         note_duration(history->trains, train_ns);

@@ -13,6 +13,7 @@ typedef struct pfd_steps {
     int32_t is_restart; /* it is the first batch since open, or since a seek */
     int64_t starts, start_ns;
     int64_t steps, waited_steps, wait_ns, train_ns;
+    int64_t longest_train_ns; /* since tuning set it to 0 */
     int64_t period_end_ns;
     pfd_history history;
 } pfd_steps;

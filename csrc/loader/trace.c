@@ -96,7 +96,7 @@ static pfd_trace_event between(int32_t kind, int64_t begin_ns, int64_t end_ns)
 void pfd_trace_idle(void *loader, int32_t i, int64_t begin_ns, int64_t end_ns)
 {
     pfd_loader *l = loader;
-    pfd_traced *traced = &l->workers[i].work.traced;
+    pfd_traced *traced = &l->workers[i].work.traced; /* a thread of the pool */
     pfd_trace_buffer *buffer = use_buffer(traced);
     if (!buffer) return;
     pfd_trace_event event = between(PFD_TRACE_IDLE, begin_ns, end_ns);
@@ -109,7 +109,7 @@ void pfd_trace_idle(void *loader, int32_t i, int64_t begin_ns, int64_t end_ns)
 void pfd_trace_wait(pfd_loader *l, int64_t begin_ns, int64_t end_ns)
 {
     pfd_trace_event event = between(PFD_TRACE_WAIT, begin_ns, end_ns);
-    push(&l->trace->buffers[l->num_threads], &event);
+    push(&l->trace->buffers[l->most_threads], &event);
 }
 
 void pfd_trace_delivery(pfd_loader *l, const pfd_slot *slot)
@@ -120,7 +120,7 @@ void pfd_trace_delivery(pfd_loader *l, const pfd_slot *slot)
     event.epoch = slot->epoch;
     event.step = slot->step;
     event.num_rows = slot->rows;
-    push(&l->trace->buffers[l->num_threads], &event);
+    push(&l->trace->buffers[l->most_threads], &event);
 }
 
 void pfd_trace_slot(pfd_loader *l, const pfd_slot *slot, int32_t state)
@@ -131,7 +131,7 @@ void pfd_trace_slot(pfd_loader *l, const pfd_slot *slot, int32_t state)
     event.epoch = slot->epoch;
     event.step = slot->step;
     event.num_rows = slot->rows;
-    push(&l->trace->buffers[l->num_threads + 1], &event);
+    push(&l->trace->buffers[l->most_threads + 1], &event);
 }
 
 static void free_one(pfd_trace *trace)
@@ -141,10 +141,18 @@ static void free_one(pfd_trace *trace)
     free(trace);
 }
 
+/* Of worker i, the last of which is the thread in next(). */
+static int32_t track_of(const pfd_loader *l, int32_t i)
+{
+    return i < l->num_workers ? i : l->most_threads;
+}
+
 static int32_t is_used(const pfd_loader *l, const pfd_trace *trace)
 {
-    for (int32_t i = 0; !l->closed && i <= l->num_threads; i++)
-        if (atomic_load(&l->workers[i].work.traced.used) == &trace->buffers[i]) return 1;
+    for (int32_t i = 0; !l->closed && i <= l->num_workers; i++)
+        if (atomic_load(&pfd_loader_worker(l, i)->work.traced.used) ==
+            &trace->buffers[track_of(l, i)])
+            return 1;
     return 0;
 }
 
@@ -209,16 +217,16 @@ static pfd_trace *create(int32_t num_buffers, int64_t bytes)
 
 static void give_buffers(pfd_loader *l, pfd_trace *trace)
 {
-    for (int32_t i = 0; i <= l->num_threads; i++) {
-        pfd_work *work = &l->workers[i].work;
-        atomic_store(&work->traced.buffer, trace ? &trace->buffers[i] : NULL);
+    for (int32_t i = 0; i <= l->num_workers; i++) {
+        pfd_work *work = &pfd_loader_worker(l, i)->work;
+        atomic_store(&work->traced.buffer, trace ? &trace->buffers[track_of(l, i)] : NULL);
         pfd_work_set(&work->note_from, trace ? INT64_MAX : 0);
     }
 }
 
 static pfd_status start(pfd_loader *l, int64_t bytes, pfd_error *err)
 {
-    const int64_t least = (l->num_threads + 2) * (int64_t)sizeof(pfd_trace_event);
+    const int64_t least = (l->most_threads + 2) * (int64_t)sizeof(pfd_trace_event);
     if (l->closed) return pfd_fail(err, PFD_CANCELLED, "the loader is closed");
     if (l->trace) return pfd_fail(err, PFD_INVALID_ARGUMENT, "the loader is being traced already");
     if (bytes < least)
@@ -226,7 +234,7 @@ static pfd_status start(pfd_loader *l, int64_t bytes, pfd_error *err)
                         "a trace of %" PRId64 " bytes; it must have %" PRId64 " or more", bytes,
                         least);
     free_old(l);
-    pfd_trace *trace = create(l->num_threads + 2, bytes);
+    pfd_trace *trace = create(l->most_threads + 2, bytes);
     if (!trace) return pfd_fail_memory(err, bytes, "a trace");
     trace->info.begin_unix_ns = unix_ns(&trace->info.begin_ns);
     l->trace = trace;
@@ -237,10 +245,10 @@ static pfd_status start(pfd_loader *l, int64_t bytes, pfd_error *err)
 /* Adds what thread i does now, if it has begun: a range, or waiting for work. */
 static void add_unended(pfd_loader *l, pfd_trace *trace, int32_t i)
 {
-    const pfd_work *work = &l->workers[i].work;
+    const pfd_work *work = &pfd_loader_worker(l, i)->work;
     pfd_trace_event *event = &trace->unended[trace->num_unended];
     int64_t idle_since_ns =
-        i < l->num_threads ? pfd_thread_pool_idle_since_ns(l->pool, i) : 0;
+        i < l->num_workers ? pfd_thread_pool_idle_since_ns(l->pool, i) : 0;
     if (idle_since_ns) {
         *event = between(PFD_TRACE_IDLE, idle_since_ns, 0);
     } else {
@@ -249,8 +257,13 @@ static void add_unended(pfd_loader *l, pfd_trace *trace, int32_t i)
         *event = event_of(work, PFD_TRACE_RANGE, begin_ns);
         if (!begin_ns || pfd_work_get(&work->now.count) != count) return;
     }
-    event->track = i;
+    event->track = track_of(l, i);
     trace->num_unended++;
+}
+
+void pfd_trace_add_threads(pfd_loader *l)
+{
+    if (l->trace) give_buffers(l, l->trace);
 }
 
 void pfd_trace_stop(pfd_loader *l)
@@ -259,7 +272,7 @@ void pfd_trace_stop(pfd_loader *l)
     if (!trace) return;
     give_buffers(l, NULL);
     trace->info.end_unix_ns = unix_ns(&trace->info.end_ns);
-    for (int32_t i = 0; i <= l->num_threads; i++) add_unended(l, trace, i);
+    for (int32_t i = 0; i <= l->num_workers; i++) add_unended(l, trace, i);
     l->trace = NULL;
     trace->older = l->stopped_traces;
     l->stopped_traces = trace;

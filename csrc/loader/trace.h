@@ -49,6 +49,9 @@ void pfd_trace_wait(struct pfd_loader *loader, int64_t begin_ns, int64_t end_ns)
 void pfd_trace_delivery(struct pfd_loader *loader, const struct pfd_slot *slot);
 void pfd_trace_slot(struct pfd_loader *loader, const struct pfd_slot *slot, int32_t state);
 
+/* While a trace is on or not: the pool has got further threads. */
+void pfd_trace_add_threads(struct pfd_loader *loader);
+
 /* Stops the trace that is on, if any. */
 void pfd_trace_stop(struct pfd_loader *loader);
 /* Frees all traces, when no thread is left. */

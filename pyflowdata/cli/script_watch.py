@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from ..loader.measuring import wait_until_full
+from ..loader.measuring import data_loader_of, wait_until_idle
 from ..loader.replay import Replay, rows_of, wait_for_devices
 from ..reports.speeds import Limits, Speed, Steps
 
@@ -67,55 +67,67 @@ class ScriptWatch:
         training = self._training.measured if self._training else None
         return Limits(self._alone, training, both)
 
-    def take(self, loader: Any, batches: Iterator[Any]) -> Any:
+    def take(self, asked: _Batches) -> Any:
         """What next() of an iterator gives."""
         watched = self._loader() if self._loader is not None else None
-        if self._is_inside or (self._loader is not None and watched is not loader):
-            return next(batches)
+        if watched is not None and data_loader_of(watched)._life != "open":
+            watched = None
+        if self._is_inside or (watched is not None and watched is not asked.loader):
+            return next(asked.batches)
         self._is_inside = True
         try:
-            if self._loader is None:
-                return self._take_first(loader, batches)
-            return self._take_watched(loader, batches)
+            return self._take_first(asked) if watched is None else self._take_watched(asked)
         finally:
             self._is_inside = False
 
-    def _take_first(self, loader: Any, batches: Iterator[Any]) -> Any:
+    def _take_first(self, asked: _Batches) -> Any:
         """Of a loader that may become the watched one."""
+        loader = asked.loader
         count = self._counts.get(loader, 0)
         if count < self.few:
-            batch = next(batches)
+            batch = next(asked.batches)
             self._counts[loader] = count + 1
             self.most_steps = max(self.most_steps, count + 1)
             return batch
         self._loader = weakref.ref(loader)
-        names = ", ".join(blob.name for blob in getattr(loader, "loader", loader).blobs)
-        self.described = f"{_caller()}{type(loader).__name__}({names})"
-        self._alone = loader.speed(seconds=self._seconds)
-        self._part = self._together = _Together(self._steps, self._seconds)
-        return self._part.take(batches)
+        names = ", ".join(blob.name for blob in data_loader_of(loader).blobs)
+        described = f"{_caller()}{type(loader).__name__}({names})"
+        if described != self.described:  # else it is the next epoch's, of a script that makes many
+            self.described = described
+            self._alone = loader.speed(seconds=self._seconds)
+            self._part = self._together = _Together(self._steps, self._seconds)
+            self._training = None
+        return self._take_watched(asked)
 
-    def _take_watched(self, loader: Any, batches: Iterator[Any]) -> Any:
+    def _take_watched(self, asked: _Batches) -> Any:
         if self.is_done or self._part is None:
             raise Watched
+        if asked.is_new:
+            asked.is_new = False
+            self._part.forget_step()
         if self._part.end_step():
             if self._training is not None or self._together is None:
                 self.is_done = True
                 raise Watched
-            wait_until_full(loader)
+            wait_until_idle(asked.loader)
             replay = self._together.replay
             self._part = self._training = _Training(self._steps, self._seconds, replay)
-        return self._part.take(batches)
+        return self._part.take(asked.batches)
 
 
 class _Batches(Iterator[Any]):
-    """An iterator of a loader that a ScriptWatch watches."""
+    """An iterator of a loader that a ScriptWatch watches.
+
+    Attributes:
+        is_new: The watch has taken no batch of it while it measured.
+    """
 
     def __init__(self, watch: ScriptWatch, loader: Any, batches: Iterator[Any]) -> None:
-        self._watch, self._loader, self._batches = watch, loader, batches
+        self._watch, self.loader, self.batches = watch, loader, batches
+        self.is_new = True
 
     def __next__(self) -> Any:
-        return self._watch.take(self._loader, self._batches)
+        return self._watch.take(self)
 
 
 def _caller() -> str:
@@ -153,6 +165,10 @@ class _Together:
         if not self._done:
             return None
         return Steps(self._done, self._records, self._elapsed, self._waited)
+
+    def forget_step(self) -> None:
+        """What was done since the last batch is not a step: the loop over it was left."""
+        self._before = None
 
     def end_step(self) -> bool:
         """The script asks for a batch again; returns whether enough is measured."""

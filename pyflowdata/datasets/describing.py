@@ -11,10 +11,16 @@ from ..errors import shown
 from ..formats import FORMATS, field_of
 from ..nodes import Attr, Blob, Node
 from ..nodes.objects import Object
-from ..nodes.words import has_tables, said_of_tables, told_attrs, value_text, view_word
+from ..nodes.words import (
+    has_tables,
+    prepared_of,
+    said_of_tables,
+    told_attrs,
+    value_text,
+    view_word,
+)
 from ..plain_text import counted
 from .base import Shuffle
-from .caching import Cache
 
 _MOST_FIELDS = 20
 _MOST_SOURCES = 12
@@ -106,7 +112,7 @@ def _chain_of(blobs: Sequence[Blob]) -> _Chain:
         ops, order = _ops_before(blobs)
         decoders = _decoders_of(order)
         steps[:0] = [_step_of(node) for node in ops if node.op.name not in decoders]
-        cached = _cache_of(order)
+        cached = prepared_of(order)
         if cached is not None:
             steps.insert(0, cached.said)
             blobs = list(cached.fields.values())
@@ -122,13 +128,6 @@ def _chain_of(blobs: Sequence[Blob]) -> _Chain:
             return _Chain(_step_of(order), inner, steps)
         steps.insert(0, _step_of(order))
         blobs = order.inputs
-
-
-def _cache_of(reader: Node) -> Cache | None:
-    """What a reader reads, where that is the cache of a data set."""
-    value = reader.values.get("cache")
-    found = value.value if isinstance(value, Object) else None
-    return found if isinstance(found, Cache) else None
 
 
 def _ops_before(blobs: Sequence[Blob]) -> tuple[list[Node], Node]:

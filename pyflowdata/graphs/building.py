@@ -9,7 +9,7 @@ from ..errors import FileError
 from ..nodes import Blob, Node
 from ..nodes.node import nodes_of
 from ..nodes.row_types import RowType
-from ..nodes.words import said_of_tables, told_attrs, value_text, view_word
+from ..nodes.words import prepared_of, said_of_tables, told_attrs, value_text, view_word
 from ..nodes.world import World
 from ..plain_text import counted, printable, size_text
 from .model import BATCH, BATCHES, FILES, OP, READER, VIEW, Edge, Files, Output, Vertex
@@ -40,9 +40,9 @@ class Builder:
         self._keys: dict[tuple[Node, int], list[str]] = {}
         for key, blob in wanted.items():
             self._keys.setdefault((blob.node, blob.index), []).append(key)
-        nodes = nodes_of(wanted.values())
+        nodes, self._kept = _with_kept(nodes_of(wanted.values()))
         self._world = next(world for blob in wanted.values() for world in blob.node.worlds)
-        self._used = {(blob.node, blob.index) for node in nodes for blob in node.inputs}
+        self._used = {(blob.node, blob.index) for node in nodes for blob in _inputs_of(node)}
         self._numbers: dict[Node, int] = {}  # of vertices
         for node in nodes:
             self._add(node)
@@ -58,16 +58,15 @@ class Builder:
         kind = _kind_of(node)
         inputs: dict[int, Edge] = {}
         own = len(self.vertices)
-        if kind == READER:
+        if kind == READER and prepared_of(node) is None:
             files = _files_vertex(node)
             if files is not None:
                 inputs[own] = Edge(self._put(files, {}), own := own + 1)
-        inputs |= self._edges_to(own, node.inputs, self._planned.get(node))
+        inputs |= self._edges_to(own, _inputs_of(node), self._planned.get(node))
         attrs = self._attrs_of(node)
         if kind == BATCHES and self._is_data_set and not attrs:
             return  # the records come as the data set has them
         self._numbers[node] = own
-        said = said_of_tables(node)
         self._put(
             Vertex(
                 kind,
@@ -75,7 +74,7 @@ class Builder:
                 printable(node.name),
                 attrs,
                 self._outputs_of(node),
-                (*((printable(said),) if said else ()), *self._notes_of(node, kind)),
+                tuple(self._notes_of(node, kind)),
                 passes=_passes(node),
             ),
             inputs,
@@ -84,7 +83,12 @@ class Builder:
     def _title_of(self, node: Node, kind: str) -> str:
         if kind == BATCHES:
             return "shuffle" if self._is_data_set else view_word(node)
-        return view_word(node) if kind == VIEW else node.op.name
+        kept = prepared_of(node)
+        if kept is not None:
+            return printable(kept.said)
+        if kind == VIEW:
+            return printable(said_of_tables(node)) or view_word(node)
+        return node.op.name
 
     def _edges_to(
         self, target: int, blobs: Iterable[Blob], planned: Planned | None = None
@@ -107,6 +111,8 @@ class Builder:
 
     def _attrs_of(self, node: Node) -> tuple[tuple[str, str], ...]:
         left_out: tuple[str, ...] = ()
+        if prepared_of(node) is not None:
+            return ()
         if _kind_of(node) == READER:
             left_out = _FILE_ATTRS
             if _is_of_data_set(node):
@@ -144,7 +150,9 @@ class Builder:
         return rows, node.op.is_view and node.op.name != "BatchDataset"
 
     def _notes_of(self, node: Node, kind: str) -> list[str]:
-        if kind != OP:
+        if prepared_of(node) is not None:
+            return ["computed once, and read from a file after that"]
+        if kind != OP or node in self._kept:
             return []
         notes = []
         if node in self._fused_into:
@@ -175,6 +183,30 @@ class Builder:
             title, said = _batch_words(first.batch_size, self._world, outputs)
             notes = [said, *notes] if said else notes
         self._put(Vertex(BATCH, title, "", (), tuple(outputs), tuple(notes)), inputs)
+
+
+# ---- Kept records -------------------------------------------------------------------------------
+
+
+def _inputs_of(node: Node) -> Iterable[Blob]:
+    """The blobs that a node is made of; of the reader of a cache, those that the cache has."""
+    kept = prepared_of(node)
+    return node.inputs if kept is None else kept.fields.values()
+
+
+def _with_kept(nodes: Iterable[Node]) -> tuple[list[Node], set[Node]]:
+    """The nodes with those before caches, inputs first; and the latter, which no loader of the
+    blobs runs once the cache is there."""
+    found: dict[Node, None] = {}
+    before: set[Node] = set()
+    for node in nodes:
+        kept = prepared_of(node)
+        if kept is not None:
+            inner, _ = _with_kept(nodes_of(kept.fields.values()))
+            found.update(dict.fromkeys(inner))
+            before.update(inner)
+        found[node] = None
+    return list(found), before
 
 
 # ---- Facts about nodes --------------------------------------------------------------------------
@@ -214,8 +246,7 @@ def _batch_words(size: int, world: World, outputs: Sequence[Output]) -> tuple[st
     """The title of a batch of `size` rows on all ranks, and the bytes of its blobs together."""
     title = f"batch of {'up to ' * outputs[0].is_most}{counted(size, 'row')}"
     if world.world_size > 1:
-        own = counted(outputs[0].rows or 0, "row")
-        title += f", {own} of them on rank {world.rank} of {world.world_size}"
+        title += f", {outputs[0].rows:,} of them on rank {world.rank} of {world.world_size}"
     known = [one.batch_bytes for one in outputs if one.batch_bytes is not None]
     said = f"{size_text(sum(known))} a batch" if len(outputs) > 1 and known else ""
     if said and len(known) < len(outputs):

@@ -1,4 +1,4 @@
-"""`flow.graph`: what a loader computes, as a drawing."""
+"""What a loader computes, as a value with the forms of a drawing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob
 from ..nodes.records import Records
 from ..plain_text import counted
+from .branches import folded
+from .building import Builder
 from .model import Drawn
+from .terminal import drawn_text
 
 
 class Graph(Drawn):
@@ -26,8 +29,6 @@ class Graph(Drawn):
     """
 
     def __str__(self) -> str:
-        from .terminal import drawn_text
-
         return drawn_text(self)
 
     def __repr__(self) -> str:
@@ -77,23 +78,8 @@ class Graph(Drawn):
             file.write(text)
 
 
-def graph(*blobs: Any) -> Graph:
-    """The graph of blobs, as a drawing of files, readers, views, ops and what a batch has.
-
-    It says which attrs are not as by default, dtype and shape of each output, the bytes of a row
-    and of a full batch of this rank, which ops are computed as one, and which are not needed.
-    Files are counted and their sizes are looked up; no data are read, and no loader is opened.
-
-    Args:
-        *blobs: What a `DataLoader` takes: blobs, or one tuple or dict of blobs; or a `Dataset`; or
-            a `DataLoader`, of which the number of records and of batches is shown as well.
-
-    Raises:
-        InvalidArgumentError: It is none of these, or the blobs do not go together.
-    """
-    from .branches import folded
-    from .building import Builder
-
+def made_graph(blobs: tuple[Any, ...]) -> Graph:
+    """As `graph()`."""
     facts: list[str] = []
     given: Any = blobs[0] if len(blobs) == 1 else blobs
     loader = _loader_of(given)

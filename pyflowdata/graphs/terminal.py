@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..plain_text import clipped
 from .lines import Line, lines_of
-from .model import Drawn
+from .model import FILES, Drawn
 
 _WIDTH = 100
 _LEAST_TEXT = 48  # characters of a line that are there for text, however many lanes there are
@@ -84,7 +84,7 @@ def drawn_text(graph: Drawn) -> str:
         start = lanes.start(place, _MARKS.get(vertex.kind, "●"))
         beside = lanes.beside()
         indent = max(len(start), len(beside.rstrip())) + 1
-        title, details = _texts(lines_of(graph, place), _WIDTH - indent)
+        title, details = _texts(lines_of(graph, place), _WIDTH - indent, vertex.kind == FILES)
         lines.append(f"{start:<{indent}}{title}")
         lines += [f"{beside:<{indent}}  {detail}".rstrip() for detail in details]
         if place + 1 < len(graph.vertices):
@@ -92,7 +92,7 @@ def drawn_text(graph: Drawn) -> str:
     return "\n".join(lines)
 
 
-def _texts(lines: Sequence[Line], width: int) -> tuple[str, list[str]]:
+def _texts(lines: Sequence[Line], width: int, is_files: bool) -> tuple[str, list[str]]:
     """The line of the title, with name and attrs if there is room, and those below it."""
     width = max(_LEAST_TEXT, width)
     by_role: dict[str, list[str]] = {}
@@ -100,7 +100,9 @@ def _texts(lines: Sequence[Line], width: int) -> tuple[str, list[str]]:
         by_role.setdefault(line.role, []).append(line.text)
     attrs = ", ".join(by_role.get("attr", ()))
     count = "".join(f" {said}" for said in by_role.get("count", ()))
-    head = lines[0].text + "".join(f": {name}" for name in by_role.get("name", ()))
+    head = lines[0].text
+    for name in by_role.get("name", ()):
+        head = f"{head}: {name}" if is_files else f"{name} = {head}"
     details: list[str] = []
     if attrs and len(head) + len(attrs) + len(count) + 2 <= width:
         head += f"({attrs})"

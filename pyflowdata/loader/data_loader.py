@@ -17,10 +17,20 @@ from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedErr
 from ..nodes import Blob
 from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
-from ..reports.counters import read_stats
+from ..reports.at_end import report_at_end
+from ..reports.stats import read_stats
+from ..reports.tuning import Tuning, read_tuning
 from .batches import Array, Batch, BatchArrays
 from .measured import Measured
-from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
+from .opening import (
+    arrange,
+    describe_threads,
+    open_loader,
+    rank_of,
+    read_info,
+    read_readers,
+    warn_of_readers,
+)
 from .places import Places
 from .skipped import read_skipped
 from .state import LAST_EPOCH, Reader, make_state, read_state
@@ -28,6 +38,8 @@ from .turns import Turns
 from .watching import watched
 
 if TYPE_CHECKING:
+    from ..reports.counters import CountedLoader
+    from ..reports.report import Report
     from ..reports.trace import Trace
     from ..reports.watch import Stall, Wait
 
@@ -71,8 +83,8 @@ class DataLoader(Measured[BatchT]):
         blob: Blob,
         /,
         *,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -83,8 +95,8 @@ class DataLoader(Measured[BatchT]):
         blobs: Mapping[str, Blob],
         /,
         *,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -95,8 +107,8 @@ class DataLoader(Measured[BatchT]):
         blobs: Sequence[Blob],
         /,
         *,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -108,8 +120,8 @@ class DataLoader(Measured[BatchT]):
         second: Blob,
         /,
         *blobs: Blob,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -117,8 +129,8 @@ class DataLoader(Measured[BatchT]):
     def __init__(
         self,
         *blobs: Any,
-        num_threads: int | None = None,
-        prefetch: int | None = None,
+        num_threads: int | Literal["auto"] | None = None,
+        prefetch: int | Literal["auto"] | None = None,
         memory_budget: int | None = None,
         zip: Literal["strict", "shortest"] = "strict",
         **others: object,
@@ -128,7 +140,9 @@ class DataLoader(Measured[BatchT]):
         Args:
             *blobs: Blobs, or one tuple or dict of blobs.
             num_threads: Threads that work on batches; None or 0: one for each usable core.
-            prefetch: Batches that are made ahead; None or 0: chosen from their size.
+                "auto": adjusted while the loader runs; `tuning` says how.
+            prefetch: Batches that are made ahead; None or 0: chosen from their size and the number
+                of threads.  "auto": adjusted, within memory_budget.
             memory_budget: Bytes that batches may use, including those still held; None or 0: half
                 of the memory that the process may use.  What an op needs only while it works is
                 limited to as much again on each thread.
@@ -166,6 +180,7 @@ class DataLoader(Measured[BatchT]):
         self._arrays = BatchArrays(wanted, self._info)
         self._rank = rank_of(wanted)  # in words
         self._readers = read_readers(self._handle, self._info.num_readers)
+        self._report_at_end = report_at_end(self, lambda: self._counted)
         warn_of_readers(self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
@@ -410,6 +425,11 @@ class DataLoader(Measured[BatchT]):
         return int(self._info.memory_budget)
 
     @property
+    def num_threads(self) -> int:
+        """Threads that work on batches: as given, or as chosen."""
+        return int(self._info.num_threads)
+
+    @property
     def prefetch(self) -> int:
         """Batches that are made ahead: as given, or as chosen."""
         return int(self._info.prefetch)
@@ -438,6 +458,37 @@ class DataLoader(Measured[BatchT]):
 
         return Trace(self._handle, path, memory, self._traces)
 
+    @functools.cached_property
+    def _counted(self) -> CountedLoader:
+        from ..reports.counters import CountedLoader
+
+        return CountedLoader(self._handle, self._blobs, self._info, self._readers)
+
+    def report(self, *, since: Report | None = None) -> Report:
+        """Says in a sentence what limits the training loop and what to change, with tables under
+        it; `print(loader.report())`.  Since the loader was opened, also after close().
+
+        Args:
+            since: An earlier report of this loader: only what came after it counts, for example
+                the last epoch.
+        """
+        from ..reports.report import Report
+        from .report_data import data_facts
+
+        self._check_process()
+        describe = functools.partial(
+            data_facts, DataLoader, self._blobs, self._readers, self.epoch
+        )
+        report = Report(self._counted.count(), describe)
+        return report if since is None else report.since(since)
+
+    @property
+    def tuning(self) -> Tuning | None:
+        """How the loader adjusts num_threads and prefetch, and why; also after close().  None:
+        neither is "auto".  `print(loader.tuning)` shows it."""
+        self._check_process()
+        return read_tuning(self._handle)
+
     def _shows(self, what: str) -> contextlib.AbstractContextManager[None]:
         """Shows in a trace that the program does something with a batch in a `with` block."""
         return self._traces[0].span(what) if self._traces else _NOTHING
@@ -452,22 +503,19 @@ class DataLoader(Measured[BatchT]):
         return read_skipped(self._handle)
 
     def __repr__(self) -> str:
-        parts = [*map(str, self._readers), self._rank, self._facts()]
+        parts = [*map(str, self._readers), self._rank, self._settings()]
         parts[-1] += "" if self._life == _OPEN else f", {self._life}"
         return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
 
-    def _facts(self) -> str:
+    def _settings(self) -> str:
         steps = self._num_batches if self._num_batches >= 0 else "unknown"
-        return (
-            f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
-            f"prefetch={self._info.prefetch}"
-        )
+        return f"steps={steps}, epoch={self.epoch}, {describe_threads(self._handle)}"
 
     def _repr_html_(self) -> str:
         """For notebooks."""
         from .describing import loader_html
 
-        return loader_html(self._blobs, self._readers, (self._rank, self._facts()), self._life)
+        return loader_html(self._blobs, self._readers, (self._rank, self._settings()), self._life)
 
     # ---- Life ---------------------------------------------------------------------------------
 
@@ -505,6 +553,8 @@ class DataLoader(Measured[BatchT]):
             self._wait.end()
         lib.pfd_loader_close(self._handle)
         self._in_use.release()
+        if self._report_at_end is not None:
+            self._report_at_end()
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self

@@ -15,13 +15,13 @@ from ..reports.speeds import Ceiling, Speed, median_and_p95
 from .replay import Replay, leaves, rows_of, wait_for_devices
 
 _clock = time.perf_counter
-_FULL_SECONDS = 5.0  # the longest wait for a loader that fills its ring
+_IDLE_SECONDS = 10.0  # the longest wait for a loader that makes batches ahead
 _LOOK_SECONDS = 0.005
 
 
 def _check_count(name: str, value: object, least: int) -> int:
     if type(value) is not int or value < least:
-        raise InvalidArgumentError(f"{name} = {shown(value)}; it must be an int of at least {least}")
+        raise InvalidArgumentError(f"{name} = {shown(value)}; it must be an int from {least} on")
     return value
 
 
@@ -30,22 +30,18 @@ def data_loader_of(loader: Any) -> Any:
     return getattr(loader, "loader", loader)
 
 
-def wait_until_full(loader: Any) -> None:
-    """Waits until a loader has made all batches that it makes ahead, and its threads rest.
-
-    Where memory keeps it from making them all, until no more come."""
+def wait_until_idle(loader: Any) -> None:
+    """Waits until the threads of a loader rest, as nobody takes the batches that it makes ahead."""
     inner = data_loader_of(loader)
-    end = _clock() + _FULL_SECONDS
-    before, since = -1, _clock()
+    end = _clock() + _IDLE_SECONDS
+    before = inner.stats()
     while _clock() < end:
-        ready = inner.stats()["slots_ready"]
-        if ready >= inner.prefetch:
-            return
-        if ready != before:
-            before, since = ready, _clock()
-        elif _clock() - since > _FULL_SECONDS / 10:
-            return
         time.sleep(_LOOK_SECONDS)
+        now = inner.stats()
+        elapsed = (now["now_seconds"] - before["now_seconds"]) * inner.num_threads
+        if now["idle_seconds"] - before["idle_seconds"] > 0.99 * elapsed:
+            return
+        before = now
 
 
 # ---- The loader alone ---------------------------------------------------------------------------
@@ -114,7 +110,7 @@ def measure_ceiling(
     _check_count("warm_up", warm_up, 0)
     replay = Replay(_take_one(loader))
     records = rows_of(replay.take())
-    wait_until_full(loader)
+    wait_until_idle(loader)
     begin = _clock()
     for _ in range(warm_up):
         step(replay.take())

@@ -61,10 +61,9 @@ def rows_of(batch: Any) -> int:
 
 def _copy(array: Any) -> Any:
     """Of an array of NumPy, torch or jax, or a Ragged, where it is."""
-    for name in ("clone", "copy"):  # a tensor has the first, jax and NumPy the second
-        if hasattr(array, name):
-            return getattr(array, name)()
-    return copy.deepcopy(array)
+    if isinstance(array, Ragged):
+        return copy.deepcopy(array)
+    return array.clone() if hasattr(array, "detach") else array.copy()  # a tensor has no copy()
 
 
 def _is_same(now: Any, before: Any) -> bool:

@@ -221,7 +221,7 @@ class Sink(Generic[ResultT]):
     # ---- Steps --------------------------------------------------------------------------------
 
     def __call__(self) -> list[ResultT]:
-        """Runs `sink_size` steps, over the ends of epochs; with -1 those up to the end of the epoch.
+        """Runs `sink_size` steps, over the ends of epochs; with -1 those of the rest of the epoch.
 
         Returns:
             What each step returned.

@@ -227,7 +227,7 @@ class Blob:
         size = "rows differ in size" if self.is_ragged else f"{self._row_bytes():,} a row"
         rows = [
             ("shape", f"{self.shape}, of all ranks"), ("dtype", self.dtype), ("bytes", size),
-            ("made by", shown(self.node)),
+            ("node", shown(self.node)),
         ]  # fmt: skip
         return joined(title(f"Blob {self.name}"), table(rows))
 

@@ -10,7 +10,7 @@ from ..errors import shown
 from .node import Node
 from .objects import Object
 from .registry import Attr
-from .tables import Table
+from .tables import Prepared, Table
 
 ORDER_KEY = "shuffle"  # of a shuffle that is given none
 _FAR = 2**62  # numbers beyond it stand for the end
@@ -51,6 +51,12 @@ def view_word(node: Node) -> str:
 def said_of_tables(node: Node) -> str:
     """What the arrays of a view were made from, as "where('label != 3')"; "": nothing is said."""
     return next((table.said for table in _tables_of(node) if table.said), "")
+
+
+def prepared_of(reader: Node) -> Prepared | None:
+    """What makes the file that a reader reads, where that is the cache of a data set."""
+    given = (one.value for one in reader.values.values() if isinstance(one, Object))
+    return next((value for value in given if isinstance(value, Prepared)), None)
 
 
 def has_tables(node: Node) -> bool:

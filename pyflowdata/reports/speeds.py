@@ -178,15 +178,16 @@ class Limits:
                 )
                 if found is None
             ]  # fmt: skip
-            return f"Which one is the limit is not known: {', '.join(missing)} was not measured."
+            verb = "was" if len(missing) == 1 else "were"
+            return f"Which one is the limit is not known: {', '.join(missing)} {verb} not measured."
         cause = {
             "training": "The training loop is the limit",
             "loader": "The loader is the limit",
             "shared": "Each alone is faster; they take the processor from each other",
         }[self.limit]
         return (
-            f"{cause}: an infinitely fast loader would gain {self.gain_percent:.0f} %; steps waited "
-            f"for batches {100 * self.both.wait_share:.0f} % of the time."
+            f"{cause}: an infinitely fast loader would gain {self.gain_percent:.0f} %; steps "
+            f"waited for batches {100 * self.both.wait_share:.0f} % of the time."
         )
 
     def as_dict(self) -> dict[str, Any]:

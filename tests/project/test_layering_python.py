@@ -25,7 +25,9 @@ PYTHON_LAYERS = {
     "other_names": {"nodes", "errors"},
     "reports": {"nodes", "native", "ragged", "html_text", "plain_text", "errors"},
     "graphs": {"nodes", "native", "html_text", "plain_text", "errors"},
-    "loader": {"reports", "nodes", "native", "ragged", "html_text", "plain_text", "errors"},
+    "loader": {
+        "graphs", "reports", "nodes", "native", "ragged", "html_text", "plain_text", "errors",
+    },
     "datasets": {
         "pyops", "formats", "loader", "reports", "nodes", "native", "ragged", "html_text",
         "plain_text", "errors",

@@ -19,6 +19,10 @@ def arrays(**more):
     return flow.from_arrays({"x": X, "y": Y, **more})
 
 
+def double(x):
+    return x * 2
+
+
 def write_csv(folder, number, records=40):
     path = folder / f"{number:02d}.csv"
     path.write_text("a,b\n" + "".join(f"{i},{i + number}\n" for i in range(records)))
@@ -170,17 +174,17 @@ def test_stages_of_ops_over_whole_batches():
 
 
 def test_equal_branches_are_drawn_as_one(tmp_path):
-    paths = [write_csv(tmp_path, number) for number in range(60)]
+    paths = [write_csv(tmp_path, number) for number in range(20)]
     sources = [flow.open(path).skip(3) for path in paths]
-    graph = flow.graph(flow.mix(sources, weights=[1.0] * 60).batch(8))
+    graph = flow.graph(flow.mix(sources, weights=[1.0] * 20).batch(8))
     titles = [(one.title.partition(",")[0], one.count) for one in graph.vertices]
     assert titles == [
-        ("60 files", 60), ("CSVReader", 60), ("skip", 60), ("mix", 1), ("batch", 1),
+        ("20 files", 20), ("CSVReader", 20), ("skip", 20), ("mix", 1), ("batch", 1),
         ("batch of 8 rows", 1),
     ]  # fmt: skip
     assert graph.vertices[0].files.bytes == sum(os.path.getsize(path) for path in paths)
     assert graph.vertices[0].name == "00.csv ..."
-    assert len(graph.edges) == 5 and "CSVReader(header='yes') x 60" in str(graph)
+    assert len(graph.edges) == 5 and "CSVReader(header='yes') x 20" in str(graph)
     few = flow.graph(flow.mix(sources[:3], weights=[1.0] * 3).batch(8))
     assert [one.count for one in few.vertices] == [1] * 12
 
@@ -193,11 +197,11 @@ def test_branches_that_differ_or_are_shared_are_not_mixed_up(tmp_path):
     assert [dict(v.attrs) for v in differ.vertices if v.title == "take"] == [
         {"count": str(3 + number)} for number in range(5)
     ]
-    many = [flow.open(tmp_path / "00.csv").take(1 + number % 20) for number in range(60)]
-    graph = flow.graph(flow.mix(many, weights=[1.0] * 60).batch(8))
+    many = [flow.open(tmp_path / "00.csv").take(1 + number % 10) for number in range(20)]
+    graph = flow.graph(flow.mix(many, weights=[1.0] * 20).batch(8))
     takes = sum(vertex.count for vertex in graph.vertices if vertex.title == "take")
     (more,) = (vertex for vertex in graph.vertices if vertex.kind == "more")
-    assert more.title == f"and {60 - takes} more data sets" and takes < 20
+    assert more.title == f"and {20 - takes} more data sets" and takes < 10
     assert len(str(graph).splitlines()) < 120
 
 
@@ -212,6 +216,26 @@ def test_a_data_set_has_records_and_no_batches(tmp_path):
     (shuffle,) = (one for one in shuffled.vertices if one.title == "shuffle")
     assert {("seed", "5"), ("shuffle_block_size", "8")} < set(shuffle.attrs)
     assert "batch_size" not in dict(shuffle.attrs)
+
+
+def test_a_cache_is_drawn_with_what_it_keeps(tmp_path):
+    """Also before its file is there; what made it is not run again, and is not said to be idle."""
+    data = flow.open(write_csv(tmp_path, 0)).map(double, "a", outputs={"c": "int64"})
+    cached = data.cache(tmp_path / "kept")
+    graph = flow.graph(cached.batch(8)["c"])
+    titles = [one.title.partition(",")[0] for one in graph.vertices]
+    assert titles[:2] == ["1 file", "CSVReader"] and titles[2].startswith("Map")
+    assert titles[3:] == [f"cache({str(tmp_path / 'kept')!r})", "batch", "batch of 8 rows"]
+    assert {(2, 3), (1, 3), (3, 4)} < {(edge.source, edge.target) for edge in graph.edges}
+    assert "not computed" not in str(graph) and not (tmp_path / "kept").exists()
+
+
+def test_views_made_from_arrays_say_what_was_asked():
+    data = arrays()
+    views = data.where("y > 3"), data.split([0.5, 0.5], seed=2)[0], data.select([3, 5])
+    steps = [repr(view).rpartition("-> ")[2] for view in views]
+    assert [flow.graph(view).vertices[-2].title for view in views] == steps
+    assert steps[0] == "where('y > 3')"
 
 
 # ---- Files --------------------------------------------------------------------------------------

@@ -229,16 +229,20 @@ typedef struct pfd_loader pfd_loader;
 #define PFD_ZIP_STRICT 0   /* readers of different length are an error */
 #define PFD_ZIP_SHORTEST 1 /* the shortest reader ends the epoch */
 
+#define PFD_AUTO 2147483647 /* as num_threads or prefetch: adjusted while the loader runs */
+
 typedef struct pfd_loader_options {
     uint32_t struct_size;
     int32_t num_threads;   /* >= 1; 0: as many as this process may use (affinity, cgroup) */
-    int32_t prefetch;      /* batches in flight or ready, >= 1; 0: chosen from their size */
+    int32_t prefetch;      /* batches in flight or ready, >= 1; 0: chosen from their size and the
+                              number of threads */
     int32_t zip;           /* PFD_ZIP_* */
     int64_t memory_budget; /* bytes of slots held by user and ring; 0: half of what the process
                               may use */
 } pfd_loader_options;
 
-/* What was chosen at open; constant while the loader lives. */
+/* What was chosen at open.  num_threads and prefetch are those of now where PFD_AUTO was given; the
+ * rest is constant while the loader lives. */
 typedef struct pfd_loader_info {
     uint32_t struct_size;
     int32_t num_threads;
@@ -310,7 +314,8 @@ typedef struct pfd_stats {
     int64_t skipped;     /* records left out or padded after an error */
     int64_t wait_ns;     /* next() waited for other threads */
     int64_t help_ns;     /* next() worked itself */
-    int64_t idle_ns;     /* pool threads without work, summed over threads */
+    int64_t thread_ns;   /* pool threads were there to work, summed over threads */
+    int64_t idle_ns;     /* of it: without work */
     int64_t slot_bytes;  /* memory of all slots, ragged values included */
     int64_t read_bytes;  /* read from files that are not mapped, also to index them */
 
@@ -321,7 +326,8 @@ typedef struct pfd_stats {
 
     /* Steps: what lies between two batches that a program takes. The first batch of an epoch, and
      * the first one after open or a seek, is a start and counts apart. */
-    int64_t now_ns;        /* when this was counted; on the monotonic clock, as all moments here */
+    int64_t now_ns;        /* when this was counted, or the loader was closed; on the monotonic
+                              clock, as all moments here */
     int64_t opened_ns;     /* when the loader was opened */
     int64_t asked_ns;      /* when the program asked for the latest batch; 0: never */
     int64_t delivered_ns;  /* when it got one, or asked for it if it was complete then; before
@@ -334,6 +340,10 @@ typedef struct pfd_stats {
     int64_t step_wait_ns;  /* next() took for them: waiting, and working itself */
     int64_t step_train_ns; /* from the batch before each of them to the question for it */
     int64_t no_memory_ns;  /* no further batch could be started: memory_budget was used up */
+
+    int64_t processors;     /* that this process may use: CPU affinity, cut by the cgroup's quota */
+    int64_t process_cpu_ns; /* all threads of this process computed, since the loader was opened */
+    int64_t throttled_ns;   /* the cgroup's quota was used up, since then; 0: there is no quota */
 } pfd_stats;
 
 #define PFD_WORK_OP 0      /* compute() of an op, or of two that are fused */
@@ -431,6 +441,49 @@ typedef struct pfd_trace_info {
     int64_t dropped;        /* events for which there was no room */
 } pfd_trace_info;
 
+#define PFD_TUNE_MORE_THREADS 0  /* the program waited, and threads were busy */
+#define PFD_TUNE_FEWER_THREADS 1 /* the program waited, and threads may have been too many */
+#define PFD_TUNE_MORE_PREFETCH 2 /* the program waited, and threads were idle at other times */
+#define PFD_TUNE_IDLE_THREADS 3  /* the program did not wait, and threads were idle */
+#define PFD_TUNE_AGAIN 4         /* threads that were given back are used again: it waited */
+#define PFD_TUNE_KINDS 5
+
+#define PFD_TUNE_TRYING 0
+#define PFD_TUNE_KEPT 1
+#define PFD_TUNE_TAKEN_BACK 2
+
+/* One change of num_threads or prefetch by a loader itself. */
+typedef struct pfd_decision {
+    uint32_t struct_size;
+    int32_t kind;    /* PFD_TUNE_MORE_THREADS ... */
+    int32_t outcome; /* PFD_TUNE_TRYING ... */
+    int32_t from_threads, to_threads, from_prefetch, to_prefetch;
+    int64_t at_ns; /* when it was tried, on the monotonic clock */
+    double batches_per_s_before, batches_per_s_after; /* made; after: 0 while it is tried */
+    double wait_before, wait_after; /* shares of the time in which the program waited */
+} pfd_decision;
+
+#define PFD_TUNING_MEASURING 0 /* too little is known yet */
+#define PFD_TUNING_TRYING 1    /* a change is tried */
+#define PFD_TUNING_CALM 2      /* the program does not wait */
+#define PFD_TUNING_TRIED 3     /* it waits; what could help gained nothing, and is tried again */
+#define PFD_TUNING_COMPUTING 4 /* it waits; threads compute all the time; no processor is free */
+#define PFD_TUNING_AT_MOST 5   /* it waits; there are as many threads and batches as there may be */
+#define PFD_TUNING_IN_TURN 6   /* it waits although threads are idle: they have no work */
+
+#define PFD_KEPT_DECISIONS 64
+
+/* How a loader with PFD_AUTO adjusts itself. */
+typedef struct pfd_tuning_info {
+    uint32_t struct_size;
+    int32_t state;                        /* PFD_TUNING_* */
+    int32_t tunes_threads, tunes_prefetch; /* PFD_AUTO was given */
+    int32_t num_threads, prefetch;
+    int32_t most_threads, most_prefetch;
+    int64_t num_decisions;      /* since open; the last PFD_KEPT_DECISIONS are kept */
+    double wait, idle, blocked; /* of late; shares, as pfd_decision and of the threads' time */
+} pfd_tuning_info;
+
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_loader **out, pfd_error *err);
 /* Stops the threads, within the time of one row range or one next() of a stream, and closes the
@@ -462,8 +515,8 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
 /* Item i of the work of a loader, also after close(); strings live as long as the loader. PFD_END:
  * there is no item i.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_stats *out);
-/* Thread i of a loader; thread num_threads is the one that is in next().  PFD_END: there is none,
- * or the loader is closed.  PFD_UNSUPPORTED as above. */
+/* Thread i of a loader; after those of the pool comes the one that is in next(), whose system_id is
+ * 0.  PFD_END: there are no more, or the loader is closed.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
 /* PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out);
@@ -479,6 +532,12 @@ pfd_status pfd_loader_trace_read(pfd_loader *loader, int32_t track, pfd_trace_ev
                                  int64_t room, int64_t *count);
 /* Frees the memory of the stopped trace; what a thread still writes into, at the next call. */
 void pfd_loader_trace_drop(pfd_loader *loader);
+/* How the loader adjusts itself, also after close().  PFD_END: it does not.  PFD_UNSUPPORTED as
+ * above. */
+pfd_status pfd_loader_get_tuning(const pfd_loader *loader, pfd_tuning_info *out);
+/* The i-th of the kept decisions, the earliest first.  PFD_END: there is none.  PFD_UNSUPPORTED as
+ * above. */
+pfd_status pfd_loader_get_decision(const pfd_loader *loader, int64_t i, pfd_decision *out);
 
 /* Makes (epoch, step) the next batch.  Cheap when that is where the loader is. PFD_PENDING: work in
  * flight has not ended yet; call again (after looking for signals). */
