@@ -26,6 +26,9 @@ SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-
 # ThreadSanitizer reads in front of a library's thread-local memory, and crashes where that is another
 # page.  Memory that the process has from its start, and enough of it, avoids that.
 SANITIZE += $(if $(findstring thread,$(SAN)),-ftls-model=initial-exec)
+# Sanitized code takes long to optimize, and it names lines without what a debugger needs.  GCC's
+# guesses of what is not initialized are worse at -O1.
+OPTIMIZE := $(if $(SAN),-O1 -g1,-O2 -g)
 
 # Libraries for compressed files and images, used where pkg-config finds them.  pkg-config knows those
 # of this machine: a cross build (CC=aarch64-linux-gnu-gcc) omits them, unless PKG_CONFIG names its own.
@@ -49,8 +52,8 @@ CODECS   := $(if $(filter zlib,$(FOUND)),-DPFD_HAVE_ZLIB) \
             $(if $(filter libwebp,$(FOUND)),-DPFD_HAVE_WEBP) \
             $(if $(FOUND),$(shell $(PKG_CONFIG) --cflags $(FOUND)))
 LIBS     := -lm -ldl $(if $(FOUND),$(shell $(PKG_CONFIG) --libs $(FOUND)))
-COMPILE   = $(CC) -std=c11 -ffp-contract=off -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthread $(WARNINGS) \
-            -Icsrc -Icsrc/include $(CODECS) $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
+COMPILE   = $(CC) -std=c11 -ffp-contract=off -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread $(WARNINGS) \
+            $(OPTIMIZE) -Icsrc -Icsrc/include $(CODECS) $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
 
 # Prints a short line in place of the command.
 DO        = $(if $(V),,@echo '  $(1) $@' &&)
@@ -89,6 +92,8 @@ $(BUILD)/flags: always
 -include $(COMPILED:.o=.d) $(C_TESTS:%=%.d) $(LAYOUT:.o=.d)
 
 # ---- Python: .venv holds numpy and cffi, for `make test` the test tools as well -----------------
+# Hundreds of processes import the same modules: each of them once compiled, whatever is set outside.
+unexport PYTHONDONTWRITEBYTECODE
 IN_VENV := .venv/bin/python
 .venv/train: requirements.txt
 .venv/test: requirements-test.txt .venv/train
@@ -110,14 +115,16 @@ IN_VENV := .venv/bin/python
 train: all .venv/train
 	$(IN_VENV) tests/test_mini_dataloader.py $(ARGS)
 
-# Runs the C tests, then pytest; $(1): variables and a launcher in front, $(2): pytest arguments.
-RUN_C = for t in $(C_TESTS); do echo "$$t"; $(1) $$t || exit 1; done
+# Runs the C tests beside each other.  LAUNCH: what is in front of each.
+run-c-tests: $(LAYOUT) $(C_TESTS:%=%-run)
+$(C_TESTS:%=%-run): %-run: %
+	@ulimit -c 0; echo '$<' && $(LAUNCH) $<
+
 PYTEST = $(IN_VENV) -m pytest -q -rs
 # One process more than there are cores: some tests wait, for a lock or for another process.
 PARALLEL = -n $(or $(JOBS),$(shell expr $$(nproc) + 1 2>/dev/null),3) --maxprocesses 8 --dist worksteal
 
-test: all c-tests .venv/test
-	@$(call RUN_C,)
+test: all run-c-tests .venv/test
 	$(PYTEST) $(PARALLEL) $(ARGS)
 
 # The C tests on aarch64, which qemu emulates: for its bits, not for its speed.  `make check` compiles
@@ -132,12 +139,14 @@ $(C_TESTS:%=%-on-arm): %-on-arm: %
 
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
-	$(PYTEST) $(addprefix tests/integrations/test_,torch.py lightning.py accelerate.py) \
+	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py lightning.py) \
+	    tests/integrations/test_accelerate.py \
 	    $(addprefix tests/project/test_,examples.py image_examples.py port_pages.py) $(ARGS)
 test-jax: all .venv/jax
-	$(PYTEST) tests/integrations/test_jax.py tests/project/test_example_jax.py $(ARGS)
+	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,jax.py jax_sink.py) \
+	    tests/project/test_example_jax.py $(ARGS)
 test-numba: all .venv/numba
-	$(PYTEST) tests/integrations/test_numba_ops.py \
+	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
 	    tests/python/test_python_ops.py::test_the_page_is_true $(ARGS)
 test-ray: all .venv/ray
 	$(PYTEST) tests/integrations/test_ray.py $(ARGS)
@@ -208,11 +217,11 @@ asan:
 	@$(MAKE) --no-print-directory SAN=address,undefined run-asan
 tsan:
 	@$(MAKE) --no-print-directory SAN=thread run-tsan
-run-asan: all c-tests .venv/test
-	@$(call RUN_C,ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES))
+run-asan: LAUNCH = ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES)
+run-asan: all run-c-tests .venv/test
 	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow' $(ASAN_TESTS) $(ARGS)
-run-tsan: all c-tests .venv/test
-	@$(call RUN_C,$(FIXED_ADDRESSES))
+run-tsan: LAUNCH = $(FIXED_ADDRESSES)
+run-tsan: all run-c-tests .venv/test
 	$(call SANITIZED,libtsan.so) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
@@ -257,8 +266,8 @@ help:
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests train test test-arm run-arm test-torch test-jax test-numba test-ray soak \
-        check check-warnings check-lines check-types check-tests stubs abi asan tsan \
+.PHONY: all objects c-tests run-c-tests train test test-arm test-torch test-jax test-numba test-ray \
+        soak check check-warnings check-lines check-types check-tests stubs abi asan tsan \
         fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions dist clean help \
         always
 .DELETE_ON_ERROR:

@@ -49,6 +49,8 @@ struct pfd_thread_pool {
     int32_t num_threads; /* that work: the first ones of those started */
     int32_t num_started, most_threads;
     int64_t thread_ns, since_ns; /* thread_ns: until since_ns, when num_threads changed last */
+    pfd_idle_fn told;    /* NULL: nobody asked */
+    void *told_ctx;
     worker workers[];
 };
 
@@ -152,8 +154,10 @@ static void wait_for_work(pfd_thread_pool *pool, worker *self)
         pool->woken--;
     else
         pool->idle--;
-    pool->idle_ns += pfd_clock_ns() - self->idle_since_ns;
+    int64_t since_ns = self->idle_since_ns, now_ns = pfd_clock_ns();
     self->idle_since_ns = 0;
+    pool->idle_ns += now_ns - since_ns;
+    if (pool->told) pool->told(pool->told_ctx, self->index, since_ns, now_ns);
 }
 
 static void *work(void *argument)
@@ -320,6 +324,22 @@ pfd_pool_counts pfd_thread_pool_counts(pfd_thread_pool *pool)
             counts.idle_ns += now_ns - pool->workers[i].idle_since_ns;
     pthread_mutex_unlock(&pool->lock);
     return counts;
+}
+
+int64_t pfd_thread_pool_idle_since_ns(pfd_thread_pool *pool, int32_t i)
+{
+    pthread_mutex_lock(&pool->lock);
+    int64_t since_ns = pool->workers[i].idle_since_ns;
+    pthread_mutex_unlock(&pool->lock);
+    return since_ns;
+}
+
+void pfd_thread_pool_tell_idle(pfd_thread_pool *pool, pfd_idle_fn told, void *ctx)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->told = told;
+    pool->told_ctx = ctx;
+    pthread_mutex_unlock(&pool->lock);
 }
 
 int32_t pfd_thread_pool_system_id(const pfd_thread_pool *pool, int32_t i)

@@ -17,6 +17,10 @@ static void update_threads(pfd_loader *l)
     stats->cpu_ns = usage.cpu_ns;
     stats->runnable_ns = usage.runnable_ns;
     stats->major_faults = usage.major_faults;
+    stats->now_ns = pfd_clock_ns();
+    stats->processors = pfd_cpu_count();
+    stats->process_cpu_ns = pfd_process_cpu_ns() - l->opened_cpu_ns;
+    stats->throttled_ns = pfd_throttled_ns() - l->opened_throttled_ns;
     pfd_pool_counts counts = pfd_thread_pool_counts(l->pool);
     stats->thread_ns = counts.thread_ns;
     stats->idle_ns = counts.idle_ns;
@@ -84,6 +88,7 @@ static pfd_work_stats work_of(const pfd_loader *l, int32_t item)
 int32_t pfd_counters_keep(pfd_loader *l)
 {
     pfd_counters_update(l);
+    if (l->no_memory_since_ns) l->stats.no_memory_ns += l->stats.now_ns - l->no_memory_since_ns;
     if (!l->pool || l->work) return 1;
     int32_t items = pfd_work_num_items(&l->plan);
     l->work = calloc((size_t)items, sizeof *l->work);
@@ -107,7 +112,6 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
     pfd_counters_update(l);
     *out = l->stats;
     out->struct_size = sizeof *out;
-    out->now_ns = pfd_clock_ns();
     int64_t since_ns = l->closed ? 0 : l->no_memory_since_ns;
     if (since_ns) out->no_memory_ns += out->now_ns - since_ns;
     pthread_mutex_unlock(&l->lock);

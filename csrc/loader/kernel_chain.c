@@ -467,6 +467,7 @@ static pfd_status run_whole_batch(range *at, pfd_error *err)
 {
     pfd_status status = PFD_OK;
     set_tensors(at);
+    pfd_work_show(&at->worker->work, 0, range_records(at, 0), at->end - at->begin);
     for (int32_t i = 0; i < at->plan->num_ops && status == PFD_OK; i++)
         if (at->plan->ops[i].stage == at->slot->stage)
             status = run_whole_op(at, &at->plan->ops[i], err);
@@ -487,7 +488,7 @@ pfd_status pfd_kernel_chain_run(const pfd_plan *plan, pfd_worker *worker, pfd_sl
                  .base = begin,
                  .begin = begin,
                  .end = end};
-    pfd_work_begin(&worker->work, slot->epoch, slot->step, end - begin);
+    pfd_work_begin(&worker->work, slot->epoch, slot->step, begin, end - begin);
     if (slot->stage == 0 && slot->row_numbers)
         for (int64_t i = begin; i < end; i++) slot->row_numbers[i] = i;
     range_step step = slot->stage == 0 ? locate_and_run : run_ops;

@@ -64,6 +64,8 @@ static pfd_loader *create(void)
     if (!l) return NULL;
     l->fork_generation = pfd_fork_generation();
     l->stats.opened_ns = pfd_clock_ns();
+    l->opened_cpu_ns = pfd_process_cpu_ns();
+    l->opened_throttled_ns = pfd_throttled_ns();
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -113,6 +115,7 @@ static void destroy(pfd_loader *l)
     pthread_cond_destroy(&l->changed);
     pthread_mutex_destroy(&l->lock);
     pthread_mutex_destroy(&l->consumer);
+    pfd_trace_free(l);
     free(l->producer.error);
     free(l->skipped);
     free(l->tuning);

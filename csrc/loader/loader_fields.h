@@ -33,6 +33,7 @@ struct pfd_loader {
     int32_t restart; /* the batches in flight must be discarded: another one is next */
     int64_t next_check_ns; /* when to look at the files again */
     int64_t called_ns;     /* when next() was called */
+    int64_t opened_cpu_ns, opened_throttled_ns; /* what pfd_stats counts from there */
 
     pthread_mutex_t lock;                   /* guards: */
     pthread_cond_t changed;                 /* a slot is ready */
@@ -46,6 +47,7 @@ struct pfd_loader {
     int64_t next_epoch, next_step;          /* of the next batch to start */
     pfd_slot *free_slots;
     int32_t num_slots, num_held;
+    int32_t slots_made; /* numbers of slots below it are taken */
     int64_t stream_bytes; /* of records in all slots' scratch */
     int64_t ragged_bytes; /* of values in all slots, present or expected, and of all arenas */
     int64_t most_values;  /* bytes of the largest values of a batch so far; -1: no batch yet */
@@ -59,6 +61,8 @@ struct pfd_loader {
     pfd_steps steps;
     int64_t no_memory_since_ns; /* 0: there is memory for another batch, or the ring is full */
     pfd_work_stats *work;       /* after close(): of each item */
+    pfd_trace *trace;           /* that is on; NULL: none */
+    pfd_trace *stopped_traces;  /* the latest, and older ones that a thread still writes into */
     pfd_error *skipped; /* the last PFD_KEPT_SKIPPED, as a ring */
     int64_t num_skipped;
 

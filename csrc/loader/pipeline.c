@@ -68,7 +68,9 @@ static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
                              .tv_nsec = (long)(deadline_ns % 1000000000)};
     int64_t since = pfd_clock_ns();
     int failure = pthread_cond_timedwait(&l->changed, &l->lock, &until);
-    l->stats.wait_ns += pfd_clock_ns() - since;
+    int64_t now = pfd_clock_ns();
+    l->stats.wait_ns += now - since;
+    if (l->trace) pfd_trace_wait(l, since, now);
     return failure != ETIMEDOUT;
 }
 
@@ -246,6 +248,10 @@ static void deliver(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
     l->num_held++;
     l->stats.batches++;
     l->stats.records += slot->rows;
+    if (l->trace) {
+        pfd_trace_delivery(l, slot);
+        pfd_trace_slot(l, slot, PFD_TRACE_SLOT_HELD);
+    }
     if (slot->step >= 0)
         pfd_steps_deliver(&l->steps, slot->step, slot->rows, l->num_ready);
     *out = (pfd_batch){
@@ -364,12 +370,15 @@ pfd_status pfd_pipeline_read(pfd_loader *l, int64_t epoch, const int64_t *positi
     pthread_mutex_lock(&l->lock);
     pfd_slot *slot = pfd_slot_pool_take_at_once(l);
     pfd_status status = slot ? PFD_OK : no_slot(l, err);
+    if (slot) {
+        slot->epoch = epoch;
+        slot->step = -1;
+        slot->rows = n;
+        slot->positions = positions;
+        if (l->trace) pfd_trace_slot(l, slot, PFD_TRACE_SLOT_FILLS);
+    }
     pthread_mutex_unlock(&l->lock);
     if (!slot) return status;
-    slot->epoch = epoch;
-    slot->step = -1;
-    slot->rows = n;
-    slot->positions = positions;
     status = read_slot(l, slot, err);
     pthread_mutex_lock(&l->lock);
     if (status == PFD_OK)
@@ -423,7 +432,9 @@ pfd_status pfd_pipeline_open(pfd_loader *l, pfd_error *err)
     PFD_TRY(allocate(l, err));
     PFD_TRY(pfd_tuning_open(l, err));
     l->seek_streams = 1;
-    return pfd_thread_pool_create(l->num_threads, l->most_threads, &l->pool, err);
+    PFD_TRY(pfd_thread_pool_create(l->num_threads, l->most_threads, &l->pool, err));
+    pfd_thread_pool_tell_idle(l->pool, pfd_trace_idle, l);
+    return PFD_OK;
 }
 
 void pfd_pipeline_close(pfd_loader *l)
@@ -432,6 +443,7 @@ void pfd_pipeline_close(pfd_loader *l)
     atomic_store(&l->bounds.cancelled, 1);
     pthread_mutex_lock(&l->lock);
     (void)pfd_counters_keep(l);
+    pfd_trace_stop(l);
     l->closed = 1; /* after this no other thread uses the pool and the workers */
     pthread_mutex_unlock(&l->lock);
     pfd_thread_pool_free(l->pool);

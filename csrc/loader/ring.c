@@ -24,6 +24,7 @@ pfd_slot *pfd_ring_add(pfd_loader *l)
     if (!slot) return NULL;
     slot->epoch = l->next_epoch;
     slot->step = l->next_step;
+    if (l->trace) pfd_trace_slot(l, slot, PFD_TRACE_SLOT_FILLS);
     l->ring[l->end_in_flight++ % l->most_prefetch] = slot;
     return slot;
 }
@@ -33,5 +34,6 @@ void pfd_ring_mark_ready(pfd_loader *l, pfd_slot *slot)
     slot->ready = 1;
     l->num_ready++;
     l->stats.batches_made += !slot->end;
+    if (l->trace) pfd_trace_slot(l, slot, PFD_TRACE_SLOT_READY);
     pthread_cond_broadcast(&l->changed);
 }

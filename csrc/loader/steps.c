@@ -66,28 +66,45 @@ static void note_duration(int64_t *counts, int64_t ns)
     counts[power < PFD_DURATIONS ? power : PFD_DURATIONS - 1]++;
 }
 
+/* Counts the wait for a batch; returns the moment at which it ended. A batch that was ready needs no
+ * clock. */
+static int64_t note_wait(pfd_steps *steps, int32_t is_start)
+{
+    int64_t now_ns = pfd_clock_ns(), wait_ns = now_ns - steps->asked_ns;
+    if (now_ns >= steps->period_end_ns) go_on(steps, now_ns);
+    steps->history.periods[steps->history.num_periods - 1].wait_ns += wait_ns;
+    if (is_start) {
+        steps->start_ns += wait_ns;
+        return now_ns;
+    }
+    steps->waited_steps++;
+    steps->wait_ns += wait_ns;
+    note_duration(steps->history.waits, wait_ns);
+    return now_ns;
+}
+
 void pfd_steps_deliver(pfd_steps *steps, int64_t step, int64_t rows, int64_t num_ready)
 {
     pfd_history *history = &steps->history;
-    /* A clock less for each batch that is ready. */
-    int64_t now_ns = steps->was_ready ? steps->asked_ns : pfd_clock_ns();
-    int64_t wait_ns = now_ns - steps->asked_ns, train_ns = steps->asked_ns - steps->delivered_ns;
+    int32_t is_start = step == 0 || steps->is_restart || !steps->delivered_ns;
+    int64_t train_ns = steps->asked_ns - steps->delivered_ns;
     if (steps->delivered_ns && train_ns > steps->longest_train_ns)
         steps->longest_train_ns = train_ns;
-    if (step == 0 || steps->is_restart || !steps->delivered_ns) {
+    if (is_start) {
         steps->starts++;
-        steps->start_ns += wait_ns;
     } else {
         steps->steps++;
-        steps->waited_steps += !steps->was_ready;
-        steps->wait_ns += wait_ns;
         steps->train_ns += train_ns;
-        note_duration(history->waits, wait_ns);
         note_duration(history->trains, train_ns);
     }
-    if (now_ns >= steps->period_end_ns) go_on(steps, now_ns);
-    add_period(&history->periods[history->num_periods - 1],
-               &(pfd_period){1, rows, wait_ns, num_ready});
+    steps->delivered_ns = steps->asked_ns;
+    if (!steps->was_ready)
+        steps->delivered_ns = note_wait(steps, is_start);
+    else if (steps->asked_ns >= steps->period_end_ns)
+        go_on(steps, steps->asked_ns);
+    pfd_period *period = &history->periods[history->num_periods - 1];
+    period->batches++;
+    period->rows += rows;
+    period->ready += num_ready;
     steps->asks = steps->is_restart = 0;
-    steps->delivered_ns = now_ns;
 }

@@ -160,6 +160,7 @@ static int32_t open_workers(pfd_loader *l, int32_t wanted)
     if (n < wanted) pfd_worker_close(&l->plan, &l->workers[n]);
     pthread_mutex_lock(&l->lock);
     l->num_workers = n > l->num_workers ? n : l->num_workers;
+    pfd_trace_add_threads(l);
     pthread_mutex_unlock(&l->lock);
     return n < wanted ? n : wanted;
 }

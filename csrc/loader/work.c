@@ -41,8 +41,9 @@ void pfd_work_close(pfd_work *work)
     *work = (pfd_work){0};
 }
 
-void pfd_work_begin_measured(pfd_work *work)
+static void begin_measured(pfd_work *work)
 {
+    work->noted |= PFD_NOTED_MEASURED;
     work->clock = !work->clock;
     work->weight = work->num_since[work->clock];
     work->num_since[work->clock] = 0;
@@ -50,13 +51,25 @@ void pfd_work_begin_measured(pfd_work *work)
     work->begin_ns = work->note_ns = clocks[work->clock]();
 }
 
-void pfd_work_end_measured(pfd_work *work)
+static void end_measured(pfd_work *work)
 {
     int64_t range_ns = work->note_ns - work->begin_ns;
     int64_t pause = MEASURED_PART * work->num_notes * reading_ns[work->clock] / (range_ns + 1);
     work->num_unmeasured = pause < MOST_UNMEASURED ? pause : MOST_UNMEASURED;
     for (int32_t c = 0; c < 2; c++) work->num_since[c] += work->num_unmeasured + 1;
-    work->weight = 0;
+}
+
+void pfd_work_begin_noted(pfd_work *work)
+{
+    if (pfd_trace_begin(work)) work->noted |= PFD_NOTED_TRACED;
+    if (work->num_unmeasured < 0) begin_measured(work);
+}
+
+void pfd_work_end_noted(pfd_work *work)
+{
+    if (work->noted & PFD_NOTED_MEASURED) end_measured(work);
+    if (work->noted & PFD_NOTED_TRACED) pfd_trace_end(work);
+    work->noted = 0;
 }
 
 static void add(_Atomic int64_t *number, int64_t more)
@@ -64,7 +77,7 @@ static void add(_Atomic int64_t *number, int64_t more)
     pfd_work_set(number, pfd_work_get(number) + more);
 }
 
-void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows)
+static void measure(pfd_work *work, int32_t item, int64_t num_rows)
 {
     pfd_work_count *count = &work->counts[item];
     int64_t now_ns = clocks[work->clock](), taken_ns = now_ns - work->note_ns;
@@ -78,6 +91,12 @@ void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows)
     add(&count->wall_ns, taken_ns * work->weight);
     add(&count->rows, num_rows * work->weight);
     add(&count->ranges, work->weight);
+}
+
+void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows)
+{
+    if (work->noted & PFD_NOTED_MEASURED) measure(work, item, num_rows);
+    if (work->noted & PFD_NOTED_TRACED) pfd_trace_note(work, item, num_rows);
 }
 
 void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out)

@@ -7,12 +7,14 @@
  * only as often as that costs a few thousandths of the time, in turns by one clock and by the
  * other: to ask for a thread's CPU time is a call of the kernel, which may then run another thread.
  * A measured range stands for itself and for all others since the one measured by the same clock.
+ * While a trace is on, each range is noted, and written down (trace.h).
  *
  * THREADS  One thread at a time writes a pfd_work; any thread may read it.
  */
 #ifndef PFD_LOADER_WORK_H
 #define PFD_LOADER_WORK_H
 #include "loader/plan.h"
+#include "loader/trace.h"
 
 #include "pyflowdata/pyflowdata.h"
 
@@ -24,16 +26,21 @@ typedef struct pfd_work_count {
 } pfd_work_count;
 
 enum { PFD_CLOCK_WALL, PFD_CLOCK_CPU };
+enum { PFD_NOTED_MEASURED = 1, PFD_NOTED_TRACED = 2 };
 
 /* As in pfd_thread_now. */
 typedef struct pfd_work_now {
-    _Atomic int64_t count, epoch, step, num_rows, reader, file, first_ordinal, last_ordinal;
+    _Atomic int64_t count, epoch, step, first_row, num_rows, reader, file;
+    _Atomic int64_t first_ordinal, last_ordinal;
     _Atomic int32_t item;
 } pfd_work_now;
 
 typedef struct pfd_work {
     pfd_work_now now;
-    int64_t weight; /* ranges that the current one stands for; 0: it is not measured */
+    pfd_traced traced;
+    _Atomic int64_t note_from; /* 0; INT64_MAX: each range is noted */
+    int32_t noted;             /* what is noted of the current range: PFD_NOTED_* */
+    int64_t weight;               /* ranges that a measured one stands for */
     int64_t num_unmeasured;       /* ranges before the next measured one */
     int64_t num_since[2];         /* ranges since the last one measured by each PFD_CLOCK_* */
     int32_t clock, num_notes;     /* of this range */
@@ -65,8 +72,8 @@ void pfd_work_close(pfd_work *work);                         /* accepts a zeroed
 void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out);
 
 /* For those below. */
-void pfd_work_begin_measured(pfd_work *work);
-void pfd_work_end_measured(pfd_work *work);
+void pfd_work_begin_noted(pfd_work *work);
+void pfd_work_end_noted(pfd_work *work);
 void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows);
 
 static inline void pfd_work_set(_Atomic int64_t *number, int64_t value)
@@ -79,20 +86,22 @@ static inline int64_t pfd_work_get(const _Atomic int64_t *number)
 }
 
 /* The thread begins, and ends, a row range of a batch. */
-static inline void pfd_work_begin(pfd_work *work, int64_t epoch, int64_t step, int64_t num_rows)
+static inline void pfd_work_begin(pfd_work *work, int64_t epoch, int64_t step, int64_t first_row,
+                                  int64_t num_rows)
 {
     pfd_work_now *now = &work->now;
     pfd_work_set(&now->epoch, epoch);
     pfd_work_set(&now->step, step);
+    pfd_work_set(&now->first_row, first_row);
     pfd_work_set(&now->num_rows, num_rows);
     pfd_work_set(&now->count, pfd_work_get(&now->count) + 1); /* one thread writes: no atomic add */
-    if (work->num_unmeasured-- == 0) pfd_work_begin_measured(work);
+    if (work->num_unmeasured-- <= pfd_work_get(&work->note_from)) pfd_work_begin_noted(work);
 }
 static inline void pfd_work_end(pfd_work *work)
 {
+    if (work->noted) pfd_work_end_noted(work);
     atomic_store_explicit(&work->now.item, -1, memory_order_relaxed);
     pfd_work_set(&work->now.file, -1);
-    if (work->weight) pfd_work_end_measured(work);
 }
 
 /* In between: it begins an item, and has done it for so many rows. */
@@ -102,7 +111,7 @@ static inline void pfd_work_start(pfd_work *work, int32_t item)
 }
 static inline void pfd_work_done(pfd_work *work, int32_t item, int64_t num_rows)
 {
-    if (work->weight) pfd_work_note(work, item, num_rows);
+    if (work->noted) pfd_work_note(work, item, num_rows);
 }
 
 /* The range has these records, one or more, of a reader. */

@@ -21,8 +21,9 @@
     MIX(MIX(MIX(MIX(MIX(ABI_OF_NODES, pfd_loader_options), pfd_loader_info), pfd_reader_info),     \
             pfd_batch),                                                                            \
         pfd_ragged_batch)
-#define ABI_VERSION                                                                                \
+#define ABI_OF_COUNTS                                                                              \
     MIX(MIX(MIX(MIX(ABI_OF_LOADERS, pfd_stats), pfd_work_stats), pfd_thread_now), pfd_history)
+#define ABI_VERSION MIX(MIX(ABI_OF_COUNTS, pfd_trace_event), pfd_trace_info)
 
 uint32_t pfd_abi_version(void)
 {

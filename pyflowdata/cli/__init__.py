@@ -31,6 +31,7 @@ COMMANDS = {
     "new": "write a reader or decoder of one's own to start from",
     "check": "check that an op keeps what the interface asks of it",
     "bench": "measure what an op costs a record, part by part",
+    "speed": "measure whether a script's loader or its training is the limit",
     "ops": "list and describe ops",
     "head": "print the first records of a file",
     "stats": "count records, and describe what their fields hold",

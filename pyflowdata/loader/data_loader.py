@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import dataclasses
 import functools
 import operator
@@ -10,15 +11,17 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
 from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
-from ..reports.counters import read_stats
+from ..reports.at_end import report_at_end
+from ..reports.stats import read_stats
 from ..reports.tuning import Tuning, read_tuning
 from .batches import Array, Batch, BatchArrays
+from .measured import Measured
 from .opening import (
     arrange,
     describe_threads,
@@ -32,6 +35,13 @@ from .places import Places
 from .skipped import read_skipped
 from .state import LAST_EPOCH, Reader, make_state, read_state
 from .turns import Turns
+from .watching import watched
+
+if TYPE_CHECKING:
+    from ..reports.counters import CountedLoader
+    from ..reports.report import Report
+    from ..reports.trace import Trace
+    from ..reports.watch import Stall, Wait
 
 __all__ = ["DataLoader"]
 
@@ -42,11 +52,12 @@ _END = lib.PFD_END
 _next = lib.pfd_loader_next
 _read = lib.pfd_loader_read
 _new_positions = functools.partial(ffi.new, "int64_t[]")
+_NOTHING = contextlib.nullcontext()
 _OPEN, _CLOSED, _FORKED = "open", "closed", "forked"
 _open_loaders: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
 
 
-class DataLoader(Generic[BatchT]):
+class DataLoader(Measured[BatchT]):
     """Opens the readers of some blobs, and yields batches as NumPy arrays.
 
     `for batch in loader` is one epoch.  What a batch is depends on how the blobs are given:
@@ -161,12 +172,15 @@ class DataLoader(Generic[BatchT]):
         self._handle, self._in_use = open_loader(
             wanted, num_threads, prefetch, memory_budget, zip
         )
+        self._traces: list[Trace] = []  # the one that is on
+        self._wait: Wait | None = None  # from the first epoch on, if stalls are watched for
         _open_loaders.add(self)
         self._info = read_info(self._handle)
         self._num_batches: int = self._info.num_batches
         self._arrays = BatchArrays(wanted, self._info)
         self._rank = rank_of(wanted)  # in words
         self._readers = read_readers(self._handle, self._info.num_readers)
+        self._report_at_end = report_at_end(self, lambda: self._counted)
         warn_of_readers(self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
@@ -200,7 +214,11 @@ class DataLoader(Generic[BatchT]):
         self._iterator += 1
         self._epoch, self._position, self._started = epoch, position, epoch
         self._must_seek = True
-        return _Batches(self, self._iterator, endless)
+        if self._wait is None:
+            from ..reports.watch import begin
+
+            self._wait = begin(self)
+        return watched(self, _Batches(self, self._iterator, endless))
 
     def _seek(self) -> None:
         """Moves the library to the position; a failed batch after it is tried again."""
@@ -235,8 +253,10 @@ class DataLoader(Generic[BatchT]):
         """
         self._turns.check_not_inside()
         with self._turns.lock:
-            place = self._next_place()
-            return make_state(*place, self._readers, self._pasts(*place))
+            return self._state_at(*self._next_place())
+
+    def _state_at(self, epoch: int, position: int) -> dict[str, Any]:
+        return make_state(epoch, position, self._readers, self._pasts(epoch, position))
 
     def _pasts(self, epoch: int, position: int) -> list[int]:
         """Of each reader: a hash of what may change from this batch on; 0 for most."""
@@ -298,6 +318,24 @@ class DataLoader(Generic[BatchT]):
                         f"{name} = {shown(value)}; it must be an int in [0, {limit}]"
                     )
             self._go(epoch, position)
+
+    @contextlib.contextmanager
+    def keep_place(self) -> Iterator[None]:
+        """Makes what is done in a `with` block of this not count: after it the loader is where it
+        was before, and iterators that were made before go on.  Other threads wait meanwhile.
+
+        Only batches may be taken in the block, with seek(), iter() and repeat().  Afterwards the
+        loader seeks: a stream or a shuffle buffer is read again up to the position.
+        """
+        self._turns.check_not_inside()
+        with self._turns.lock:
+            self._turns.check_idle()
+            kept = self._iterator, self._epoch, self._position, self._started
+            try:
+                yield
+            finally:
+                self._iterator, self._epoch, self._position, self._started = kept
+                self._must_seek = True
 
     # ---- Rows at positions --------------------------------------------------------------------
 
@@ -387,6 +425,16 @@ class DataLoader(Generic[BatchT]):
         return int(self._info.memory_budget)
 
     @property
+    def num_threads(self) -> int:
+        """Threads that work on batches: as given, or as chosen."""
+        return int(self._info.num_threads)
+
+    @property
+    def prefetch(self) -> int:
+        """Batches that are made ahead: as given, or as chosen."""
+        return int(self._info.prefetch)
+
+    @property
     def epoch(self) -> int:
         """The last started epoch; before any, the one that the first iter() starts."""
         return self._epoch if self._started is None else self._started
@@ -400,11 +448,50 @@ class DataLoader(Generic[BatchT]):
         return read_stats(self._handle)
 
     @property
+    def last_stall(self) -> Stall | None:
+        """What the last StallWarning was about; None: there was none."""
+        return None if self._wait is None else self._wait.stall
+
+    def _trace(self, path: str | os.PathLike[str], memory: int) -> Trace:
+        self._check_life()
+        from ..reports.trace import Trace
+
+        return Trace(self._handle, path, memory, self._traces)
+
+    @functools.cached_property
+    def _counted(self) -> CountedLoader:
+        from ..reports.counters import CountedLoader
+
+        return CountedLoader(self._handle, self._blobs, self._info, self._readers)
+
+    def report(self, *, since: Report | None = None) -> Report:
+        """Says in a sentence what limits the training loop and what to change, with tables under
+        it; `print(loader.report())`.  Since the loader was opened, also after close().
+
+        Args:
+            since: An earlier report of this loader: only what came after it counts, for example
+                the last epoch.
+        """
+        from ..reports.report import Report
+        from .report_data import data_facts
+
+        self._check_process()
+        describe = functools.partial(
+            data_facts, DataLoader, self._blobs, self._readers, self.epoch
+        )
+        report = Report(self._counted.count(), describe)
+        return report if since is None else report.since(since)
+
+    @property
     def tuning(self) -> Tuning | None:
         """How the loader adjusts num_threads and prefetch, and why; also after close().  None:
         neither is "auto".  `print(loader.tuning)` shows it."""
         self._check_process()
         return read_tuning(self._handle)
+
+    def _shows(self, what: str) -> contextlib.AbstractContextManager[None]:
+        """Shows in a trace that the program does something with a batch in a `with` block."""
+        return self._traces[0].span(what) if self._traces else _NOTHING
 
     @property
     def skipped(self) -> list[Error]:
@@ -416,14 +503,19 @@ class DataLoader(Generic[BatchT]):
         return read_skipped(self._handle)
 
     def __repr__(self) -> str:
-        parts = [str(reader) for reader in self._readers]
-        steps = self._num_batches if self._num_batches >= 0 else "unknown"
-        parts.append(self._rank)
-        parts.append(
-            f"steps={steps}, epoch={self.epoch}, {describe_threads(self._handle)}"
-            + ("" if self._life == _OPEN else f", {self._life}")
-        )
+        parts = [*map(str, self._readers), self._rank, self._settings()]
+        parts[-1] += "" if self._life == _OPEN else f", {self._life}"
         return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
+
+    def _settings(self) -> str:
+        steps = self._num_batches if self._num_batches >= 0 else "unknown"
+        return f"steps={steps}, epoch={self.epoch}, {describe_threads(self._handle)}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from .describing import loader_html
+
+        return loader_html(self._blobs, self._readers, (self._rank, self._settings()), self._life)
 
     # ---- Life ---------------------------------------------------------------------------------
 
@@ -455,8 +547,14 @@ class DataLoader(Generic[BatchT]):
                 self._stop()
 
     def _stop(self) -> None:
+        for trace in [*self._traces]:
+            trace.end()
+        if self._wait is not None:
+            self._wait.end()
         lib.pfd_loader_close(self._handle)
         self._in_use.release()
+        if self._report_at_end is not None:
+            self._report_at_end()
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self
@@ -536,6 +634,8 @@ class _Batches(Iterator[BatchT]):
                     self._end_epoch(is_second=ended)
                     ended = True
                 loader._check_life()
+                if loader._wait is not None and loader._wait.failure is not None:
+                    loader._wait.raise_failure()
         except BaseException:
             loader._arrays.give_back()
             raise

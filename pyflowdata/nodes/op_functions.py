@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
+import itertools
 import keyword
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -192,12 +194,14 @@ def _paragraphs(doc: str) -> list[str]:
 
 
 def _section(title: str, items: list[str]) -> list[str]:
-    lines = ["", f"{title}:"]
-    for item in items:
-        lines += textwrap.wrap(
-            item, _COLUMNS - 4, initial_indent=" " * 4, subsequent_indent=" " * 8
-        )
-    return lines
+    return ["", f"{title}:", *itertools.chain.from_iterable(map(_wrapped, items))]
+
+
+@functools.cache  # readers share most of their attrs
+def _wrapped(item: str) -> list[str]:
+    if len(item) <= _COLUMNS - 8:
+        return [" " * 4 + item]
+    return textwrap.wrap(item, _COLUMNS - 4, initial_indent=" " * 4, subsequent_indent=" " * 8)
 
 
 # ---- Call ---------------------------------------------------------------------------------------

@@ -111,7 +111,8 @@ def read_tuning(handle: CData) -> Tuning | None:
 
 
 def _read_decisions(handle: CData) -> tuple[Decision, ...]:
-    stats, one, found = new_struct("pfd_stats"), new_struct("pfd_decision"), []
+    stats, one = new_struct("pfd_stats"), new_struct("pfd_decision")
+    found: list[Decision] = []
     lib.pfd_loader_get_stats(handle, stats)
     while lib.pfd_loader_get_decision(handle, len(found), one) == lib.PFD_OK:
         is_known = one.batches_per_s_after > 0

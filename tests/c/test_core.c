@@ -210,6 +210,11 @@ static void test_cgroup(void)
     write_file(root, "sys/fs/cgroup/memory.max", "1048576\n");
     CHECK(pfd_cgroup_cpus(root) == 1);
     CHECK(pfd_cgroup_memory(root) == 1048576);
+    CHECK(pfd_cgroup_throttled_ns(root) == 0);
+    write_file(root, "sys/fs/cgroup/outer/inner/cpu.stat",
+               "usage_usec 9\nnr_throttled 3\nthrottled_usec 41\nnr_bursts 5\n");
+    write_file(root, "sys/fs/cgroup/outer/cpu.stat", "throttled_usec 7\n");
+    CHECK(pfd_cgroup_throttled_ns(root) == 41000);
 
     /* Version 1, in a container that does not see the path of its own group. */
     write_file(root, "proc/self/cgroup", "4:memory:/machine/box\n2:cpu,cpuacct:/machine/box\n");
@@ -217,6 +222,8 @@ static void test_cgroup(void)
     write_file(root, "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
     write_file(root, "sys/fs/cgroup/memory/memory.limit_in_bytes", "2097152\n");
     CHECK(pfd_cgroup_cpus(root) == 4);
+    write_file(root, "sys/fs/cgroup/cpu/cpu.stat", "nr_throttled 3\nthrottled_time 43\n");
+    CHECK(pfd_cgroup_throttled_ns(root) == 43);
     CHECK(pfd_cgroup_memory(root) == 2097152);
     write_file(root, "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
     CHECK(pfd_cgroup_cpus(root) == INT64_MAX);

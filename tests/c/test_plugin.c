@@ -165,7 +165,7 @@ static void test_built_in_ops_stay(void)
 }
 
 enum { THREADS = 4, OPS = 20 };
-static char names[OPS][16];
+static char names[OPS][24];
 static pfd_op thread_ops[OPS];
 static const pfd_op *thread_lists[OPS];
 static pfd_plugin thread_plugins[OPS];

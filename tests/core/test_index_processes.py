@@ -52,6 +52,7 @@ def start(data_dir, cache, **more):
     return process
 
 
+@pytest.mark.slow
 def test_many_at_once_build_one(large, cache):
     processes = [start(large, cache) for _ in range(4)]
     for process in processes:
@@ -64,6 +65,7 @@ def test_many_at_once_build_one(large, cache):
     assert stored(cache, "*") == stored(cache)
 
 
+@pytest.mark.slow
 def test_a_killed_builder_leaves_nothing_that_hurts(large, cache):
     expected = run_sum(large)
     for delay in (0.001, 0.004, 0.01, 0.02, 0.03, 0.05):

@@ -60,6 +60,7 @@ def test_rows_that_are_padded_to_the_longest(tmp_path: Path) -> None:
     assert grown < 100, "there is no memory for 400 MiB"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", [
     "TextLineReader(files=path, batch_size=1)", "OFRecordReader(files=path, batch_size=1)",
     "CSVReader(files=path, columns=['x=0:bytes'], batch_size=1, multiline=True)",

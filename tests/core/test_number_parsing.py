@@ -218,6 +218,7 @@ def set_comma_locale(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> b
     return False
 
 
+@pytest.mark.slow
 def test_locale_with_comma(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = locale.setlocale(locale.LC_NUMERIC)
     try:

@@ -78,6 +78,7 @@ def test_two_data_sets_in_one_loader(tmp_path):
                             soak.compare(own, expected, dict(made.schema))
 
 
+@pytest.mark.slow
 def test_a_fault_is_found(tmp_path, monkeypatch):
     """A model with another draw, order or repeat does not agree with what is delivered."""
 

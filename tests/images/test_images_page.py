@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -16,6 +17,7 @@ from pyflowdata.nodes import registered_ops
 TEXT = (ROOT / "docs" / "images.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_page_is_true(tmp_path):
     code, printed = (re.findall(rf"^```{each}\n(.*?)^```$", TEXT, re.S | re.M)
                      for each in ("python", "text"))  # fmt: skip

@@ -7,6 +7,7 @@ import pyflowdata as flow
 import pytest
 
 from support.oracle import (
+    SANITIZED,
     Table,
     joined,
     lanes,
@@ -60,7 +61,7 @@ def test_the_order_is_the_models(table):
     """Also where lanes have no whole block, or no record at all, and where the last block is the
     only one."""
     settings = [(1, 30), (7, 5), (50, 3), (1000, 2)]
-    sizes = [1, 3, 19, 64, 101, 333]
+    sizes = [1, 19, 101] if SANITIZED else [1, 3, 19, 64, 101, 333]
     dealt = [(2, 2), (4, 12), (8, 64), (10, 200)]
     for size, (block_size, blocks), (num_lanes, batch_size) in itertools.product(
         sizes, settings, dealt

@@ -260,10 +260,13 @@ def test_resume_is_exact_with_records_left_out(tmp_path, on_error):
 
 def test_two_readers_in_one_state(tmp_path):
     left, right = Table(tmp_path / "left", [10, 7]), Table(tmp_path / "right", [17])
+    orders = {"batch_size": 4, "seed": 1, **NEW_ORDERS}
 
     def opened(**options):
-        a = flow.MiniReader(str(left.folder), name="left", batch_size=4, seed=1, **NEW_ORDERS)
-        b = flow.MiniReader(str(right.folder), name="right", batch_size=4, seed=2, **NEW_ORDERS)
+        a, b = (
+            flow.MiniReader(str(table.folder), name=name, order_key=key, **orders)
+            for table, name, key in ((left, "left", "one"), (right, "right", "another"))
+        )
         return flow.DataLoader({"a": a, "b": b}, **options)
 
     def read(batches):

@@ -159,8 +159,9 @@ def test_bad_rows_are_seen_by_no_op(bad_folder, bad_lines, on_error, op, batch_s
 
 
 def side_by_side(first, second, **attrs):
-    rows, ids = ops.LineReader(str(first), with_id=True, on_error="pad", **attrs)
-    others, other_ids = ops.LineReader(str(second), with_id=True, **attrs)
+    attrs["with_id"] = True  # and an order for each
+    rows, ids = ops.LineReader(str(first), on_error="pad", order_key="first", **attrs)
+    others, other_ids = ops.LineReader(str(second), order_key="second", **attrs)
     return rows, ids, other_ids, ops.Center(ops.Lengths(others)), ops.FirstByte(ops.Sorted(rows))
 
 

@@ -90,18 +90,20 @@ def expected_of(rows: np.ndarray, scale, shift, axis: int, dtype: str) -> np.nda
 
 
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=lambda d: d.name)
-@pytest.mark.parametrize("target", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("shape, axis", [((3,), 0), ((5, 7, 3), -1), ((3, 5, 7), 0), ((2, 3, 5), 1),
                                          ((3, 40, 9), 0), ((1,), 0), ((2, 8), 1)])  # fmt: skip
-def test_channels(dtype, target, shape, axis):
+def test_channels(dtype, shape, axis):
     rows, n = numbers(dtype, (150, *shape)), shape[axis]
     for scale, shift in [(SCALES[:n], SHIFTS[:n]), (SCALES[:n], 0.25), (-0.5, SHIFTS[:n])]:
         given = [one.tolist() if np.size(one) > 1 else float(np.ravel(one)[0])
                  for one in (scale, shift)]  # fmt: skip
-        blob = flow.Affine(blob_of(rows, batch_size=128), scale=given[0], shift=given[1],
-                           axis=axis, dtype=target)  # fmt: skip
-        assert blob.shape == (128, *shape)
-        same(load_all(blob), expected_of(rows, scale, shift, axis, target))
+        targets = ["float16", "float32", "float64"]
+        source = blob_of(rows, batch_size=128)
+        blobs = [flow.Affine(source, scale=given[0], shift=given[1], axis=axis, dtype=target)
+                 for target in targets]  # fmt: skip
+        for blob, target, found in zip(blobs, targets, load_all(*blobs), strict=True):
+            assert blob.shape == (128, *shape)
+            same(found, expected_of(rows, scale, shift, axis, target))
 
 
 @pytest.mark.parametrize("target", ["float32", "float64"])

@@ -470,6 +470,7 @@ def test_inside_a_python_op():
         eager_inside([1, 7])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["eager.md", "show.md"])
 def test_the_pages_are_true(page, tmp_path):
     text = (ROOT / "docs" / page).read_text()

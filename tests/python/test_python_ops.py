@@ -536,6 +536,7 @@ def test_the_interpreter_ends_with_a_loader_at_work(folder, per, end):
     assert (done.returncode, done.stdout, done.stderr) == (0, "(3, 1)\n", "")
 
 
+@pytest.mark.slow
 def test_the_page_is_true(tmp_path):
     page = (ROOT / "docs" / "python-ops.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)

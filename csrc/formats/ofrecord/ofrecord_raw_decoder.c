@@ -106,7 +106,7 @@ static pfd_status decode_row(const decoder *self, const pfd_of_row *row, uint8_t
     int32_t dtype = dtype_of(feature.kind);
     int32_t is_direct = dtype == self->attrs->dtype && feature.kind != PFD_OF_BYTES;
     const void *from;
-    int64_t count;
+    int64_t count = 0;
     PFD_TRY(read_list(self, row, &feature, is_direct ? out : self->numbers, &from, &count, err));
     if (!is_right_count(self, count)) return fail_count(self, row, count, err);
     int64_t n = count < self->most ? count : self->most;

@@ -161,6 +161,27 @@ const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n);
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,
                          pfd_error *err);
 
+/* The paths of the files of a reader, as they are found now, with a NUL after each: *size bytes for
+ * *n paths, of which `out` has the first `room` bytes.  A reader that reads no files has none.
+ * Names are looked for, and headers that name further files; PFD_IO: files are missing. */
+pfd_status pfd_node_files(const pfd_node *node, char *out, int64_t room, int64_t *size, int64_t *n,
+                          pfd_error *err);
+
+/* An op that a loader of some blobs runs. */
+typedef struct pfd_planned_op {
+    const pfd_node *node;
+    const pfd_node *fused; /* the op before it, whose work it does as well; NULL: none */
+    int32_t stage;         /* even: over ranges of rows; odd: once, over the whole batch */
+    int32_t reserved;
+} pfd_planned_op;
+
+/* The ops that a loader of these blobs would run, in their order, without opening anything: *n of
+ * them, of which `out` has the first `room`.  A node of a data set that several branches share is
+ * there for each.  Nodes live as long as the blobs'.  Fails as pfd_loader_open() does with blobs
+ * that do not go together. */
+pfd_status pfd_planned_ops(const pfd_blob *blobs, int64_t num_blobs, pfd_planned_op *out,
+                           int64_t room, int64_t *n, pfd_error *err);
+
 /* ---- Ops on rows of the program ("eager") -----------------------------------------------------
  */
 typedef struct pfd_eager pfd_eager;
@@ -305,7 +326,8 @@ typedef struct pfd_stats {
 
     /* Steps: what lies between two batches that a program takes. The first batch of an epoch, and
      * the first one after open or a seek, is a start and counts apart. */
-    int64_t now_ns;        /* when this was counted; on the monotonic clock, as all moments here */
+    int64_t now_ns;        /* when this was counted, or the loader was closed; on the monotonic
+                              clock, as all moments here */
     int64_t opened_ns;     /* when the loader was opened */
     int64_t asked_ns;      /* when the program asked for the latest batch; 0: never */
     int64_t delivered_ns;  /* when it got one, or asked for it if it was complete then; before
@@ -318,6 +340,10 @@ typedef struct pfd_stats {
     int64_t step_wait_ns;  /* next() took for them: waiting, and working itself */
     int64_t step_train_ns; /* from the batch before each of them to the question for it */
     int64_t no_memory_ns;  /* no further batch could be started: memory_budget was used up */
+
+    int64_t processors;     /* that this process may use: CPU affinity, cut by the cgroup's quota */
+    int64_t process_cpu_ns; /* all threads of this process computed, since the loader was opened */
+    int64_t throttled_ns;   /* the cgroup's quota was used up, since then; 0: there is no quota */
 } pfd_stats;
 
 #define PFD_WORK_OP 0      /* compute() of an op, or of two that are fused */
@@ -376,9 +402,44 @@ typedef struct pfd_history {
     int64_t period_ns; /* doubles, and periods are joined in pairs, when they are too many */
     pfd_period periods[PFD_MOST_PERIODS];
     /* Steps by duration: waits[i] and trains[i] count those of at least 2^i ns, below 2^(i+1). */
-    int64_t waits[PFD_DURATIONS];  /* next() */
+    int64_t waits[PFD_DURATIONS];  /* next(), of the steps that waited */
     int64_t trains[PFD_DURATIONS]; /* from one batch to the question for the next */
 } pfd_history;
+
+/* What a thread did, or the state of a slot.  A thread's events lie one after the other, or one
+ * inside the other. */
+#define PFD_TRACE_RANGE 0      /* a range of rows through a stage, or the read of a stream */
+#define PFD_TRACE_WORK 1       /* in it: an item of work, of num_rows rows */
+#define PFD_TRACE_IDLE 2       /* a thread of the pool waited for work */
+#define PFD_TRACE_NEXT 3       /* next(), from the question to the batch; `item`: system_id */
+#define PFD_TRACE_WAIT 4       /* next() waited for other threads */
+#define PFD_TRACE_SLOT_FILLS 5 /* from here on, slot `item` is being filled with a batch; */
+#define PFD_TRACE_SLOT_READY 6 /* has it, complete; */
+#define PFD_TRACE_SLOT_HELD 7  /* is in the user's hands; */
+#define PFD_TRACE_SLOT_FREE 8  /* has no batch, or one that is not wanted any more; */
+#define PFD_TRACE_SLOT_GONE 9  /* is no more */
+
+typedef struct pfd_trace_event {
+    int64_t begin_ns;    /* on the monotonic clock; it may be before the start of the trace */
+    int64_t end_ns;      /* 0: it had not ended when the trace was stopped */
+    int64_t epoch, step; /* of the batch; -1: none */
+    int64_t first_row;   /* of the range, in its batch */
+    int64_t num_rows;
+    int64_t file;        /* of the range's first record, as in pfd_thread_now; -1: not known */
+    int64_t ordinal;
+    int32_t reader;      /* of the file */
+    int32_t kind;        /* PFD_TRACE_* */
+    int32_t item;        /* of work; of a range its last one; -1: none */
+    int32_t track;       /* of an event that has not ended */
+} pfd_trace_event;
+
+typedef struct pfd_trace_info {
+    uint32_t struct_size;
+    int32_t num_tracks;     /* the threads of the pool, then the one in next(), then the slots */
+    int64_t begin_ns, end_ns;           /* of the trace, on the monotonic clock */
+    int64_t begin_unix_ns, end_unix_ns; /* the same moments: since 1970 */
+    int64_t dropped;        /* events for which there was no room */
+} pfd_trace_info;
 
 #define PFD_TUNE_MORE_THREADS 0  /* the program waited, and threads were busy */
 #define PFD_TUNE_FEWER_THREADS 1 /* the program waited, and threads may have been too many */
@@ -460,6 +521,17 @@ pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread
 /* PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out);
 
+/* Writes events down from now on, in up to `bytes` of memory.  PFD_INVALID_ARGUMENT: it does so
+ * already.  PFD_CANCELLED: the loader is closed.  Any thread, as of the next three. */
+pfd_status pfd_loader_trace_start(pfd_loader *loader, int64_t bytes, pfd_error *err);
+/* Ends that, if close() has not; *out is of the latest trace.  PFD_END: there is none. */
+pfd_status pfd_loader_trace_stop(pfd_loader *loader, pfd_trace_info *out);
+/* Copies the first events of a track of the stopped trace; *count is how many there are.  Track
+ * num_tracks has those that had not ended.  PFD_END: there is no such track. */
+pfd_status pfd_loader_trace_read(pfd_loader *loader, int32_t track, pfd_trace_event *out,
+                                 int64_t room, int64_t *count);
+/* Frees the memory of the stopped trace; what a thread still writes into, at the next call. */
+void pfd_loader_trace_drop(pfd_loader *loader);
 /* How the loader adjusts itself, also after close().  PFD_END: it does not.  PFD_UNSUPPORTED as
  * above. */
 pfd_status pfd_loader_get_tuning(const pfd_loader *loader, pfd_tuning_info *out);
