@@ -482,6 +482,21 @@ class DataLoader(Measured[BatchT]):
         report = Report(self._counted.count(), describe)
         return report if since is None else report.since(since)
 
+    def count_copy(self, seconds: float, size: int, device: str) -> None:
+        """Counts a batch that the program's thread copied elsewhere, for `report()`; TorchLoader
+        and JaxLoader do so themselves.
+
+        Args:
+            seconds: That the thread took, for starting the copy and for waiting.
+            size: Bytes of the batch.
+            device: Where to, in a word.
+        """
+        copies = self._counted.hand_over
+        copies.device = device
+        copies.batches += 1
+        copies.bytes += size
+        copies.seconds += seconds
+
     @property
     def tuning(self) -> Tuning | None:
         """How the loader adjusts num_threads and prefetch, and why; also after close().  None:

@@ -264,7 +264,7 @@ def _language_of(node: Node, kind: str) -> str:
     if kind == "op":
         return language_of(node)
     asks = any(attr.name == "source" and attr.type.word == "object" for attr in node.op.attrs)
-    return "Python" if asks and kind == "read" else "C"
+    return "Python" if asks else "C"
 
 
 def _gives(node: Node) -> str:

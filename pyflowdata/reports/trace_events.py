@@ -1,4 +1,4 @@
-"""The events of a trace in Chrome's trace event format: JSON that Perfetto and chrome://tracing open.
+"""The events of a trace in the JSON of Chrome's trace events, which Perfetto opens.
 
 Times are microseconds since `baseTimeNanoseconds`, as in a profile of torch, which chooses the same
 base: so the two can be looked at together.
@@ -89,7 +89,9 @@ class _Events:
 
     # ---- Times and places ---------------------------------------------------------------------
 
-    def _slice(self, name: str, tid: int, begin_ns: int, end_ns: int, **more: Any) -> dict[str, Any]:
+    def _slice(
+        self, name: str, tid: int, begin_ns: int, end_ns: int, **more: Any
+    ) -> dict[str, Any]:
         begin_ns = min(max(begin_ns, self._begin_ns), self._end_ns)
         end_ns = min(max(end_ns, begin_ns), self._end_ns)
         begin_ts, end_ts = (
@@ -192,7 +194,8 @@ class _Events:
             yield self._of_thread(tid, event, self._end_ns, ended=False)
             if kind != lib.PFD_TRACE_RANGE or event.item < 0:
                 continue
-            inner = events[(events["kind"] == lib.PFD_TRACE_WORK) & (events["begin_ns"] >= begin_ns)]
+            is_inner = (events["kind"] == lib.PFD_TRACE_WORK) & (events["begin_ns"] >= begin_ns)
+            inner = events[is_inner]
             since_ns = int(inner["end_ns"].max()) if len(inner) else begin_ns
             item = event._replace(kind=lib.PFD_TRACE_WORK, begin_ns=since_ns)
             yield self._of_thread(tid, item, self._end_ns, ended=False)

@@ -109,7 +109,8 @@ static void measured_ranges_stand_for_all(void)
         int64_t expected = item < 2 ? ranges : 0;
         CHECK(found.ranges <= expected && found.ranges >= expected - expected / 100);
         CHECK(found.rows == 10 * found.ranges);
-        CHECK(found.measured_ranges < expected / 8 || !expected); /* such short ones cost too much */
+        /* to measure such short ones costs too much */
+        CHECK(found.measured_ranges < expected / 8 || !expected);
         CHECK(found.wall_ns >= 0 && found.cpu_ns >= 0);
     }
     CHECK(atomic_load(&work.now.count) == ranges && atomic_load(&work.now.item) == -1);
