@@ -1,8 +1,9 @@
-"""num_threads="auto" and prefetch="auto": the same batches, the same states, more threads where they
-help.  How decisions are made is tested on models, in tests/c/test_autotune.c."""
+"""num_threads="auto" and prefetch="auto": the same batches, the same states, more threads where
+they help.  How decisions are made is tested on models, in tests/c/test_autotune.c."""
 
 import gzip
 import itertools
+import json
 import time
 
 import numpy as np
@@ -123,9 +124,8 @@ def test_a_load_that_changes(folder):
         delay[0] = 0.01
         until(loader, lambda: any(made.num_threads[1] >= 8 for made in kept(loader.tuning)))
         tuning, fast = loader.tuning, rate_of(loader, 200)
-    one = opened(folder, num_threads=1)  # and the caller, who helps
-    with one as loader:
-        slow = rate_of(loader, 40)
+    with opened(folder, num_threads=1) as alone:  # and the caller, who helps
+        slow = rate_of(alone, 40)
     delay[0] = 0
     assert fast >= 2 * slow
     seconds = [made.seconds for made in tuning.decisions]
@@ -137,3 +137,7 @@ def test_a_load_that_changes(folder):
     assert raised.reason == "the program waited, and the threads were busy"
     text = f"num_threads {raised.num_threads[0]} -> {raised.num_threads[1]}, because"
     assert text in str(tuning)
+    report = loader.report()
+    assert report.counters.num_threads == loader.num_threads >= 8
+    assert text in str(report) and str(loader.tuning).splitlines()[0] in str(report)
+    assert type(report).from_dict(json.loads(report.to_json())) == report
