@@ -429,13 +429,13 @@ class DataLoader(Measured[BatchT]):
 
     @property
     def num_threads(self) -> int:
-        """Threads that work on batches: as given, or as chosen."""
-        return int(self._info.num_threads)
+        """Threads that work on batches: as given, or as chosen; of now where it is "auto"."""
+        return int(read_info(self._handle).num_threads)
 
     @property
     def prefetch(self) -> int:
-        """Batches that are made ahead: as given, or as chosen."""
-        return int(self._info.prefetch)
+        """Batches that are made ahead: as given, or as chosen; of now where it is "auto"."""
+        return int(read_info(self._handle).prefetch)
 
     @property
     def epoch(self) -> int:
@@ -465,7 +465,7 @@ class DataLoader(Measured[BatchT]):
     def _counted(self) -> CountedLoader:
         from ..reports.counters import CountedLoader
 
-        return CountedLoader(self._handle, self._blobs, self._info, self._readers)
+        return CountedLoader(self._handle, self._blobs, self._readers)
 
     def report(self, *, since: Report | None = None) -> Report:
         """Says in a sentence what limits the training loop and what to change, with tables under
