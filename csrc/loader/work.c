@@ -29,6 +29,7 @@ int32_t pfd_work_open(const pfd_plan *plan, pfd_work *work)
     static pthread_once_t measured = PTHREAD_ONCE_INIT;
     (void)pthread_once(&measured, measure_clocks);
     work->counts = calloc((size_t)pfd_work_num_items(plan), sizeof *work->counts);
+    work->drawn = (uint64_t)(uintptr_t)work; /* another one for each thread */
     work->num_since[PFD_CLOCK_WALL] = work->num_since[PFD_CLOCK_CPU] = 1;
     atomic_store(&work->now.item, -1);
     atomic_store(&work->now.file, -1);
@@ -89,21 +90,34 @@ static void end_traced(pfd_work *work)
 
 /* ---- By samples ------------------------------------------------------------------------------ */
 
+/* A random number below n, which is small; a linear congruential generator with Knuth's factor. */
+static int64_t draw(pfd_work *work, int64_t n)
+{
+    work->drawn = work->drawn * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int64_t)(work->drawn >> 33) % n;
+}
+
 static void begin_measured(pfd_work *work)
 {
     work->noted |= PFD_NOTED_MEASURED;
-    work->clock = !work->clock;
+    work->clock = (int32_t)draw(work, 2);
     work->weight = work->num_since[work->clock];
     work->num_since[work->clock] = 0;
     work->num_notes = 1;
     work->begin_ns = work->note_ns = clocks[work->clock]();
 }
 
+/* The pause does not depend on what kind of range this one was, more than on the ones before. */
 static void end_measured(pfd_work *work)
 {
-    int64_t range_ns = work->note_ns - work->begin_ns;
-    int64_t pause = MEASURED_PART * work->num_notes * reading_ns[work->clock] / (range_ns + 1);
-    work->num_unmeasured = pause < MOST_UNMEASURED ? pause : MOST_UNMEASURED;
+    double range_ns = (double)(work->note_ns - work->begin_ns);
+    double cost_ns = (double)(work->num_notes * (reading_ns[0] + reading_ns[1])) / 2;
+    double newer = work->range_ns > 0 ? 1.0 / 8 : 1;
+    work->range_ns += (range_ns - work->range_ns) * newer;
+    work->cost_ns += (cost_ns - work->cost_ns) * newer;
+    double mean = MEASURED_PART * work->cost_ns / (work->range_ns + 1);
+    int64_t pause = mean < MOST_UNMEASURED ? (int64_t)mean : MOST_UNMEASURED;
+    work->num_unmeasured = draw(work, 2 * pause + 1);
     for (int32_t c = 0; c < 2; c++) work->num_since[c] += work->num_unmeasured + 1;
 }
 
