@@ -32,7 +32,7 @@ def data_facts(
 
 
 def _graph(blobs: Sequence[Blob]) -> str:
-    from ..graphs.drawing import graph
+    from ..graphs import graph
 
     try:
         return graph(*blobs)._repr_html_()
