@@ -210,11 +210,13 @@ abi: .venv/train
 # Without address randomisation, where that may be set: older sanitizers trip over it.
 # AddressSanitizer runs the folders that use the library in pytest's process; the others start
 # compilers, installers and commands, or test only Python.  ThreadSanitizer runs the tests with
-# threads: the loader, and the Python that its threads call.
+# threads: the loader, the Python that its threads call, and C tests that start some.
 ASAN_TESTS := $(addprefix tests/,core loader formats images ops python datasets/test_properties.py \
               test_mini_dataloader.py)
 TSAN_TESTS := $(addprefix tests/,loader datasets/test_properties.py formats/objects \
               python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py)
+TSAN_C_TESTS := $(addprefix $(BUILD)/tests/c/test_,core dataset files image_regions loader plugin \
+                registry samplers)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_ADDRESSES) \
             env GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536 SANITIZER_FLAGS='$(SANITIZE)' LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST) --capture=sys
@@ -226,7 +228,7 @@ run-asan: LAUNCH = ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES)
 run-asan: all run-c-tests .venv/test
 	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow' $(ASAN_TESTS) $(ARGS)
 run-tsan: LAUNCH = $(FIXED_ADDRESSES)
-run-tsan: all run-c-tests .venv/test
+run-tsan: all $(TSAN_C_TESTS:%=%-run) .venv/test
 	$(call SANITIZED,libtsan.so) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
