@@ -34,9 +34,9 @@ def data_facts(
 
 
 def _graph(blobs: Any) -> str:
-    from ..graphs.graph import made_graph
+    from ..graphs import graph
 
     try:
-        return made_graph((blobs,))._repr_html_()
+        return graph(blobs)._repr_html_()
     except Error:  # such as of files that are gone
         return ""

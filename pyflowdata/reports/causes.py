@@ -108,6 +108,33 @@ def _memory(m: Measures) -> Finding | None:
 # ---- Stages that one thread does ----------------------------------------------------------------
 
 
+def _python_source(m: Measures) -> Finding | None:
+    work = [one for one in m.counters.work if one.language == "Python" and one.kind != "op"]
+    if not work:
+        return None
+    one = m.top(work)
+    is_stream = one.kind == "read"
+    inside = m.threads_in(one)
+    if (inside if is_stream else m.wall_share(one)) < MOST:
+        return None
+    order = "one after another" if is_stream else "one at a time"
+    return Finding(
+        "python-source",
+        f"the Python object of {one.op} gives its records {order}, {number(_rate(m))} a second, "
+        f"and takes {percent(m.wall_share(one))} of the threads' time",
+        (
+            "keep its records with cache(), or write them to files once (pyflowdata.io)",
+            "make the object cheaper for each record: read in larger pieces, or move work into ops "
+            "after it, which run in all threads",
+        ),
+        {"threads_in": inside, "waiting_share": m.waiting_share(one)},
+    )
+
+
+def _rate(m: Measures) -> float:
+    return ratio(m.counters.stats["records"], m.loop_seconds)
+
+
 def _reading(m: Measures) -> Finding | None:
     reads = [one for one in m.counters.work if one.kind == "read"]
     if not reads:
@@ -115,18 +142,6 @@ def _reading(m: Measures) -> Finding | None:
     one = m.top(reads)
     inside = m.threads_in(one)
     evidence = {"threads_in": inside, "waiting_share": m.waiting_share(one)}
-    if one.language == "Python" and inside >= MOST:
-        return Finding(
-            "python-source",
-            f"the Python object of {one.op} gives {number(m.counters.stats['records'])} records, "
-            f"one after another, and one thread is in it {percent(min(inside, 1))} of the time",
-            (
-                "make the object cheaper for each record: read in larger pieces, or move work into "
-                "ops after it, which run in all threads",
-                "keep its records with cache(), or write them to files once (pyflowdata.io)",
-            ),
-            evidence,
-        )
     if inside < ALWAYS:
         return None
     if m.waiting_share(one) >= MOST:
@@ -178,6 +193,8 @@ def _python(m: Measures) -> Finding | None:
     cores = ratio(sum(op.cpu_seconds for op in ops), m.loop_seconds)
     if cores > 1 + NEARLY:
         return None  # NumPy and the like, which let go of the lock
+    if m.process_rate < MOST:
+        return _waiting_python(m, one, share)
     return Finding(
         "python-op",
         f"the Python op {one.title} takes {percent(share)} of the threads' time: "
@@ -190,6 +207,22 @@ def _python(m: Measures) -> Finding | None:
             "keep its results with cache() if they do not change from epoch to epoch",
         ),
         {"python_share": share, "python_processors": cores},
+    )
+
+
+def _waiting_python(m: Measures, one: Work, share: float) -> Finding:
+    """Nothing in this process computes: the function sleeps, or waits for a network."""
+    used = number(round(m.process_rate, 1))
+    return Finding(
+        "python-op",
+        f"the Python op {one.title} takes {percent(share)} of the threads' time, and waits for "
+        f"something else than the interpreter: this process uses {used} processors",
+        (
+            f"let more calls wait at once: num_threads={4 * m.threads}, above the number of "
+            "processors",
+            "keep its results with cache() if they do not change from epoch to epoch",
+        ),
+        {"python_share": share},
     )
 
 
@@ -293,7 +326,7 @@ def _processors(m: Measures) -> Finding | None:
     if m.runnable_share < BLOCKED or mine >= MOST and m.process_rate > m.processors * (1 - BLOCKED):
         return None
     is_own = m.process_rate > m.processors * (1 - BLOCKED)
-    user = "the rest of this program" if is_own else "other programs"
+    user = "other parts of this program" if is_own else "other programs"
     remedies = (
         "have other libraries start fewer threads (OMP_NUM_THREADS, torch.set_num_threads)"
         if is_own
@@ -304,7 +337,7 @@ def _processors(m: Measures) -> Finding | None:
     return Finding(
         "processors",
         f"threads wait for a processor {percent(m.runnable_share)} of their time: {user} "
-        f"uses them ({m.processors} allowed, {number(round(m.process_rate, 1))} used)",
+        f"use them ({m.processors} allowed, {number(round(m.process_rate, 1))} used)",
         remedies,
         {"loader_part_of_cpu": mine},
     )
@@ -359,6 +392,7 @@ def _lighter(m: Measures, one: Work) -> tuple[str, ...]:
 
 LOADER_CAUSES: tuple[Callable[[Measures], Finding | None], ...] = (
     _memory,
+    _python_source,
     _reading,
     _python,
     _processes,

@@ -173,7 +173,7 @@ def threads_picture(counters: Counters) -> Html:
     stats = counters.stats
     elapsed = stats["now_seconds"] - stats["opened_seconds"]
     idle, cpu, runnable = (stats[f"{one}_seconds"] for one in ("idle", "cpu", "runnable"))
-    total = max(counters.num_threads * elapsed, idle + cpu + runnable)
+    total = max(stats["thread_seconds"], idle + cpu + runnable)
     if total <= 0:
         return Html("")
     named = [
