@@ -154,9 +154,9 @@ def slow_op(*, remedied: bool) -> Run:
 
 
 def python_work(x: Any) -> Any:
-    """About 50 us under the interpreter's lock."""
+    """About 200 us under the interpreter's lock."""
     total = 0
-    for i in range(1000):
+    for i in range(4000):
         total += i
     return x + total
 
@@ -165,8 +165,8 @@ def python_op(*, remedied: bool) -> Run:
     """A function in Python; the remedy runs it in processes."""
     processes = {"processes": 2} if remedied else {}
     data = records().map(python_work, "x", outputs={"x": "float32[64]"}, **processes)
-    loader = flow.DataLoader(data.batch(BATCH).blobs)
-    return measure(loader, sleeping(0.0005), steps=150)
+    loader = flow.DataLoader(data.batch(BATCH).blobs, prefetch=4)
+    return measure(loader, sleeping(0), steps=60)
 
 
 def python_records() -> Iterator[dict[str, Any]]:
@@ -179,8 +179,8 @@ def python_source(*, remedied: bool) -> Run:
     """Records from a generator; the remedy keeps them."""
     data = flow.Dataset(flow.GeneratorReader(python_records, fields=["x:float32[64]"]))
     data = data.cache(version="1") if remedied else data
-    loader = flow.DataLoader(data.batch(BATCH).blobs)
-    return measure(loader, sleeping(0.0005), steps=150)
+    loader = flow.DataLoader(data.batch(8).blobs, prefetch=4)
+    return measure(loader, sleeping(0), steps=200)
 
 
 def one_thread(*, remedied: bool) -> Run:
@@ -248,7 +248,7 @@ def compressed_stream(folder: Path, *, remedied: bool) -> Run:
         from pyflowdata.io import CSVWriter
 
         rng = np.random.default_rng(0)
-        columns = {f"c{i}": rng.normal(size=4096) for i in range(24)}
+        columns = {f"c{i}": rng.normal(size=4096) for i in range(48)}
         plain = folder / "numbers.csv"
         with CSVWriter(plain) as writer:
             writer.write_batch(columns)
@@ -258,7 +258,7 @@ def compressed_stream(folder: Path, *, remedied: bool) -> Run:
     data = flow.open(path)
     data = data.cache() if remedied else data
     loader = flow.DataLoader(data.batch(256).blobs)
-    return measure(loader, sleeping(0.0005), steps=80)
+    return measure(loader, sleeping(0.0001), steps=80)
 
 
 # A file system that takes 4 ms for each read.
