@@ -15,7 +15,7 @@
 #ifndef PFD_LOADER_WORK_H
 #define PFD_LOADER_WORK_H
 #include "loader/plan.h"
-#include "loader/trace.h"
+#include "loader/trace_buffer.h"
 
 #include "pyflowdata/pyflowdata.h"
 
@@ -73,6 +73,9 @@ void pfd_work_close(pfd_work *work);                         /* accepts a zeroed
 
 /* Adds the counts of an item to those in *out. */
 void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out);
+
+/* An event of the current range, whose end is open. */
+pfd_trace_event pfd_work_event(const pfd_work *work, int32_t kind, int64_t begin_ns);
 
 /* For those below. */
 void pfd_work_begin_noted(pfd_work *work);

@@ -292,6 +292,7 @@ def _counters(found: Mapping[str, Any]) -> Counters:
     return Counters(**{
         **found,
         "blobs": tuple(found["blobs"]),
+        "tuning": tuple(found.get("tuning", ())),
         "readers": _each(ReaderFacts, found["readers"]),
         "work": _each(Work, found["work"]),
         "hand_over": None if copies is None else HandOver(**copies),
