@@ -249,7 +249,10 @@ def _idle(m: Measures) -> Finding | None:
         "prefetch",
         f"{_busy(m)}: the loader makes at most {prefetch} "
         f"batch{'' if prefetch == 1 else 'es'} ahead, and the time of steps or batches varies",
-        (f"raise prefetch: DataLoader(prefetch={max(4 * prefetch, 8)})",),
+        (
+            f"raise prefetch: DataLoader(prefetch={max(4 * prefetch, 8)})",
+            "have the loader find it: DataLoader(prefetch=\"auto\")",
+        ),
         {"prefetch": prefetch},
     )
 
@@ -337,7 +340,7 @@ def _threads(m: Measures) -> Finding | None:
     return Finding(
         "threads",
         f"{_of_cpu(m, one)}, {_busy(m)}",
-        (more, *_lighter(m, one)),
+        (more, "have the loader find it: DataLoader(num_threads=\"auto\")", *_lighter(m, one)),
         {"predicted_gain": m.steps_gain(m.processors)},
     )
 

@@ -1,6 +1,7 @@
 """The verdict: numbers in, what was slow and what to change out.
 
-The rules are in `causes.py` and `other_causes.py`; here is which of them are asked, and how a verdict reads.
+The rules are in `causes.py` and `other_causes.py`; here is which of them are asked, and how a
+verdict reads.
 """
 
 from __future__ import annotations

@@ -171,7 +171,8 @@ CASES = {
         "starts", "start", "take files with an index (pyflowdata convert)",
     ),
     "quick starts": (
-        recorded(start_seconds=0.09, step_train_seconds=0.2, steps=20), "training", "", "not loader",
+        recorded(start_seconds=0.09, step_train_seconds=0.2, steps=20), "training", "",
+        "not loader-bound",
     ),
     "starts": (
         recorded(start_seconds=6.0, starts=3), "starts", "start",
