@@ -16,11 +16,15 @@ static int64_t reading_ns[2]; /* what it takes to read each of them */
 
 static void measure_clocks(void)
 {
-    enum { TIMES = 32 };
+    enum { TIMES = 8, ROUNDS = 4 }; /* of which the quickest counts: others may be interrupted */
     for (int32_t c = 0; c < 2; c++) {
-        int64_t since = pfd_clock_ns();
-        for (int32_t i = 0; i < TIMES; i++) (void)clocks[c]();
-        reading_ns[c] = (pfd_clock_ns() - since) / TIMES + 1;
+        reading_ns[c] = INT64_MAX;
+        for (int32_t round = 0; round < ROUNDS; round++) {
+            int64_t since = pfd_clock_ns();
+            for (int32_t i = 0; i < TIMES; i++) (void)clocks[c]();
+            int64_t taken_ns = (pfd_clock_ns() - since) / TIMES + 1;
+            if (taken_ns < reading_ns[c]) reading_ns[c] = taken_ns;
+        }
     }
 }
 
@@ -29,40 +33,54 @@ int32_t pfd_work_open(const pfd_plan *plan, pfd_work *work)
     static pthread_once_t measured = PTHREAD_ONCE_INIT;
     (void)pthread_once(&measured, measure_clocks);
     work->counts = calloc((size_t)pfd_work_num_items(plan), sizeof *work->counts);
-    work->num_since[PFD_CLOCK_WALL] = work->num_since[PFD_CLOCK_CPU] = 1;
+    int32_t num_stages = plan->num_stages + 2;
+    work->stages = calloc((size_t)num_stages, sizeof *work->stages);
+    for (int32_t i = 0; work->stages && i < num_stages; i++)
+        work->stages[i].num_since[PFD_CLOCK_WALL] = work->stages[i].num_since[PFD_CLOCK_CPU] = 1;
     atomic_store(&work->now.item, -1);
     atomic_store(&work->now.file, -1);
-    return work->counts != NULL;
+    return work->counts && work->stages;
 }
 
 void pfd_work_close(pfd_work *work)
 {
     free(work->counts);
+    free(work->stages);
     *work = (pfd_work){0};
+}
+
+/* A number in [0, n), n <= 2^31: of a sequence that spreads evenly, and has no period. */
+static int64_t draw(pfd_work *work, int64_t n)
+{
+    const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15); /* of 2^64, the golden ratio */
+    return (int64_t)((++work->draws * golden >> 32) * (uint64_t)n >> 32);
 }
 
 static void begin_measured(pfd_work *work)
 {
+    pfd_measuring *stage = work->measuring;
     work->noted |= PFD_NOTED_MEASURED;
-    work->clock = !work->clock;
-    work->weight = work->num_since[work->clock];
-    work->num_since[work->clock] = 0;
+    work->clock = stage->wall_ns ? (int32_t)draw(work, 2) : PFD_CLOCK_WALL;
+    work->weight = stage->num_since[work->clock];
+    stage->num_since[work->clock] = 0;
     work->num_notes = 1;
     work->begin_ns = work->note_ns = clocks[work->clock]();
 }
 
 static void end_measured(pfd_work *work)
 {
-    int64_t range_ns = work->note_ns - work->begin_ns;
-    int64_t pause = MEASURED_PART * work->num_notes * reading_ns[work->clock] / (range_ns + 1);
-    work->num_unmeasured = pause < MOST_UNMEASURED ? pause : MOST_UNMEASURED;
-    for (int32_t c = 0; c < 2; c++) work->num_since[c] += work->num_unmeasured + 1;
+    pfd_measuring *stage = work->measuring;
+    if (work->clock == PFD_CLOCK_WALL) stage->wall_ns = work->note_ns - work->begin_ns + 1;
+    int64_t pause = MEASURED_PART * work->num_notes * reading_ns[work->clock] / stage->wall_ns;
+    if (pause > MOST_UNMEASURED) pause = MOST_UNMEASURED;
+    stage->num_unmeasured = pause / 2 + draw(work, pause + 1); /* `pause` on average */
+    for (int32_t c = 0; c < 2; c++) stage->num_since[c] += stage->num_unmeasured + 1;
 }
 
 void pfd_work_begin_noted(pfd_work *work)
 {
     if (pfd_trace_begin(work)) work->noted |= PFD_NOTED_TRACED;
-    if (work->num_unmeasured < 0) begin_measured(work);
+    if (work->measuring->num_unmeasured < 0) begin_measured(work);
 }
 
 void pfd_work_end_noted(pfd_work *work)
