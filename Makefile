@@ -104,6 +104,7 @@ IN_VENV := .venv/bin/python
 .venv/jax: requirements-jax.txt .venv/test
 .venv/numba: requirements-numba.txt .venv/test
 .venv/ray: requirements-ray.txt .venv/test
+.venv/pages: requirements-pages.txt .venv/test
 .venv/%:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
@@ -141,15 +142,21 @@ $(C_TESTS:%=%-on-arm): %-on-arm: %
 # Their libraries have threads and processes of their own.
 test-torch test-jax test-numba: JOBS = 2
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
-	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py lightning.py accelerate.py) \
+	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py lightning.py) \
+	    tests/integrations/test_accelerate.py \
 	    $(addprefix tests/project/test_,examples.py image_examples.py port_pages.py) $(ARGS)
 test-jax: all .venv/jax
-	$(PYTEST) $(PARALLEL) tests/integrations/test_jax.py tests/project/test_example_jax.py $(ARGS)
+	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,jax.py jax_sink.py) \
+	    tests/project/test_example_jax.py $(ARGS)
 test-numba: all .venv/numba
 	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
 	    tests/python/test_python_ops.py::test_the_page_is_true $(ARGS)
 test-ray: all .venv/ray
 	$(PYTEST) tests/integrations/test_ray.py $(ARGS)
+# The pages that reports are, in a browser.
+test-pages: all .venv/pages
+	@tools/install_packages 'pages in a browser' chromium
+	$(PYTEST) tests/reports/test_page_in_browser.py $(ARGS)
 
 # Processes that are killed and resumed with other world sizes, and random pipelines of views; for a
 # short one make soak CYCLES=20 PIPELINES=100.
@@ -203,8 +210,7 @@ abi: .venv/train
 # The same tests under other flags.  Leaks are looked for in the C tests: CPython has its own.
 # Without address randomisation, where that may be set: older sanitizers trip over it.
 # AddressSanitizer runs the folders that use the library in pytest's process; the others start
-# compilers, installers and commands, or test only Python, as does test_processes.py: its programs are
-# killed, and may then be inside of the sanitizer.  ThreadSanitizer runs the tests with
+# compilers, installers and commands, or test only Python.  ThreadSanitizer runs the tests with
 # threads: the loader, the Python that its threads call, and C tests that start some.
 ASAN_TESTS := $(addprefix tests/,core loader formats images ops python datasets/test_properties.py \
               test_mini_dataloader.py)
@@ -221,8 +227,7 @@ tsan:
 	@$(MAKE) --no-print-directory SAN=thread run-tsan
 run-asan: LAUNCH = ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES)
 run-asan: all run-c-tests .venv/test
-	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow' $(ASAN_TESTS) \
-	    --ignore=tests/python/test_processes.py $(ARGS)
+	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow' $(ASAN_TESTS) $(ARGS)
 run-tsan: LAUNCH = $(FIXED_ADDRESSES)
 run-tsan: all $(TSAN_C_TESTS:%=%-run) .venv/test
 	$(call SANITIZED,libtsan.so) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)
@@ -256,6 +261,7 @@ help:
 	@echo 'make test-jax the tests with jax, which it adds to .venv'
 	@echo 'make test-ray the tests with Ray, which it adds to .venv'
 	@echo 'make test-numba  the tests with numba, which it adds to .venv'
+	@echo 'make test-pages  report pages in Chromium, which it installs, and playwright in .venv'
 	@echo 'make check    warnings of every compiler here, types, stubs, layers, exported symbols'
 	@echo 'make asan     the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
@@ -270,7 +276,7 @@ help:
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests run-c-tests train test test-arm test-torch test-jax test-numba test-ray \
-        soak check check-warnings check-lines check-types check-tests stubs abi asan tsan \
+        test-pages soak check check-warnings check-lines check-types check-tests stubs abi asan tsan \
         fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions dist clean help \
         always
 .DELETE_ON_ERROR:

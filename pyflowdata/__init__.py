@@ -11,7 +11,7 @@
 The ops are functions of this module, made from the C library's registry: `help(flow.MiniReader)`.
 """
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from . import native  # first: it handles Ctrl-C while the rest is imported
 from . import ops
@@ -26,12 +26,15 @@ from .errors import (
     InternalError,
     InvalidArgumentError,
     OutOfMemoryError,
+    StallWarning,
     UnsupportedError,
 )
+from .graphs import graph
 from .nodes import Blob, user_op_builder
 from .nodes.world import World, world
 from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
+from .loader.sink import sink
 from .native import include_dir, version
 from .ops import *  # noqa: F403
 from .other_names import unknown_name
@@ -39,6 +42,7 @@ from .plugins import Plugin, load_library, load_plugins_of_environment
 from .plugins import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .pyops import register_decoder
 from .ragged import Ragged
+from .reports.progress import progress
 from .sheet import Sheet, show
 
 __all__ = [
@@ -58,16 +62,22 @@ __all__ = [
     "OutOfMemoryError",
     "Plugin",
     "Ragged",
+    "RankReport",
+    "Report",
     "Sheet",
+    "StallWarning",
     "UnsupportedError",
     "World",
     "from_arrays",
+    "graph",
     "include_dir",
     "load_library",
     "mix",
     "ops",
+    "progress",
     "register_decoder",
     "show",
+    "sink",
     "user_op_builder",
     "world",
 ]
@@ -75,9 +85,15 @@ __all__ += ops.__all__
 
 __version__ = version()
 
-if not TYPE_CHECKING:  # a type checker finds unknown names by itself
+if TYPE_CHECKING:
+    from .reports.report import RankReport, Report
+else:  # a type checker finds unknown names by itself
 
-    def __getattr__(name: str) -> NoReturn:
+    def __getattr__(name: str) -> object:
+        if name in ("RankReport", "Report"):  # few programs need them, and importing takes a while
+            from .reports import report
+
+            return getattr(report, name)
         # With a name, but no object, Python adds no suggestion of its own.
         raise AttributeError(unknown_name(name, globals()), name=name, obj=None)
 

@@ -17,6 +17,7 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "OutOfMemoryError",
+    "StallWarning",
     "UnsupportedError",
 ]
 
@@ -143,3 +144,12 @@ class CancelledError(Error, RuntimeError):
 
 class InternalError(Error, RuntimeError):
     """A fault in this library or in an op."""
+
+
+class StallWarning(RuntimeWarning):
+    """next() of a loader has waited for a batch for 60 seconds, or PYFLOWDATA_STALL_SECONDS of the
+    environment: the text says which thread is at work on it, in which op, on which records.
+
+    It is given once for a wait, by a thread of its own, for the line that called next().  Where a
+    filter makes it an error, next() raises it.
+    """

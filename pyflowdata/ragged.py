@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 _Array = npt.NDArray[Any]
 _Integers = npt.NDArray[np.int64]
+_ROWS_SHOWN, _ELEMENTS_SHOWN = 5, 8  # in notebooks
 
 
 class Ragged:
@@ -181,6 +182,20 @@ class Ragged:
 
     def __repr__(self) -> str:
         return f"Ragged(shape={self.shape}, dtype={self.dtype}, nbytes={self.nbytes})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the repr(), and the beginning of the first rows."""
+        from .html_text import code, joined, note, table, title
+
+        rows = []
+        for index in range(min(len(self), _ROWS_SHOWN)):
+            row = self[index]
+            first = ", ".join(map(str, row.ravel()[:_ELEMENTS_SHOWN]))
+            rest = ", ..." if row.size > _ELEMENTS_SHOWN else ""
+            rows.append((index, str(row.shape), code(f"{first}{rest}")))
+        more = f"and {len(self) - _ROWS_SHOWN} more rows" if len(self) > _ROWS_SHOWN else ""
+        head = ("row", "shape", "elements")
+        return joined(title(repr(self)), table(rows, head) if rows else "", note(more))
 
     # ---- Copies -------------------------------------------------------------------------------
 

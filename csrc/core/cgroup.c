@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_CONTENT = 128 }; /* of the small files that hold a limit */
+enum { MOST_CONTENT = 512 }; /* of the small files that hold a limit */
 
 /* The limit in one group's folder; INT64_MAX: none. */
 typedef int64_t (*read_limit_fn)(const char *folder);
@@ -25,11 +25,17 @@ static void read_small_file(const char *folder, const char *name, char content[M
     fclose(file);
 }
 
+/* Text that is a positive number, or `otherwise`. */
+static int64_t number_or(int64_t otherwise, const char *text)
+{
+    int64_t value;
+    return sscanf(text, "%" SCNd64, &value) == 1 && value > 0 ? value : otherwise;
+}
+
 /* INT64_MAX for "max", for version 1's -1 and for text that is not a number. */
 static int64_t number_or_none(const char *text)
 {
-    int64_t value;
-    return sscanf(text, "%" SCNd64, &value) == 1 && value > 0 ? value : INT64_MAX;
+    return number_or(INT64_MAX, text);
 }
 
 static int64_t whole_cpus(int64_t quota, int64_t period)
@@ -57,6 +63,17 @@ static int64_t read_memory(const char *folder)
     read_small_file(folder, "memory.max", content);
     if (!content[0]) read_small_file(folder, "memory.limit_in_bytes", content);
     return number_or_none(content);
+}
+
+/* As a limit that is smaller the longer it was: minus the time. */
+static int64_t read_throttled(const char *folder)
+{
+    char content[MOST_CONTENT]; /* a line "name value" each; version 2 counts microseconds */
+    read_small_file(folder, "cpu.stat", content);
+    const char *micro = strstr(content, "throttled_usec ");
+    const char *nano = strstr(content, "throttled_time ");
+    if (micro) return -1000 * number_or(0, strchr(micro, ' '));
+    return nano ? -number_or(0, strchr(nano, ' ')) : 0;
 }
 
 /* The smallest limit of a group and its parents. Inside a container the group's path is often the
@@ -131,4 +148,10 @@ int64_t pfd_cgroup_cpus(const char *root)
 int64_t pfd_cgroup_memory(const char *root)
 {
     return smallest_limit(root, "memory", read_memory);
+}
+
+int64_t pfd_cgroup_throttled_ns(const char *root)
+{
+    int64_t smallest = smallest_limit(root, "cpu", read_throttled);
+    return smallest < 0 ? -smallest : 0;
 }

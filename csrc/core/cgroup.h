@@ -13,4 +13,8 @@ int64_t pfd_cgroup_cpus(const char *root);
 
 /* Bytes; INT64_MAX: no limit. */
 int64_t pfd_cgroup_memory(const char *root);
+
+/* How long in its life a group was kept from running, with its quota of CPU time used up; the
+ * longest of the groups. */
+int64_t pfd_cgroup_throttled_ns(const char *root);
 #endif

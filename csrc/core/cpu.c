@@ -67,6 +67,26 @@ int64_t pfd_clock_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int64_t pfd_thread_cpu_ns(void)
+{
+    struct timespec used;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used); /* cannot fail with this clock */
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+int64_t pfd_process_cpu_ns(void)
+{
+    struct timespec used;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used); /* cannot fail with this clock */
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+int64_t pfd_throttled_ns(void)
+{
+    know_cgroups();
+    return cgroup_cpus == INT64_MAX ? 0 : pfd_cgroup_throttled_ns("");
+}
+
 static _Atomic int32_t fork_generation;
 
 static void count_fork(void)

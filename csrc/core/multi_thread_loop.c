@@ -6,9 +6,11 @@
 #include "core/multi_thread_loop.h"
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/thread_usage.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +23,8 @@ typedef struct worker {
     pfd_thread_pool *pool;
     pthread_t thread;
     int32_t index;
+    _Atomic int32_t system_id;
+    int64_t idle_since_ns; /* 0: it has work; under the pool's lock */
 } worker;
 
 static _Thread_local int32_t chunks_inside; /* more than one: a chunk that waits for a loop */
@@ -32,7 +36,8 @@ int32_t pfd_thread_pool_is_inside(void)
 
 struct pfd_thread_pool {
     pthread_mutex_t lock;
-    pthread_cond_t work; /* a loop was started, or the pool stops */
+    pthread_cond_t work; /* a loop was started, or threads are too many, or the pool stops */
+    pthread_cond_t more; /* more threads may work, or the pool stops */
     pfd_loop *first, *last;
     int64_t waiting_chunks;
     int64_t chunk_ns; /* recent average */
@@ -41,7 +46,11 @@ struct pfd_thread_pool {
     int32_t idle;  /* threads that wait and were not signalled */
     int32_t woken; /* signalled, not running yet */
     int32_t stop;
-    int32_t num_threads; /* started so far */
+    int32_t num_threads; /* that work: the first ones of those started */
+    int32_t num_started, most_threads;
+    int64_t thread_ns, since_ns; /* thread_ns: until since_ns, when num_threads changed last */
+    pfd_idle_fn told;    /* NULL: nobody asked */
+    void *told_ctx;
     worker workers[];
 };
 
@@ -128,21 +137,42 @@ static void do_chunk(pfd_thread_pool *pool, pfd_loop *loop, int32_t index)
     pthread_mutex_lock(&pool->lock);
 }
 
+static int32_t may_work(const worker *self)
+{
+    return self->index < self->pool->num_threads;
+}
+
+/* Waits for work. A thread that is one too many leaves a signal to the others, if there are any:
+ * they look for it, too, when threads become too many. */
+static void wait_for_work(pfd_thread_pool *pool, worker *self)
+{
+    self->idle_since_ns = pfd_clock_ns();
+    pool->idle++;
+    while (!pool->woken && !pool->stop && may_work(self))
+        pthread_cond_wait(&pool->work, &pool->lock);
+    if (pool->woken && (may_work(self) || pool->idle == 0))
+        pool->woken--;
+    else
+        pool->idle--;
+    int64_t since_ns = self->idle_since_ns, now_ns = pfd_clock_ns();
+    self->idle_since_ns = 0;
+    pool->idle_ns += now_ns - since_ns;
+    if (pool->told) pool->told(pool->told_ctx, self->index, since_ns, now_ns);
+}
+
 static void *work(void *argument)
 {
     worker *self = argument;
     pfd_thread_pool *pool = self->pool;
+    atomic_store(&self->system_id, pfd_thread_system_id());
     pthread_mutex_lock(&pool->lock);
     while (!pool->stop) {
-        if (pool->first) {
+        if (!may_work(self))
+            pthread_cond_wait(&pool->more, &pool->lock);
+        else if (pool->first)
             do_chunk(pool, pool->first, self->index);
-            continue;
-        }
-        int64_t since = pfd_clock_ns();
-        pool->idle++;
-        while (!pool->woken && !pool->stop) pthread_cond_wait(&pool->work, &pool->lock);
-        if (pool->woken) pool->woken--;
-        pool->idle_ns += pfd_clock_ns() - since;
+        else
+            wait_for_work(pool, self);
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -163,25 +193,56 @@ static int start_thread(worker *self)
     return failure;
 }
 
-pfd_status pfd_thread_pool_create(int32_t num_threads, pfd_thread_pool **out, pfd_error *err)
+/* Starts the threads below `wanted` that do not run yet; returns why one could not be, or 0. */
+static int start_threads(pfd_thread_pool *pool, int32_t wanted)
 {
-    size_t bytes = sizeof(pfd_thread_pool) + (size_t)num_threads * sizeof(worker);
+    while (pool->num_started < wanted) {
+        worker *next = &pool->workers[pool->num_started];
+        next->pool = pool;
+        next->index = pool->num_started;
+        int failure = start_thread(next);
+        if (failure) return failure;
+        pool->num_started++;
+    }
+    return 0;
+}
+
+int32_t pfd_thread_pool_set_threads(pfd_thread_pool *pool, int32_t num_threads)
+{
+    (void)start_threads(pool, num_threads);
+    if (num_threads > pool->num_started) num_threads = pool->num_started;
+    pthread_mutex_lock(&pool->lock);
+    int64_t now_ns = pfd_clock_ns();
+    pool->thread_ns += pool->num_threads * (now_ns - pool->since_ns);
+    pool->since_ns = now_ns;
+    pool->num_threads = num_threads;
+    pthread_cond_broadcast(&pool->work);
+    pthread_cond_broadcast(&pool->more);
+    pthread_mutex_unlock(&pool->lock);
+    return num_threads;
+}
+
+pfd_status pfd_thread_pool_create(int32_t num_threads, int32_t most_threads, pfd_thread_pool **out,
+                                  pfd_error *err)
+{
+    size_t bytes = sizeof(pfd_thread_pool) + (size_t)most_threads * sizeof(worker);
     pfd_thread_pool *pool = calloc(1, bytes);
     if (!pool) return pfd_fail_memory(err, (int64_t)bytes, "the thread pool");
     pool->chunk_ns = WORTH_A_WAKE_NS; /* until one is measured */
+    pool->most_threads = most_threads;
+    pool->since_ns = pfd_clock_ns();
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
-    for (int32_t i = 0; i < num_threads; i++) {
-        pool->workers[i] = (worker){.pool = pool, .index = i};
-        int failure = start_thread(&pool->workers[i]);
-        if (failure) {
-            pfd_thread_pool_free(pool);
-            return pfd_fail(err, PFD_OUT_OF_MEMORY,
-                            "thread %d of num_threads = %d could not be started: %s", i + 1,
-                            num_threads, strerror(failure));
-        }
-        pool->num_threads = i + 1;
+    pthread_cond_init(&pool->more, NULL);
+    int failure = start_threads(pool, num_threads);
+    if (failure) {
+        (void)pfd_fail(err, PFD_OUT_OF_MEMORY,
+                       "thread %d of num_threads = %d could not be started: %s",
+                       pool->num_started + 1, num_threads, strerror(failure));
+        pfd_thread_pool_free(pool);
+        return err->status;
     }
+    (void)pfd_thread_pool_set_threads(pool, num_threads);
     *out = pool;
     return PFD_OK;
 }
@@ -192,9 +253,11 @@ void pfd_thread_pool_free(pfd_thread_pool *pool)
     pthread_mutex_lock(&pool->lock);
     pool->stop = 1;
     pthread_cond_broadcast(&pool->work);
+    pthread_cond_broadcast(&pool->more);
     pthread_mutex_unlock(&pool->lock);
-    for (int32_t i = 0; i < pool->num_threads; i++) pthread_join(pool->workers[i].thread, NULL);
+    for (int32_t i = 0; i < pool->num_started; i++) pthread_join(pool->workers[i].thread, NULL);
     pthread_cond_destroy(&pool->work);
+    pthread_cond_destroy(&pool->more);
     pthread_mutex_destroy(&pool->lock);
     free(pool);
 }
@@ -231,7 +294,7 @@ int32_t pfd_thread_pool_help(pfd_thread_pool *pool, pfd_loop *loop)
 {
     pthread_mutex_lock(&pool->lock);
     int32_t found = loop->next_item < loop->n;
-    if (found) do_chunk(pool, loop, pool->num_threads);
+    if (found) do_chunk(pool, loop, pool->most_threads);
     pthread_mutex_unlock(&pool->lock);
     return found;
 }
@@ -247,10 +310,39 @@ pfd_status pfd_single_thread_loop(int64_t n, int64_t chunk, pfd_loop_fn fn, void
     return status;
 }
 
-int64_t pfd_thread_pool_idle_ns(pfd_thread_pool *pool)
+pfd_pool_counts pfd_thread_pool_counts(pfd_thread_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
-    int64_t idle_ns = pool->idle_ns;
+    int64_t now_ns = pfd_clock_ns();
+    pfd_pool_counts counts = {
+        .num_chunks = pool->num_chunks,
+        .thread_ns = pool->thread_ns + pool->num_threads * (now_ns - pool->since_ns),
+        .idle_ns = pool->idle_ns,
+    };
+    for (int32_t i = 0; i < pool->num_threads; i++)
+        if (pool->workers[i].idle_since_ns)
+            counts.idle_ns += now_ns - pool->workers[i].idle_since_ns;
     pthread_mutex_unlock(&pool->lock);
-    return idle_ns;
+    return counts;
+}
+
+int64_t pfd_thread_pool_idle_since_ns(pfd_thread_pool *pool, int32_t i)
+{
+    pthread_mutex_lock(&pool->lock);
+    int64_t since_ns = pool->workers[i].idle_since_ns;
+    pthread_mutex_unlock(&pool->lock);
+    return since_ns;
+}
+
+void pfd_thread_pool_tell_idle(pfd_thread_pool *pool, pfd_idle_fn told, void *ctx)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->told = told;
+    pool->told_ctx = ctx;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+int32_t pfd_thread_pool_system_id(const pfd_thread_pool *pool, int32_t i)
+{
+    return atomic_load(&pool->workers[i].system_id);
 }

@@ -16,8 +16,8 @@
 
 typedef struct pfd_thread_pool pfd_thread_pool;
 
-/* Does items [begin, end). `worker` is in [0, num_threads], and in use by one thread at a time:
- * data indexed by it needs no lock. num_threads is the calling thread that helps. */
+/* Does items [begin, end). `worker` is in [0, most_threads], and in use by one thread at a time:
+ * data indexed by it needs no lock. most_threads is the calling thread that helps. */
 typedef pfd_status (*pfd_loop_fn)(void *ctx, int64_t begin, int64_t end, int32_t worker,
                                   pfd_error *err);
 
@@ -37,7 +37,21 @@ typedef struct pfd_loop {
     int64_t next_item, items_left, failed_begin;
 } pfd_loop;
 
-pfd_status pfd_thread_pool_create(int32_t num_threads, pfd_thread_pool **out, pfd_error *err);
+/* What a pool has done since it was made. */
+typedef struct pfd_pool_counts {
+    int64_t num_chunks; /* started, also by callers that help */
+    int64_t thread_ns;  /* time that there were threads to work, summed over them */
+    int64_t idle_ns;    /* of it: without work; threads that wait now included */
+} pfd_pool_counts;
+
+/* num_threads: that work at first; most_threads: that may work later. */
+pfd_status pfd_thread_pool_create(int32_t num_threads, int32_t most_threads, pfd_thread_pool **out,
+                                  pfd_error *err);
+
+/* Lets `num_threads` threads work, at most most_threads of them.  Those that have not run before
+ * are started; those that are too many end their current chunk, and wait.  One call at a time.
+ * Returns how many threads work: fewer than asked for where the system gives no more. */
+int32_t pfd_thread_pool_set_threads(pfd_thread_pool *pool, int32_t num_threads);
 
 /* Ends the threads, each after its current chunk. Loops that are not finished never will be.
  * Accepts NULL. */
@@ -49,7 +63,7 @@ void pfd_multi_thread_loop(pfd_thread_pool *pool, pfd_loop *loop);
 /* The same, ahead of the loops started before: for the next step of work in progress. */
 void pfd_multi_thread_loop_first(pfd_thread_pool *pool, pfd_loop *loop);
 
-/* Runs one chunk of a started loop on the calling thread, as worker num_threads: one caller at a
+/* Runs one chunk of a started loop on the calling thread, as worker most_threads: one caller at a
  * time. Returns 0 when no chunk is left. */
 int32_t pfd_thread_pool_help(pfd_thread_pool *pool, pfd_loop *loop);
 
@@ -61,6 +75,15 @@ pfd_status pfd_single_thread_loop(int64_t n, int64_t chunk, pfd_loop_fn fn, void
 /* Whether the calling thread is inside a chunk, of any pool: it must not wait for that pool. */
 int32_t pfd_thread_pool_is_inside(void);
 
-/* Time that the threads have waited for work, in ns, summed up. */
-int64_t pfd_thread_pool_idle_ns(pfd_thread_pool *pool);
+pfd_pool_counts pfd_thread_pool_counts(pfd_thread_pool *pool);
+
+/* Since when thread i waits for work, on the monotonic clock; 0: it does not. */
+int64_t pfd_thread_pool_idle_since_ns(pfd_thread_pool *pool, int32_t i);
+
+/* From now on, each thread that has waited for work calls told(ctx, thread, begin_ns, end_ns). */
+typedef void (*pfd_idle_fn)(void *ctx, int32_t i, int64_t begin_ns, int64_t end_ns);
+void pfd_thread_pool_tell_idle(pfd_thread_pool *pool, pfd_idle_fn told, void *ctx);
+
+/* The kernel's number of thread i; 0: it has not run yet. */
+int32_t pfd_thread_pool_system_id(const pfd_thread_pool *pool, int32_t i);
 #endif

@@ -40,7 +40,8 @@ pfd_status pfd_parallel_for(int32_t num_threads, int64_t n, int64_t chunk, pfd_l
     pfd_thread_pool *pool = NULL;
     int64_t chunks = (n + chunk - 1) / chunk;
     if (num_threads > chunks) num_threads = (int32_t)chunks;
-    if (num_threads < 2 || pfd_thread_pool_create(num_threads - 1, &pool, err) != PFD_OK) {
+    int32_t others = num_threads - 1;
+    if (others < 1 || pfd_thread_pool_create(others, others, &pool, err) != PFD_OK) {
         pfd_error_clear(err);
         return pfd_single_thread_loop(n, chunk, fn, ctx, 0, err);
     }

@@ -66,9 +66,16 @@ static pfd_status make_batch(void *ctx, int64_t begin, int64_t end, int32_t work
 
 static pfd_status join_rows(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
 {
-    (void)worker, (void)err;
+    (void)err;
     pfd_slot *slot = ctx;
-    pfd_ragged_rows_join(&slot->loader->plan, slot, begin, end);
+    pfd_loader *l = slot->loader;
+    pfd_work *work = &l->workers[worker].work;
+    int32_t item = pfd_work_joining(&l->plan);
+    pfd_work_begin(work, slot->epoch, slot->step, begin, end - begin);
+    pfd_work_start(work, item);
+    pfd_ragged_rows_join(&l->plan, slot, begin, end);
+    pfd_work_done(work, item, end - begin);
+    pfd_work_end(work);
     return PFD_OK;
 }
 
@@ -232,7 +239,7 @@ static pfd_status run_stages(pfd_loader *l, pfd_slot *slot, pfd_error *err)
     for (slot->stage = 0; slot->stage < plan->num_stages && slot->rows > 0; slot->stage++) {
         int32_t is_whole = slot->stage % 2;
         PFD_TRY(pfd_single_thread_loop(is_whole ? 1 : slot->rows, is_whole ? 1 : plan->chunk_rows,
-                                       is_whole ? make_batch : make_rows, slot, l->num_threads,
+                                       is_whole ? make_batch : make_rows, slot, l->most_threads,
                                        err));
         pfd_slot_remove_skipped_rows(plan, slot);
     }

@@ -10,7 +10,7 @@
 /* Starts the loops over the slot's rows; the last one marks the slot ready. */
 void pfd_batch_stages_start(pfd_loader *loader, pfd_slot *slot);
 
-/* Makes the batch of a slot outside the ring on the calling thread, as worker num_threads, without
+/* Makes the batch of a slot outside the ring on the calling thread, as worker most_threads, without
  * `lock`. */
 pfd_status pfd_batch_stages_run(pfd_loader *loader, pfd_slot *slot, pfd_error *err);
 

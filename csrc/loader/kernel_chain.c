@@ -38,6 +38,7 @@ void pfd_worker_close(const pfd_plan *plan, pfd_worker *worker)
     free(worker->ports);
     pfd_scratch_free(worker->at_scratch);
     pfd_scratch_free(worker->scratch);
+    pfd_work_close(&worker->work);
     *worker = (pfd_worker){0};
 }
 
@@ -77,7 +78,7 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
         worker->records[i] = calloc(rows, sizeof **worker->records);
         if (!worker->records[i]) return 0;
     }
-    return open_branches(plan, worker);
+    return pfd_work_open(plan, &worker->work) && open_branches(plan, worker);
 }
 
 /* The rows of the range that come from reader r. */
@@ -181,8 +182,13 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
 
 static pfd_status locate_all(const range *at, pfd_error *err)
 {
-    for (int32_t r = 0; !at->plan->stream && r < at->plan->num_readers; r++)
+    pfd_work *work = &at->worker->work;
+    for (int32_t r = 0; !at->plan->stream && r < at->plan->num_readers; r++) {
+        int32_t item = pfd_work_finding(at->plan, r);
+        pfd_work_start(work, item);
         PFD_TRY(locate(at, r, err));
+        pfd_work_done(work, item, at->end - at->begin);
+    }
     return PFD_OK;
 }
 
@@ -296,7 +302,10 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .producer = op->producer,
         .fused = op->fused,
     };
+    int32_t item = (int32_t)(op - at->plan->ops);
+    pfd_work_start(&worker->work, item);
     pfd_status status = pfd_kernel_call_run(&call, err);
+    pfd_work_done(&worker->work, item, rows.n);
     if (status == PFD_OK) return PFD_OK;
     const char *name = pfd_kernel_call_failed_op(&call);
     if (rows.branch) return failed_in_branch(at, op, &rows, name, status, err);
@@ -333,6 +342,7 @@ static pfd_status run_ops(const range *at, pfd_error *err)
     pfd_status status = PFD_OK;
     int32_t stage = at->slot->stage, num_ops = at->plan->num_ops;
     set_tensors(at);
+    pfd_work_show(&at->worker->work, 0, range_records(at, 0), at->end - at->begin);
     for (int32_t i = 0; i < num_ops && status == PFD_OK; i++) {
         const pfd_plan_op *op = &at->plan->ops[i];
         if (op->stage != stage) continue;
@@ -457,6 +467,7 @@ static pfd_status run_whole_batch(range *at, pfd_error *err)
 {
     pfd_status status = PFD_OK;
     set_tensors(at);
+    pfd_work_show(&at->worker->work, 0, range_records(at, 0), at->end - at->begin);
     for (int32_t i = 0; i < at->plan->num_ops && status == PFD_OK; i++)
         if (at->plan->ops[i].stage == at->slot->stage)
             status = run_whole_op(at, &at->plan->ops[i], err);
@@ -477,10 +488,13 @@ pfd_status pfd_kernel_chain_run(const pfd_plan *plan, pfd_worker *worker, pfd_sl
                  .base = begin,
                  .begin = begin,
                  .end = end};
-    if (slot->stage % 2) return run_whole_batch(&all, err);
+    pfd_work_begin(&worker->work, slot->epoch, slot->step, begin, end - begin);
     if (slot->stage == 0 && slot->row_numbers)
         for (int64_t i = begin; i < end; i++) slot->row_numbers[i] = i;
-    pfd_status status = without_skipped_rows(all, slot->stage == 0 ? locate_and_run : run_ops, err);
+    range_step step = slot->stage == 0 ? locate_and_run : run_ops;
+    pfd_status status = slot->stage % 2 ? run_whole_batch(&all, err)
+                                        : without_skipped_rows(all, step, err);
     pfd_scratch_reset(worker->at_scratch);
+    pfd_work_end(&worker->work);
     return status;
 }

@@ -10,6 +10,7 @@
 #define PFD_LOADER_KERNEL_CHAIN_H
 #include "loader/branch_rows.h"
 #include "loader/slot.h"
+#include "loader/work.h"
 
 /* What one thread needs for a range; allocated at open. */
 typedef struct pfd_worker {
@@ -23,6 +24,7 @@ typedef struct pfd_worker {
     pfd_scratch *at_scratch, *scratch;
     int32_t failed_reader; /* whose record failed */
     _Atomic int64_t bytes; /* of record data, since open */
+    pfd_work work;
 } pfd_worker;
 
 int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker); /* 0: out of memory */

@@ -4,6 +4,8 @@
 #include "loader/pipeline.h"
 #include "loader/record_places.h"
 #include "loader/slot_pool.h"
+#include "loader/trace.h"
+#include "loader/tuning.h"
 #include "loader/view_tree.h"
 
 #include <inttypes.h>
@@ -15,14 +17,9 @@
 enum { LEAST_BOUND = 1 << 20 /* bytes that a scratch may have at any memory_budget */ };
 enum { MOST_THREADS = 4096, MOST_PREFETCH = 1 << 20, SEEK_PATIENCE_NS = 50 * 1000 * 1000 };
 
-static int32_t is_of_another_process(const pfd_loader *l)
-{
-    return l->fork_generation != pfd_fork_generation();
-}
-
 static pfd_status check_usable(const pfd_loader *l, pfd_error *err)
 {
-    if (is_of_another_process(l))
+    if (pfd_loader_is_foreign(l))
         return pfd_fail(err, PFD_UNSUPPORTED,
                         "this loader was opened before a fork, and its threads are in the parent; "
                         "open the loader in the child process");
@@ -35,23 +32,28 @@ static pfd_status check_usable(const pfd_loader *l, pfd_error *err)
 
 static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, pfd_error *err)
 {
-    if (options->num_threads < 0 || options->num_threads > MOST_THREADS)
+    l->tunes_threads = options->num_threads == PFD_AUTO;
+    l->tunes_prefetch = options->prefetch == PFD_AUTO;
+    int32_t num_threads = l->tunes_threads ? 0 : options->num_threads;
+    int32_t prefetch = l->tunes_prefetch ? 0 : options->prefetch;
+    if (num_threads < 0 || num_threads > MOST_THREADS)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "num_threads = %d; it must be in [1, %d], or 0 for all processors that "
                         "this process may use",
-                        options->num_threads, MOST_THREADS);
-    if (options->prefetch < 0 || options->prefetch > MOST_PREFETCH)
+                        num_threads, MOST_THREADS);
+    if (prefetch < 0 || prefetch > MOST_PREFETCH)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "prefetch = %d; it must be in [1, %d] batches, or 0 for a number that fits "
                         "their size",
-                        options->prefetch, MOST_PREFETCH);
+                        prefetch, MOST_PREFETCH);
     if (options->memory_budget < 0)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "memory_budget = %" PRId64 "; it must be a positive number of bytes",
                         options->memory_budget);
-    l->num_threads = options->num_threads ? options->num_threads : pfd_cpu_count();
+    l->num_threads = num_threads ? num_threads : pfd_cpu_count();
     if (l->num_threads > MOST_THREADS) l->num_threads = MOST_THREADS;
-    l->prefetch = options->prefetch;
+    l->chooses_prefetch = prefetch == 0;
+    l->prefetch = prefetch;
     l->memory_budget = options->memory_budget ? options->memory_budget : pfd_memory_limit() / 2;
     l->bounds.most_bytes = l->memory_budget > LEAST_BOUND ? l->memory_budget : LEAST_BOUND;
     return PFD_OK;
@@ -62,6 +64,9 @@ static pfd_loader *create(void)
     pfd_loader *l = calloc(1, sizeof *l);
     if (!l) return NULL;
     l->fork_generation = pfd_fork_generation();
+    l->stats.opened_ns = pfd_clock_ns();
+    l->opened_cpu_ns = pfd_process_cpu_ns();
+    l->opened_throttled_ns = pfd_throttled_ns();
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -72,29 +77,12 @@ static pfd_loader *create(void)
     return l;
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
-/* Starts many small batches at a time, so that a thread that wakes up finds work for a while.
- * Of large batches it starts two more than are needed for two ranges per thread. */
-static void choose_prefetch(pfd_loader *l)
-{
-    enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64, LARGE_BYTES = 64 << 20 };
-    int64_t batch_bytes = l->plan.slot_bytes + l->plan.ragged_bytes;
-    int64_t ahead = clamp(AHEAD_BYTES / batch_bytes, 0, MOST_AHEAD);
-    int64_t usual = 2 * l->num_threads + 2, needed = 2 + 2 * l->num_threads / l->plan.num_chunks;
-    int64_t least = clamp(LARGE_BYTES / batch_bytes, needed, usual);
-    l->prefetch = (int32_t)(ahead > least ? ahead : least);
-}
-
 static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_error *err)
 {
     PFD_TRY(set_options(l, options, err));
     PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, &l->bounds, err));
-    if (!l->prefetch) choose_prefetch(l);
+    if (l->chooses_prefetch) l->prefetch = pfd_usual_prefetch(&l->plan, l->num_threads);
     return pfd_pipeline_open(l, err);
 }
 
@@ -114,7 +102,7 @@ pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *bl
 
 void pfd_loader_close(pfd_loader *l)
 {
-    if (is_of_another_process(l)) return;
+    if (pfd_loader_is_foreign(l)) return;
     atomic_store(&l->bounds.cancelled,
                  1); /* a thread in next() leaves it after the current row range */
     pthread_mutex_lock(&l->consumer);
@@ -128,8 +116,11 @@ static void destroy(pfd_loader *l)
     pthread_cond_destroy(&l->changed);
     pthread_mutex_destroy(&l->lock);
     pthread_mutex_destroy(&l->consumer);
+    pfd_trace_free(l);
     free(l->producer.error);
     free(l->skipped);
+    free(l->tuning);
+    free(l->work);
     free(l);
 }
 
@@ -147,7 +138,7 @@ static void *release(void *loader)
 
 void pfd_loader_release(pfd_loader *l)
 {
-    if (!l || is_of_another_process(l)) return;
+    if (!l || pfd_loader_is_foreign(l)) return;
     if (!pfd_thread_pool_is_inside()) {
         (void)release(l);
         return;
@@ -163,7 +154,7 @@ void pfd_batch_release(void *memory)
     if (!memory) return;
     pfd_slot *slot = pfd_slot_of(memory);
     pfd_loader *l = slot->loader;
-    if (is_of_another_process(l)) return;
+    if (pfd_loader_is_foreign(l)) return;
     if (pfd_slot_pool_give_back(slot)) destroy(l);
 }
 
@@ -188,16 +179,16 @@ static pfd_status lock_consumer(pfd_loader *l, int64_t deadline_ns, pfd_error *e
 }
 
 /* The time of a deadline; the largest number for a timeout that is too large to add. */
-static int64_t deadline_after(int64_t timeout_ns)
+static int64_t deadline_after(int64_t now_ns, int64_t timeout_ns)
 {
-    int64_t now_ns = pfd_clock_ns();
     return timeout_ns < INT64_MAX - now_ns ? now_ns + timeout_ns : INT64_MAX;
 }
 
 pfd_status pfd_loader_next(pfd_loader *l, int64_t timeout_ns, pfd_batch *out, pfd_error *err)
 {
-    int64_t deadline_ns = deadline_after(timeout_ns);
+    int64_t now_ns = pfd_clock_ns(), deadline_ns = deadline_after(now_ns, timeout_ns);
     PFD_TRY(lock_consumer(l, deadline_ns, err));
+    l->called_ns = now_ns;
     pfd_status status = pfd_pipeline_next(l, deadline_ns, out, err);
     pthread_mutex_unlock(&l->consumer);
     return status;
@@ -267,6 +258,9 @@ pfd_status pfd_loader_set_seed(pfd_loader *l, int32_t i, int64_t seed, pfd_error
 
 pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
 {
+    int32_t locks = !pfd_loader_is_foreign(l);
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&l->lock;
+    if (locks) pthread_mutex_lock(lock);
     *out = (pfd_loader_info){.struct_size = sizeof *out,
                              .num_threads = l->num_threads,
                              .prefetch = l->prefetch,
@@ -276,6 +270,7 @@ pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
                              .num_batches = l->plan.num_batches,
                              .num_blobs = l->plan.num_wanted,
                              .offsets = l->plan.offsets};
+    if (locks) pthread_mutex_unlock(lock);
     return PFD_OK;
 }
 
@@ -349,22 +344,10 @@ uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int6
     return pfd_view_tree_past(tree, epoch, is_shuffled && rows > 0 ? reader->num_records : rows);
 }
 
-pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
-{
-    pfd_loader *l = (pfd_loader *)(uintptr_t)loader; /* only the lock is touched */
-    if (is_of_another_process(l)) return PFD_UNSUPPORTED;
-    pthread_mutex_lock(&l->lock);
-    pfd_pipeline_count(l);
-    *out = l->stats;
-    out->struct_size = sizeof *out;
-    pthread_mutex_unlock(&l->lock);
-    return PFD_OK;
-}
-
 pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out)
 {
     pfd_loader *l = (pfd_loader *)(uintptr_t)loader; /* only the lock is touched */
-    if (is_of_another_process(l)) return PFD_UNSUPPORTED;
+    if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
     pthread_mutex_lock(&l->lock);
     int64_t first = l->num_skipped > PFD_KEPT_SKIPPED ? l->num_skipped - PFD_KEPT_SKIPPED : 0;
     pfd_status status = i >= 0 && first + i < l->num_skipped ? PFD_OK : PFD_END;

@@ -8,17 +8,22 @@
  */
 #ifndef PFD_LOADER_LOADER_FIELDS_H
 #define PFD_LOADER_LOADER_FIELDS_H
+#include "core/cpu.h"
 #include "loader/kernel_chain.h"
+#include "loader/steps.h"
 
 #include <pthread.h>
 
 #define PFD_KEPT_SKIPPED 1000
 
+struct pfd_tuning;
+
 struct pfd_loader {
     pfd_plan plan;
     pfd_thread_pool *pool;
-    pfd_worker *workers; /* num_threads + 1: the last is the helping caller's */
-    int32_t num_threads, prefetch;
+    pfd_worker *workers; /* most_threads + 1: the last is the helping caller's */
+    int32_t most_threads, most_prefetch;
+    int32_t tunes_threads, tunes_prefetch, chooses_prefetch;
     int64_t memory_budget;
     int32_t fork_generation;
 
@@ -27,14 +32,22 @@ struct pfd_loader {
     int64_t errors_in_epoch;
     int32_t restart; /* the batches in flight must be discarded: another one is next */
     int64_t next_check_ns; /* when to look at the files again */
+    int64_t called_ns;     /* when next() was called */
+    int64_t opened_cpu_ns, opened_throttled_ns; /* what pfd_stats counts from there */
 
     pthread_mutex_t lock;                   /* guards: */
     pthread_cond_t changed;                 /* a slot is ready */
-    pfd_slot **ring;                        /* batch number t is at t % prefetch */
+    int32_t num_threads, prefetch; /* of now */
+    int32_t num_workers;           /* that are open, besides the caller's */
+    struct pfd_tuning *tuning;     /* NULL: none; tuning.h */
+    pfd_slot **ring;                        /* batch number t is at t % most_prefetch */
     int64_t first_in_flight, end_in_flight; /* batch numbers */
+    int64_t num_ready;                      /* of the batches in flight: complete */
+    int32_t was_full; /* as many were in flight as `prefetch` allows, in this period of tuning */
     int64_t next_epoch, next_step;          /* of the next batch to start */
     pfd_slot *free_slots;
     int32_t num_slots, num_held;
+    int32_t slots_made; /* numbers of slots below it are taken */
     int64_t stream_bytes; /* of records in all slots' scratch */
     int64_t ragged_bytes; /* of values in all slots, present or expected, and of all arenas */
     int64_t most_values;  /* bytes of the largest values of a batch so far; -1: no batch yet */
@@ -45,9 +58,28 @@ struct pfd_loader {
     pfd_slot *produced;
     int32_t closed, released;
     pfd_stats stats;
+    pfd_steps steps;
+    pfd_steps kept_steps; /* while the loader is aside */
+    int32_t aside;        /* calls of pfd_loader_set_aside() that are open */
+    int64_t no_memory_since_ns; /* 0: there is memory for another batch, or the ring is full */
+    pfd_work_stats *work;       /* after close(): of each item */
+    pfd_trace *trace;           /* that is on; NULL: none */
+    pfd_trace *stopped_traces;  /* the latest, and older ones that a thread still writes into */
     pfd_error *skipped; /* the last PFD_KEPT_SKIPPED, as a ring */
     int64_t num_skipped;
 
     pfd_bounds bounds; /* cancelled: row loops end early */
 };
+
+/* Workers 0 to num_workers: the last one is the caller's.  With `lock` held. */
+static inline pfd_worker *pfd_loader_worker(const pfd_loader *loader, int32_t i)
+{
+    return &loader->workers[i < loader->num_workers ? i : loader->most_threads];
+}
+
+/* Whether it was opened before a fork: then its threads are in the parent, and its locks too. */
+static inline int32_t pfd_loader_is_foreign(const pfd_loader *loader)
+{
+    return loader->fork_generation != pfd_fork_generation();
+}
 #endif

@@ -5,9 +5,12 @@
 #include "core/error.h"
 #include "dataset/dataset.h"
 #include "loader/batch_stages.h"
+#include "loader/counters.h"
 #include "loader/ring.h"
 #include "loader/slot_pool.h"
 #include "loader/stream_producer.h"
+#include "loader/tuning.h"
+#include "loader/trace.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -66,7 +69,9 @@ static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
                              .tv_nsec = (long)(deadline_ns % 1000000000)};
     int64_t since = pfd_clock_ns();
     int failure = pthread_cond_timedwait(&l->changed, &l->lock, &until);
-    l->stats.wait_ns += pfd_clock_ns() - since;
+    int64_t now = pfd_clock_ns();
+    l->stats.wait_ns += now - since;
+    if (l->trace) pfd_trace_wait(l, since, now);
     return failure != ETIMEDOUT;
 }
 
@@ -214,6 +219,7 @@ static pfd_status take_ready(pfd_loader *l, int64_t deadline_ns, pfd_slot **out,
     if (pfd_ring_size(l) == 0) start_more(l);
     if (pfd_ring_size(l) == 0) return no_slot(l, err);
     pfd_slot *slot = pfd_ring_at(l, 0);
+    pfd_steps_ask(&l->steps, l->called_ns, slot->ready);
     while (!slot->ready) {
         if (help(l) && (slot->ready || pfd_clock_ns() < deadline_ns)) continue;
         if (!slot->ready && !wait_for_change(l, deadline_ns)) return PFD_PENDING;
@@ -243,6 +249,12 @@ static void deliver(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
     l->num_held++;
     l->stats.batches++;
     l->stats.records += slot->rows;
+    if (l->trace) {
+        pfd_trace_delivery(l, slot);
+        pfd_trace_slot(l, slot, PFD_TRACE_SLOT_HELD);
+    }
+    if (slot->step >= 0)
+        pfd_steps_deliver(&l->steps, slot->step, slot->rows, l->num_ready);
     *out = (pfd_batch){
         .memory = slot->memory, .epoch = slot->epoch, .step = slot->step, .rows = slot->rows};
 }
@@ -262,12 +274,16 @@ pfd_status pfd_pipeline_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out,
         int32_t given =
             status == PFD_OK && (slot->rows > 0 || !slot->num_skipped_rows || slot->started);
         pthread_mutex_lock(&l->lock);
+        int32_t is_due = 0;
         if (given) {
             deliver(l, slot, out);
+            is_due = pfd_tuning_is_due(l);
         } else {
+            if (status != PFD_OK) pfd_steps_forget(&l->steps);
             pfd_slot_pool_put(l, slot);
         }
         pthread_mutex_unlock(&l->lock);
+        if (is_due) pfd_tuning_run(l);
         if (given || status != PFD_OK) return status;
     }
 }
@@ -299,6 +315,8 @@ pfd_status pfd_pipeline_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *e
         l->next_step = l->step;
         l->seek_streams = 1;
         l->restart = status != PFD_OK;
+        pfd_steps_restart(&l->steps);
+        pfd_tuning_restart(l);
     }
     pthread_mutex_unlock(&l->lock);
     return status;
@@ -353,12 +371,15 @@ pfd_status pfd_pipeline_read(pfd_loader *l, int64_t epoch, const int64_t *positi
     pthread_mutex_lock(&l->lock);
     pfd_slot *slot = pfd_slot_pool_take_at_once(l);
     pfd_status status = slot ? PFD_OK : no_slot(l, err);
+    if (slot) {
+        slot->epoch = epoch;
+        slot->step = -1;
+        slot->rows = n;
+        slot->positions = positions;
+        if (l->trace) pfd_trace_slot(l, slot, PFD_TRACE_SLOT_FILLS);
+    }
     pthread_mutex_unlock(&l->lock);
     if (!slot) return status;
-    slot->epoch = epoch;
-    slot->step = -1;
-    slot->rows = n;
-    slot->positions = positions;
     status = read_slot(l, slot, err);
     pthread_mutex_lock(&l->lock);
     if (status == PFD_OK)
@@ -367,27 +388,6 @@ pfd_status pfd_pipeline_read(pfd_loader *l, int64_t epoch, const int64_t *positi
         pfd_slot_pool_put(l, slot);
     pthread_mutex_unlock(&l->lock);
     return status;
-}
-
-/* ---- Counters (lock held) -------------------------------------------------------------------- */
-
-void pfd_pipeline_count(pfd_loader *l)
-{
-    if (!l->closed && l->pool) {
-        l->stats.slots_ready = 0;
-        for (int64_t i = 0; i < pfd_ring_size(l); i++)
-            l->stats.slots_ready += pfd_ring_at(l, i)->ready;
-        l->stats.idle_ns = pfd_thread_pool_idle_ns(l->pool);
-        l->stats.bytes = 0;
-        for (int32_t i = 0; i <= l->num_threads; i++)
-            l->stats.bytes += atomic_load_explicit(&l->workers[i].bytes, memory_order_relaxed);
-        l->stats.read_bytes = 0;
-        for (int32_t r = 0; r < l->plan.num_readers; r++)
-            l->stats.read_bytes += pfd_data_reader_bytes_read(&l->plan.readers[r]);
-    }
-    l->stats.slots = l->num_slots;
-    l->stats.slots_held = l->num_held;
-    l->stats.slot_bytes = l->num_slots * l->plan.slot_bytes + l->ragged_bytes;
 }
 
 /* ---- Opening and closing --------------------------------------------------------------------- */
@@ -401,18 +401,22 @@ static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
                         " bytes, and there must be room for two, but memory_budget is %" PRId64
                         "; lower batch_size or raise memory_budget",
                         l->plan.local_batch_size, pfd_slot_cost(&l->plan), l->memory_budget);
-    if (l->prefetch > most - 2) l->prefetch = most > 3 ? (int32_t)(most - 2) : 1;
+    most = most > 3 ? most - 2 : 1;
+    if (l->prefetch > most) l->prefetch = (int32_t)most;
+    l->most_threads = pfd_most_threads(l);
+    l->most_prefetch = (int32_t)(pfd_most_prefetch(l) < most ? pfd_most_prefetch(l) : most);
     return PFD_OK;
 }
 
 static pfd_status allocate(pfd_loader *l, pfd_error *err)
 {
-    l->ring = calloc((size_t)l->prefetch, sizeof *l->ring);
+    l->ring = calloc((size_t)l->most_prefetch, sizeof *l->ring);
     l->skipped = calloc(PFD_KEPT_SKIPPED, sizeof *l->skipped);
-    l->workers = calloc((size_t)l->num_threads + 1, sizeof *l->workers);
+    l->workers = calloc((size_t)l->most_threads + 1, sizeof *l->workers);
     int32_t whole = l->ring && l->skipped && l->workers;
-    for (int32_t i = 0; whole && i <= l->num_threads; i++)
-        whole = pfd_worker_open(&l->plan, &l->workers[i]);
+    l->num_workers = l->num_threads;
+    for (int32_t i = 0; whole && i <= l->num_workers; i++)
+        whole = pfd_worker_open(&l->plan, pfd_loader_worker(l, i));
     for (int32_t i = 0; whole && i < l->prefetch + 2 && (i == 0 || pfd_slot_pool_has_budget(l));
          i++)
         whole = pfd_slot_pool_grow(l);
@@ -427,8 +431,11 @@ pfd_status pfd_pipeline_open(pfd_loader *l, pfd_error *err)
     l->most_values = -1;
     PFD_TRY(fit_into_budget(l, err));
     PFD_TRY(allocate(l, err));
+    PFD_TRY(pfd_tuning_open(l, err));
     l->seek_streams = 1;
-    return pfd_thread_pool_create(l->num_threads, &l->pool, err);
+    PFD_TRY(pfd_thread_pool_create(l->num_threads, l->most_threads, &l->pool, err));
+    pfd_thread_pool_tell_idle(l->pool, pfd_trace_idle, l);
+    return PFD_OK;
 }
 
 void pfd_pipeline_close(pfd_loader *l)
@@ -436,14 +443,18 @@ void pfd_pipeline_close(pfd_loader *l)
     if (l->closed) return;
     atomic_store(&l->bounds.cancelled, 1);
     pthread_mutex_lock(&l->lock);
-    pfd_pipeline_count(l);
+    (void)pfd_counters_keep(l);
+    pfd_trace_stop(l);
     l->closed = 1; /* after this no other thread uses the pool and the workers */
     pthread_mutex_unlock(&l->lock);
     pfd_thread_pool_free(l->pool);
     l->pool = NULL;
     pthread_mutex_lock(&l->lock);
-    for (; pfd_ring_size(l) > 0; pfd_ring_remove_first(l))
-        pfd_slot_pool_put(l, pfd_ring_at(l, 0));
+    while (pfd_ring_size(l) > 0) {
+        pfd_slot *slot = pfd_ring_at(l, 0);
+        pfd_ring_remove_first(l);
+        pfd_slot_pool_put(l, slot);
+    }
     while (l->free_slots) {
         pfd_slot *slot = l->free_slots;
         l->free_slots = slot->next_free;
@@ -451,8 +462,8 @@ void pfd_pipeline_close(pfd_loader *l)
     }
     pfd_slot_pool_free_arenas(l);
     pthread_mutex_unlock(&l->lock);
-    for (int32_t i = 0; l->workers && i <= l->num_threads; i++)
-        pfd_worker_close(&l->plan, &l->workers[i]);
+    for (int32_t i = 0; l->workers && i <= l->num_workers; i++)
+        pfd_worker_close(&l->plan, pfd_loader_worker(l, i));
     for (int32_t r = 0; l->plan.readers && r < l->plan.num_readers; r++)
         pfd_data_reader_close_files(&l->plan.readers[r]);
     free(l->workers);

@@ -33,7 +33,4 @@ pfd_status pfd_pipeline_restart(pfd_loader *loader, int64_t deadline_ns, pfd_err
  * nothing to restart. */
 pfd_status pfd_pipeline_read(pfd_loader *loader, int64_t epoch, const int64_t *positions, int64_t n,
                              pfd_batch *out, pfd_error *err);
-
-/* Brings loader->stats up to date; with `lock` held. */
-void pfd_pipeline_count(pfd_loader *loader);
 #endif

@@ -114,6 +114,9 @@ static inline const pfd_view_tree *pfd_plan_tree_of(const pfd_plan *plan, int32_
  * row_splits count in it, and no shapes are needed. */
 pfd_plan_tensor pfd_plan_tensor_of(const pfd_row_type *type, const char *name);
 
+/* plan_memory.c: decides in which stage each op runs; nothing need be opened. */
+void pfd_plan_set_stages(pfd_plan *plan);
+
 /* plan_memory.c: decides the stages, how many rows a range has, and where tensors lie. */
 pfd_status pfd_plan_lay_out(pfd_plan *plan, pfd_error *err);
 #endif

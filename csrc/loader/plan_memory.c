@@ -34,7 +34,7 @@ static void set_stage(const pfd_plan *plan, pfd_plan_op *op)
 
 /* What an op takes from another stage, and what an op over the whole batch makes, lies in the slot.
  */
-static void set_stages(pfd_plan *plan)
+void pfd_plan_set_stages(pfd_plan *plan)
 {
     plan->num_stages = 1;
     for (int32_t i = 0; i < plan->num_ops; i++) {
@@ -166,7 +166,7 @@ static pfd_status lay_out_branches(pfd_plan *plan, pfd_error *err)
 
 pfd_status pfd_plan_lay_out(pfd_plan *plan, pfd_error *err)
 {
-    set_stages(plan);
+    pfd_plan_set_stages(plan);
     choose_chunk(plan);
     set_rows(plan);
     PFD_TRY(lay_out_branches(plan, err));

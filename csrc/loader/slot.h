@@ -35,6 +35,7 @@ typedef struct pfd_arenas {
 typedef struct pfd_slot {
     struct pfd_loader *loader;
     struct pfd_slot *next_free;
+    int32_t number; /* among all slots that the loader ever had; under its lock */
 
     uint8_t *memory; /* plan->slot_bytes, right after this struct */
 

@@ -1,6 +1,7 @@
 /* Which slots a loader has: as many as the ring and a user who holds one batch or two need, and
  * more while more are held, within memory_budget; and the memory of their ragged rows. */
 #include "loader/slot_pool.h"
+#include "loader/trace.h"
 
 #include <stdlib.h>
 
@@ -9,6 +10,7 @@ int32_t pfd_slot_pool_grow(pfd_loader *l)
     pfd_slot *slot = pfd_slot_create(&l->plan);
     if (!slot) return 0;
     slot->loader = l;
+    slot->number = l->slots_made++;
     slot->next_free = l->free_slots;
     l->free_slots = slot;
     l->num_slots++;
@@ -61,6 +63,7 @@ static void free_arenas(pfd_loader *l, pfd_arenas *arenas)
 
 static void free_slot(pfd_loader *l, pfd_slot *slot)
 {
+    if (l->trace) pfd_trace_slot(l, slot, PFD_TRACE_SLOT_GONE);
     l->num_slots--;
     l->stream_bytes -= slot->scratch_bytes;
     count_values(l, slot, 0);
@@ -175,6 +178,7 @@ void pfd_slot_pool_put(pfd_loader *l, pfd_slot *slot)
         free_slot(l, slot);
         return;
     }
+    if (l->trace) pfd_trace_slot(l, slot, PFD_TRACE_SLOT_FREE);
     if (slot->num_skipped_rows) pfd_slot_clear_skipped_rows(slot);
     if (slot->values && !fits(l, 0)) drop_values(l, slot);
     slot->next_free = l->free_slots;

@@ -51,14 +51,13 @@ static pfd_status fail_zip(const pfd_loader *l, const pfd_data_reader *reader, p
 
 /* A batch of each reader: all that the producer's loop does. Also when one reader fails, the others
  * read theirs, and so stay in step. */
-static pfd_status produce(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
+static pfd_status read_batches(pfd_loader *l, pfd_work *work, pfd_error *err)
 {
-    (void)begin, (void)end, (void)worker;
-    pfd_loader *l = ctx;
     pfd_slot *slot = l->produced;
     pfd_status failure = PFD_OK;
     int32_t ended = 0;
     pfd_scratch_reset(slot->scratch);
+    pfd_work_start(work, pfd_work_reading(&l->plan, 0));
     PFD_TRY(seek_streams(l, slot, err));
     slot->rows = INT64_MAX;
     for (int32_t r = 0; r < l->plan.num_readers; r++) {
@@ -66,7 +65,9 @@ static pfd_status produce(void *ctx, int64_t begin, int64_t end, int32_t worker,
         pfd_error other;
         pfd_error_init(&other);
         int64_t n;
+        pfd_work_start(work, pfd_work_reading(&l->plan, r));
         pfd_status status = read_batch(l, reader, slot->records[r], &n, failure ? &other : err);
+        pfd_work_done(work, pfd_work_reading(&l->plan, r), n);
         if (status < PFD_OK) {
             if (!failure) failure = status;
             continue;
@@ -79,6 +80,17 @@ static pfd_status produce(void *ctx, int64_t begin, int64_t end, int32_t worker,
     }
     slot->end = ended > 0;
     return failure;
+}
+
+static pfd_status produce(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
+{
+    (void)begin, (void)end;
+    pfd_loader *l = ctx;
+    pfd_work *work = &l->workers[worker].work;
+    pfd_work_begin(work, l->produced->epoch, l->produced->step, 0, l->plan.local_batch_size);
+    pfd_status status = read_batches(l, work, err);
+    pfd_work_end(work);
+    return status;
 }
 
 /* Notes the failure of a batch that could not be read. If the error has a record, its group()

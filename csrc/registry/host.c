@@ -17,11 +17,13 @@
     MIX(MIX(MIX(MIX(MIX(MIX(1u, pfd_error), pfd_row_type), pfd_attr), pfd_port), pfd_op),          \
         pfd_format)
 #define ABI_OF_NODES MIX(MIX(ABI_OF_OPS, pfd_attr_value), pfd_blob)
-#define ABI_VERSION                                                                                \
-    MIX(MIX(MIX(MIX(MIX(MIX(ABI_OF_NODES, pfd_loader_options), pfd_loader_info), pfd_reader_info), \
-                pfd_batch),                                                                        \
-            pfd_ragged_batch),                                                                     \
-        pfd_stats)
+#define ABI_OF_LOADERS                                                                             \
+    MIX(MIX(MIX(MIX(MIX(ABI_OF_NODES, pfd_loader_options), pfd_loader_info), pfd_reader_info),     \
+            pfd_batch),                                                                            \
+        pfd_ragged_batch)
+#define ABI_OF_COUNTS                                                                              \
+    MIX(MIX(MIX(MIX(ABI_OF_LOADERS, pfd_stats), pfd_work_stats), pfd_thread_now), pfd_history)
+#define ABI_VERSION MIX(MIX(ABI_OF_COUNTS, pfd_trace_event), pfd_trace_info)
 
 uint32_t pfd_abi_version(void)
 {

@@ -118,3 +118,29 @@ pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_
     pfd_path_list_free(&list);
     return status;
 }
+
+static int64_t copy_paths(const pfd_path_list *list, char *out, int64_t room)
+{
+    int64_t size = 0;
+    for (int64_t i = 0; i < list->size; i++) {
+        int64_t bytes = (int64_t)strlen(list->paths[i]) + 1, left = room - size;
+        if (left > 0) memcpy(out + size, list->paths[i], (size_t)(bytes < left ? bytes : left));
+        size += bytes;
+    }
+    return size;
+}
+
+pfd_status pfd_node_files(const pfd_node *node, char *out, int64_t room, int64_t *size, int64_t *n,
+                          pfd_error *err)
+{
+    pfd_path_list list = {0};
+    pfd_status status = node->file_attrs ? pfd_node_find_files(node, &list, err) : PFD_OK;
+    if (status == PFD_OK) {
+        *size = copy_paths(&list, out, room);
+        *n = list.size;
+    } else {
+        pfd_error_set_op(err, node->op->op->name);
+    }
+    pfd_path_list_free(&list);
+    return status;
+}

@@ -31,12 +31,14 @@ COMMANDS = {
     "new": "write a reader or decoder of one's own to start from",
     "check": "check that an op keeps what the interface asks of it",
     "bench": "measure what an op costs a record, part by part",
+    "speed": "measure whether a script's loader or its training is the limit",
     "ops": "list and describe ops",
     "head": "print the first records of a file",
     "stats": "count records, and describe what their fields hold",
     "verify": "check every frame and checksum of files, and name the damage",
     "convert": "write the records of files in another format",
     "index": "build the index of a folder of part files, and describe it",
+    "report": "print a report of a loader, or compare those of ranks",
     "include_dir": "print the folder to give to a C compiler as -I",
 }
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import importlib
+import math
 import os
 import re
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 from ..errors import CorruptDataError, InvalidArgumentError
 from ..formats import COMPRESSION_SUFFIXES, FORMATS, ImageChange, Source, damage_of, image_formats
+from ..reports.bars import Bar
 from .conversion.plan import Conversion
 from .conversion.target import Target
 from .conversion.workers import run_tasks
@@ -139,36 +139,6 @@ def _count(source: Source, is_needed: bool) -> tuple[int, bool, str]:
         return none
 
 
-class _Progress:
-    """A bar of tqdm on a terminal, where that is installed; otherwise lines now and then."""
-
-    def __init__(self, total: int, done_before: int, quiet: bool) -> None:
-        self._bar: Any = None
-        self._quiet, self._total, self._done_before = quiet, total, done_before
-        self._next = time.monotonic() + 5
-        if not quiet and sys.stderr.isatty():
-            try:
-                tqdm = importlib.import_module("tqdm").tqdm
-                whole = total if total >= 0 else None
-                self._bar = tqdm(total=whole, initial=done_before, unit=" records")
-            except ImportError:
-                pass
-
-    def told(self, records: int) -> None:
-        """So many are written, by now."""
-        if self._bar is not None:
-            self._bar.update(self._done_before + records - self._bar.n)
-        elif not self._quiet and time.monotonic() >= self._next:
-            self._next = time.monotonic() + 5
-            of = f" of {self._total}" if self._total >= 0 else ""
-            say(f"{self._done_before + records}{of} records", sys.stderr)
-
-    def close(self) -> None:
-        """The end of the bar."""
-        if self._bar is not None:
-            self._bar.close()
-
-
 def _say_left_out(conversion: Conversion) -> None:
     count, first = conversion.left_out, conversion.left_out_first
     if not count:
@@ -214,12 +184,12 @@ def run(args: argparse.Namespace) -> int:
             say(f"{path}: {conversion.says}", sys.stderr)
         for note in target.notes(source):
             say(f"{path}: {note}", sys.stderr)
-        progress = _Progress(records, sum(conversion.done.values()), args.quiet)
         jobs = args.jobs or len(os.sched_getaffinity(0))
-        try:
-            run_tasks(conversion, conversion.tasks(is_stream, jobs), jobs, progress.told)
-        finally:
-            progress.close()
+        before = sum(conversion.done.values())
+        quiet = math.inf if args.quiet else 5.0
+        with Bar("converting", records, done=before, quiet=quiet) as bar:
+            tasks = conversion.tasks(is_stream, jobs)
+            run_tasks(conversion, tasks, jobs, lambda written: bar.update(before + written))
         written = sum(conversion.done.values())
         made = conversion.publish()
     _say_left_out(conversion)

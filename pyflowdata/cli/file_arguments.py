@@ -12,8 +12,9 @@ from typing import Any
 from ..errors import InvalidArgumentError
 from ..formats import FORMATS, Source, is_data_set, open_source
 from ..plugins import Plugin, load_library
+from ..plain_text import UNITS
 from .op_arguments import pairs
-from .output import UNITS, say
+from .output import say
 from .usage import UsageError
 
 _BUDGET = 10**9

@@ -15,6 +15,7 @@ from ..errors import CorruptDataError, InvalidArgumentError
 from ..formats import RECORD, Source
 from ..ragged import Ragged
 from ..sheet import show
+from ..plain_text import printable
 from .file_arguments import (
     about,
     add_memory_argument,
@@ -24,7 +25,7 @@ from .file_arguments import (
     say_left_out,
     source_of,
 )
-from .output import finite, printable, say, say_json
+from .output import finite, say, say_json
 from .usage import UsageError
 
 _IMAGES, _MOST_IMAGES = 64, 1000  # of a sheet; all of them are decoded before it is drawn

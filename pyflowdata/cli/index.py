@@ -13,9 +13,10 @@ from ..nodes import Node, Op, find_op
 from ..nodes.attr_values import parse_attr
 from ..loader.state import Reader
 from ..plugins import Plugin
+from ..plain_text import size_text
 from .file_arguments import add_source_arguments, expand, load_plugins, opened
 from .op_arguments import pairs
-from .output import say, size_text
+from .output import say
 from .usage import UsageError
 
 _SMALL = 16 << 20  # bytes of files that have no index on disk unless a folder is named

@@ -11,16 +11,7 @@ import math
 import sys
 from typing import Any, TextIO
 
-UNITS = {"GB": 10**9, "MB": 10**6, "KB": 10**3}
-
-
-def printable(text: str) -> str:
-    """The text with a backslash escape for each character that is not printed as itself."""
-    if text.isprintable():
-        return text
-    return "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
-    )
+from ..plain_text import printable
 
 
 def say_json(value: Any, indent: int | None = None) -> None:
@@ -45,11 +36,3 @@ def finite(value: Any) -> Any:
     if isinstance(value, list):
         return [finite(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def size_text(count: float) -> str:
-    """Bytes in words."""
-    for unit, factor in UNITS.items():
-        if count >= factor:
-            return f"{count / factor:.3g} {unit}"
-    return f"{count:.0f} bytes"

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..formats import FORMATS, RECORD, Field, Source
 from ..ragged import Ragged
+from ..plain_text import printable, size_text
 from .file_arguments import (
     about,
     add_memory_argument,
@@ -20,7 +21,7 @@ from .file_arguments import (
     say_left_out,
     source_of,
 )
-from .output import finite, printable, say, say_json, size_text
+from .output import finite, say, say_json
 
 _BATCH = 1024
 _BARS = 40  # characters of the longest bar

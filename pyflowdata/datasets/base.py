@@ -12,8 +12,6 @@ from ..nodes.records import Records
 from ..nodes.tables import Table
 from .streams import refuse_stream
 
-ORDER_KEY = "shuffle"  # of a shuffle that is given none
-
 SetT = TypeVar("SetT", bound="DatasetBase")
 
 

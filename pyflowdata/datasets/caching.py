@@ -18,6 +18,7 @@ from ..nodes.tables import Prepared, Table
 from ..loader import DataLoader
 from ..pyops.op import function_of, name_of
 from ..pyops.row_function import RowFunction
+from ..reports.bars import Bar
 from .base import DatasetBase, SetT
 from .batching import node_alone
 from .cache_place import CacheFolder, Place
@@ -25,7 +26,6 @@ from .changing import COMPARED, changing_fields
 from .columns import refuse_changing_order
 from .fingerprints import of_function
 from .fingerprints import version as library_version
-from .progress import Progress
 
 _AT_ONCE = 128  # records that are computed at once
 
@@ -115,7 +115,7 @@ class Cache(Prepared):
         with loader, CacheWriter(folder.temporary(), self.fields) as writer:
             folder.keep(writer.fileno)
             total, most = loader.readers[0].records, 2 * loader.memory_budget
-            with Progress(f"caching {', '.join(self.fields)}", total) as progress:
+            with Bar(f"caching {', '.join(self.fields)}", total) as progress:
                 for batch in loader:
                     writer.write(batch.values, batch.row_splits)
                     if 0 < writer.records == len(batch):

@@ -24,12 +24,12 @@ from ..nodes.node import nodes_of, reader_nodes
 from ..loader import DataLoader
 from ..loader.state import Reader
 from ..ragged import Ragged
+from ..reports.bars import Bar
 from .base import DatasetBase
 from .batching import node_alone
 from .changing import changing_fields
 from .column_cache import CachedArray, cache_folder
 from .fingerprints import of_blobs, version
-from .progress import Progress
 
 Array = npt.NDArray[Any]
 Columns = dict[str, Any]
@@ -160,7 +160,7 @@ class _Pass:
             self._check_fields()
         with (
             _opened(self._wanted, self._data, self._rows) as loader,
-            Progress(self._wanted.said, self._records) as progress,
+            Bar(self._wanted.said, self._records) as progress,
         ):
             if self._wanted.prepare is not None:
                 self._wanted.prepare(loader)

@@ -77,7 +77,7 @@ def _stats(blobs: Iterable[Blob]) -> Iterator[tuple[int, int] | None]:
         given = [value.value for value in node.values.values() if isinstance(value, Object)]
         made = [value for value in given if isinstance(value, Prepared)]
         for value in made:  # a cache, whose own file may be made later
-            yield from _stats(getattr(value, "fields", {}).values())
+            yield from _stats(value.fields.values())
         files = [] if made else node.values.get("files") or []
         for path in files if isinstance(files, list) else [files]:
             try:

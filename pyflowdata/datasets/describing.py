@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,14 +11,20 @@ from ..errors import shown
 from ..formats import FORMATS, field_of
 from ..nodes import Attr, Blob, Node
 from ..nodes.objects import Object
-from ..nodes.tables import Table
-from .base import ORDER_KEY, Shuffle
-from .caching import Cache
+from ..nodes.words import (
+    has_tables,
+    prepared_of,
+    said_of_tables,
+    told_attrs,
+    value_text,
+    view_word,
+)
+from ..plain_text import counted
+from .base import Shuffle
 
 _MOST_FIELDS = 20
 _MOST_SOURCES = 12
 _IN_MEMORY = "arrays in memory"
-_FAR = 2**62  # numbers beyond it stand for the end
 _MIX_ATTRS = ("weights", "segments", "mean_lengths", "source_names")  # what `_mix_shares` says
 
 
@@ -37,8 +42,32 @@ class _Chain(NamedTuple):
     steps: Sequence[str]
 
 
-def described_graph(blobs: Mapping[str, Blob], shuffle: Shuffle | None, size: int | None) -> str:
-    """A data set in lines.
+class Described(NamedTuple):
+    """What is said of a data set.
+
+    Attributes:
+        what: That it is one, how many records it has, and where they come from.
+        fields: Names and types of the first ones.
+        more_fields: How many there are besides.
+        views: Lines of the data sets of a view, and of what follows.
+    """
+
+    what: str
+    fields: Sequence[tuple[str, str]]
+    more_fields: int
+    views: Sequence[str]
+
+    def __str__(self) -> str:
+        lines = [f"  {name}: {type}" for name, type in self.fields]
+        if self.more_fields:
+            lines.append(f"  and {self.more_fields} more fields")
+        return "\n".join([self.what, *lines, *(f"  {line}" for line in self.views)])
+
+
+def described_graph(
+    blobs: Mapping[str, Blob], shuffle: Shuffle | None, size: int | None
+) -> Described:
+    """A data set in words.
 
     Args:
         blobs: Its fields.
@@ -47,14 +76,15 @@ def described_graph(blobs: Mapping[str, Blob], shuffle: Shuffle | None, size: in
     """
     chain = _chain_of(list(blobs.values()))
     steps = [*chain.steps, *([_shuffle_step(shuffle)] if shuffle else [])]
-    what = "Dataset" if size is None else f"Dataset of {_counted(size, 'record')}"
+    what = "Dataset" if size is None else f"Dataset of {counted(size, 'record')}"
     what = "Dataset, a stream without len()" if size == -1 else what
-    lines = [what if chain.inner else f"{what}: {chain.source}"]
-    fields = [f"  {name}: {field_of(name, blob).type}" for name, blob in blobs.items()]
-    rest = len(fields) - _MOST_FIELDS
-    lines += fields[:_MOST_FIELDS] + ([f"  and {rest} more fields"] if rest > 0 else [])
-    lines += [f"  {line}" for line in _lines_of(chain)]
-    return "\n".join([*lines, *([f"  -> {' -> '.join(steps)}"] if steps else [])])
+    fields = [(name, field_of(name, blob).type) for name, blob in blobs.items()]
+    return Described(
+        what if chain.inner else f"{what}: {chain.source}",
+        fields[:_MOST_FIELDS],
+        max(0, len(fields) - _MOST_FIELDS),
+        [*_lines_of(chain), *([f"-> {' -> '.join(steps)}"] if steps else [])],
+    )
 
 
 def _lines_of(chain: _Chain) -> Iterator[str]:
@@ -82,7 +112,7 @@ def _chain_of(blobs: Sequence[Blob]) -> _Chain:
         ops, order = _ops_before(blobs)
         decoders = _decoders_of(order)
         steps[:0] = [_step_of(node) for node in ops if node.op.name not in decoders]
-        cached = _cache_of(order)
+        cached = prepared_of(order)
         if cached is not None:
             steps.insert(0, cached.said)
             blobs = list(cached.fields.values())
@@ -98,13 +128,6 @@ def _chain_of(blobs: Sequence[Blob]) -> _Chain:
             return _Chain(_step_of(order), inner, steps)
         steps.insert(0, _step_of(order))
         blobs = order.inputs
-
-
-def _cache_of(reader: Node) -> Cache | None:
-    """What a reader reads, where that is the cache of a data set."""
-    value = reader.values.get("cache")
-    found = value.value if isinstance(value, Object) else None
-    return found if isinstance(found, Cache) else None
 
 
 def _ops_before(blobs: Sequence[Blob]) -> tuple[list[Node], Node]:
@@ -176,10 +199,6 @@ def _shares(values: Mapping[str, Any], number: int, count: int) -> list[str]:
 # ---- Words --------------------------------------------------------------------------------------
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _decoders_of(reader: Node) -> set[str]:
     """The ops that belong to reading a format."""
     own = [one for one in FORMATS.values() if one.reader == reader.op.name]
@@ -193,57 +212,33 @@ def _source_of(reader: Node) -> str:
     folder: Any = reader.values.get("data_dir")
     if not files and folder:
         return f"{title or reader.op.name}, {shown(folder)}"
-    objects = [one.value for one in reader.values.values() if isinstance(one, Object)]
-    if any(isinstance(one, Table) for one in objects):
+    if has_tables(reader):
         return _IN_MEMORY
     if not files:
         return _step_of(reader)
     first = os.path.basename(os.path.normpath(files[0]))
-    said = first if len(files) == 1 else f"{_counted(len(files), 'file')} ({first} ...)"
+    said = first if len(files) == 1 else f"{counted(len(files), 'file')} ({first} ...)"
     return f"{title or reader.op.name}, {said}"
 
 
 def _step_of(node: Node) -> str:
     """take(count=100); what a table was made from, where it says so."""
-    tables = [one.value for one in node.values.values() if isinstance(one, Object)]
-    said = next((one.said for one in tables if isinstance(one, Table) and one.said), "")
+    said = said_of_tables(node)
     if said:
         return said
-    name = node.op.name
-    if node.op.is_view:
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.removesuffix("Dataset")).lower()
-    told = [attr for attr in node.op.attrs if _is_telling(node, attr)]
+    name = view_word(node) if node.op.is_view else node.op.name
+    told = [attr for attr in told_attrs(node) if not _is_of_others(node, attr)]
     if node.op.is_view and [attr.required for attr in told] == [True]:
-        return f"{name}({_value_of(node.values[told[0].name])})"
-    values = [f"{attr.name}={_value_of(node.values[attr.name])}" for attr in told]
+        return f"{name}({value_text(node.values[told[0].name])})"
+    values = [f"{attr.name}={value_text(node.values[attr.name])}" for attr in told]
     return f"{name}({', '.join(values)})"
 
 
-def _is_telling(node: Node, attr: Attr) -> bool:
-    """Whether an attr says something of what a node does."""
-    if attr.name not in node.values:
-        return False
-    value = node.values[attr.name]
-    if attr.name in ("num_sources", node.op.outputs_attr) or attr.name in node.found:
-        return False
+def _is_of_others(node: Node, attr: Attr) -> bool:
+    """Whether an attr is said elsewhere, or is of batches."""
     if node.op.name == "MixDataset" and attr.name in _MIX_ATTRS:
-        return False
-    if node.op.is_reader and attr.name in ("seed", "rank", "world_size"):
-        return False  # of batches
-    if attr.name == "order_key" and value == ORDER_KEY:
-        return False
-    if isinstance(value, int) and abs(value) > _FAR:
-        return False
-    if isinstance(value, Object) and isinstance(value.value, Table):
-        return False  # an array without words
-    default = list(attr.default) if isinstance(attr.default, tuple) else attr.default
-    return value != default
-
-
-def _value_of(value: Any) -> str:
-    if isinstance(value, Object):
-        return shown(value.value)
-    return shown(value)
+        return True
+    return node.op.is_reader and attr.name in ("seed", "rank", "world_size")
 
 
 def _shuffle_step(shuffle: Shuffle) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Hashable, Mapping
 from typing import Any
 
 from ..nodes import Blob
 from .base import SetT, Shuffle
-from .describing import described_graph
+from .describing import Described, described_graph
 from .identity import identity_of
 from .reading import Reading
 
@@ -51,14 +50,24 @@ class Value(Reading):
             )
         return name in self._fields
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         opened = self._opened
         return described_graph(
             self._fields, self._shuffle, None if opened is None else opened.size
         )
 
+    def __repr__(self) -> str:
+        return str(self._described())
+
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
+        """For notebooks: what the repr() says."""
+        from ..html_text import code, element, joined, note, table, title
+
+        said = self._described()
+        more = f"and {said.more_fields} more fields" if said.more_fields else ""
+        views = element("pre", "\n".join(said.views), "background:transparent;color:inherit")
+        fields = table([(name, code(type)) for name, type in said.fields], ("field", "type"))
+        return joined(title(said.what), fields, note(more), views if said.views else "")
 
 
 def _make(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import InvalidArgumentError, shown
-from .base import ORDER_KEY, DatasetBase, SetT, Shuffle, check_sources, named_view, several_view
+from ..nodes.words import ORDER_KEY
+from .base import DatasetBase, SetT, Shuffle, check_sources, named_view, several_view
 from .mixing import Changes, Weights, mix
 
 _FAR = 2**63 - 1  # beyond all records

@@ -14,31 +14,35 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import itertools
 import threading
+import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
+from typing import Any, TypeAlias, TypeVar, cast, overload
 
 import jax
 import numpy as np
 
-from .. import Blob, DataLoader, InvalidArgumentError, UnsupportedError
+from .. import Blob, DataLoader, InvalidArgumentError, Report, UnsupportedError
 from ..errors import shown
-from ..nodes.node import reader_nodes
 from ..loader.batches import Array
-from ..loader.state import Reader
+from ..loader.measured import Measured
+from ..loader.sink_engine import Sink
+from ..loader.watching import watched
+from .jax_blobs import can_spread, check_sharding, device_dtype, narrowed, rank_and_world_size
+from .jax_scan import Scan
 
-__all__ = ["JaxLoader", "rank_and_world_size"]
+__all__ = ["JaxLoader", "Scan", "rank_and_world_size", "scan", "sink"]
 
 BatchT = TypeVar("BatchT")
+ResultT = TypeVar("ResultT")
 Where: TypeAlias = "jax.sharding.Sharding | jax.Device | None"
 
 _AHEAD = 1  # batches that are on their way to the devices while the one before is in use
 
 
-class JaxLoader(Generic[BatchT]):
+class JaxLoader(Measured[BatchT]):
     """Moves the batches of a DataLoader to devices, one batch ahead of its use.
 
     A batch has the form that the DataLoader gives it, with jax arrays in place of NumPy arrays.
@@ -120,9 +124,9 @@ class JaxLoader(Generic[BatchT]):
         self.loader = loader
         self._sharding = sharding
         self._whole = sharding if isinstance(sharding, jax.sharding.Sharding) else None
-        self._dtypes = [_device_dtype(blob, narrow) for blob in loader.blobs]
+        self._dtypes = [device_dtype(blob, narrow) for blob in loader.blobs]
         if self._whole is not None:
-            _check_sharding(loader, self._whole)
+            check_sharding(loader, self._whole)
         self._taking = threading.RLock()
         self._is_busy = False  # its holder is inside a call that must not be entered again
         self._batches: _JaxBatches | None = None  # the iterator that may go on
@@ -148,7 +152,7 @@ class JaxLoader(Generic[BatchT]):
     def _begin(self, batches: Iterator[Any]) -> Iterator[Any]:
         self._batches = _JaxBatches(self, batches)
         self._state, self._epoch = self.loader.state_dict(), self.loader.epoch
-        return self._batches
+        return watched(self, self._batches)
 
     # ---- State --------------------------------------------------------------------------------
 
@@ -162,6 +166,19 @@ class JaxLoader(Generic[BatchT]):
             self.loader.load_state_dict(state)
             self._batches = None
             self._state, self._epoch = self.loader.state_dict(), self.loader.epoch
+
+    @contextlib.contextmanager
+    def keep_place(self) -> Iterator[None]:
+        """As DataLoader.keep_place()."""
+        with self._taking, self.loader.keep_place():
+            with self._turn():  # refuses a signal handler that comes in between
+                pass
+            kept = self._batches, self._state, self._epoch
+            self._state, self._epoch = self.loader.state_dict(), self.loader.epoch
+            try:
+                yield
+            finally:
+                self._batches, self._state, self._epoch = kept
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:
@@ -196,6 +213,10 @@ class JaxLoader(Generic[BatchT]):
         where = self._sharding if self._sharding is not None else "the default device"
         return f"JaxLoader({self.loader!r}, {where})"
 
+    def report(self, *, since: Report | None = None) -> Report:
+        """As DataLoader.report(), with the hand-over of batches to the devices."""
+        return self.loader.report(since=since)
+
     def close(self) -> None:
         """Closes the DataLoader.  Arrays that are held stay valid."""
         self._batches = None
@@ -220,10 +241,15 @@ class JaxLoader(Generic[BatchT]):
     def _put_all(self, arrays: Any) -> list[jax.Array]:
         blobs = self.loader.blobs
         hosts = [
-            _narrowed(blob, array, dtype)
+            narrowed(blob, array, dtype)
             for blob, array, dtype in zip(blobs, arrays, self._dtypes, strict=True)
         ]
-        placed = self._placed(hosts)
+        begin = time.perf_counter()
+        with self.loader._shows("copy to the device"):
+            placed = self._placed(hosts)
+        seconds = time.perf_counter() - begin
+        size = sum(host.nbytes for host in hosts)
+        self.loader.count_copy(seconds, size, jax.default_backend())
         for blob, array, dtype in zip(blobs, placed, self._dtypes, strict=True):
             if array.dtype != dtype:
                 raise UnsupportedError(
@@ -249,7 +275,7 @@ class JaxLoader(Generic[BatchT]):
         assert self._whole is not None
         if rows * self.loader.readers[0].world_size == blob.batch_size:
             return
-        if not (self._whole.is_fully_addressable and _can_spread(self._whole, rows)):
+        if not (self._whole.is_fully_addressable and can_spread(self._whole, rows)):
             raise InvalidArgumentError(
                 f"blob '{blob.name}' has {rows} rows in this batch, which cannot be spread by "
                 f"{self._whole}; give the reader last_batch='pad', 'wrap' or 'drop'"
@@ -321,151 +347,101 @@ class _JaxBatches(Iterator[Any]):
         self._ahead[-1] = taken
 
 
-# ---- 64 bits ------------------------------------------------------------------------------------
+# ---- Sink mode ----------------------------------------------------------------------------------
 
 
-def _device_dtype(blob: Blob, narrow: bool) -> np.dtype[Any]:
-    """What jax makes of a blob's dtype with its present settings."""
-    dtype: np.dtype[Any] = np.dtype(jax.dtypes.canonicalize_dtype(blob.dtype))
-    if dtype != blob.dtype and not narrow:
-        raise InvalidArgumentError(
-            f"blob '{blob.name}' is {blob.dtype}, and jax has no 64-bit numbers while "
-            "jax_enable_x64 is off: set jax.config.update('jax_enable_x64', True), give the blob "
-            f"another dtype in the graph, or give narrow=True to get {dtype}"
-        )
-    return dtype
+class _DeviceArrays:
+    """What a sink does with batches: their transfers begin in its thread."""
+
+    def __init__(self, owner: JaxLoader[Any]) -> None:
+        self._owner = owner
+
+    def send(self, batch: Any) -> Any:
+        return self._owner._put(batch)
+
+    def receive(self, made: Any) -> Any:
+        return made
+
+    def __str__(self) -> str:
+        where = self._owner._sharding
+        return f"on {'the default device' if where is None else where}: put there ahead"
 
 
-def _narrowed(blob: Blob, array: Array, dtype: np.dtype[Any]) -> Array:
-    """The array with this dtype; itself, if it has it."""
-    if array.dtype == dtype:
-        return array
-    if dtype.kind == "f":
-        with np.errstate(over="ignore"):
-            narrow = array.astype(dtype)
-        lost = np.isinf(narrow) & np.isfinite(array)
-    else:
-        narrow = array.astype(dtype)
-        lost = narrow != array
-    if lost.any():
-        raise InvalidArgumentError(
-            f"blob '{blob.name}' has the value {array[lost][0]} in row {np.argwhere(lost)[0][0]} "
-            f"of a batch, which {dtype} does not hold; set "
-            "jax.config.update('jax_enable_x64', True)"
-        )
-    return narrow
+def _taken_over(
+    loader: DataLoader[Any] | JaxLoader[Any], sharding: Where, narrow: bool
+) -> JaxLoader[Any]:
+    if isinstance(loader, JaxLoader):
+        loader.load_state_dict(loader.state_dict())  # a batch that was taken ahead counts not
+        return loader
+    return JaxLoader(loader, sharding, narrow=narrow)
 
 
-# ---- Shardings ----------------------------------------------------------------------------------
-
-
-def rank_and_world_size(sharding: jax.sharding.Sharding, batch_size: int) -> tuple[int, int]:
-    """Which part of every batch the devices of this process need, for a reader's attrs.
-
-    Processes whose devices need the same rows, as with a model that is spread over processes, get
-    the same rank.
+def sink(
+    loader: DataLoader[Any] | JaxLoader[Any],
+    step: Callable[[Any], ResultT],
+    *,
+    sink_size: int = -1,
+    sharding: Where = None,
+    narrow: bool = False,
+    queue: int = 2,
+) -> Sink[ResultT]:
+    """Runs `step(batch)` many times per call, with arrays that a thread puts on devices ahead.
 
     Args:
-        sharding: Over all devices of the job; its first dimension is the rows.
-        batch_size: Rows of the whole batch.
+        loader: A DataLoader, whose position is where this goes on.  Of a JaxLoader its DataLoader
+            and its sharding are taken.
+        step: Trains with a batch, most often by a jitted function.  What it returns need not be
+            ready: `float(loss)` waits for it.
+        sink_size: Steps of a call; calls go on over the ends of epochs.  -1: a call ends where its
+            epoch does.
+        sharding, narrow: As of JaxLoader.
+        queue: Batches that wait for steps at most.
+
+    Returns:
+        `run`: run() makes a call and returns what its steps returned; `for results in run` makes
+        calls without end.  It has state_dict(), load_state_dict(), stats() and close().
 
     Raises:
-        InvalidArgumentError: The rows of this process are no contiguous run, the rows do not
-            divide, or the run is not one of equal parts: order the mesh by process.
+        InvalidArgumentError: A number is out of range; or as of JaxLoader.
     """
-    begin, end = _rows_of_process(sharding, batch_size)
-    size = end - begin
-    if batch_size % size or begin % size:
-        raise InvalidArgumentError(
-            f"this process has rows {begin} to {end - 1} of {batch_size} under {sharding}; that is "
-            "none of several equal parts"
+    owner = _taken_over(loader, sharding, narrow)
+    return Sink(owner.loader, step, sink_size, queue, _DeviceArrays(owner))
+
+
+def scan(
+    loader: DataLoader[Any] | JaxLoader[Any],
+    step: Callable[[Any, Any], tuple[Any, Any]],
+    carry: Any,
+    *,
+    sink_size: int,
+    sharding: jax.Device | None = None,
+    narrow: bool = False,
+    queue: int = 2,
+) -> Scan:
+    """Runs `sink_size` steps as one jitted jax.lax.scan per call: no Python between steps.
+
+    A thread stacks the batches of a call and puts them on the device ahead.  The device has up to
+    `queue` stacks besides the one in use.
+
+    Args:
+        loader: As of sink().
+        step: As jax.lax.scan has it: step(carry, batch) -> (carry, result).
+        carry: Parameters, optimizer state and so on.
+        sink_size: Steps of a call; calls go on over the ends of epochs.
+        sharding: A device; None: jax's default device.
+        narrow: As of JaxLoader.
+        queue: Stacks that wait for calls at most.
+
+    Returns:
+        `run`: run() makes a call and returns the stacked results; run.carry is the carry after it.
+
+    Raises:
+        InvalidArgumentError: Batches may have different numbers of rows; or as of sink().
+        UnsupportedError: The sharding is over several devices.
+    """
+    owner = _taken_over(loader, sharding, narrow)
+    if owner._whole is not None:
+        raise UnsupportedError(
+            "a scan runs on one device: give a jax.Device as sharding, or use sink()"
         )
-    return begin // size, batch_size // size
-
-
-def _of_rows(sharding: jax.sharding.Sharding) -> jax.sharding.Sharding:
-    """The sharding of the first dimension alone."""
-    if isinstance(sharding, jax.sharding.NamedSharding):
-        return jax.sharding.NamedSharding(
-            sharding.mesh, jax.sharding.PartitionSpec(*sharding.spec[:1])
-        )
-    return sharding
-
-
-def _can_spread(sharding: jax.sharding.Sharding, num_rows: int) -> bool:
-    try:
-        _of_rows(sharding).shard_shape((num_rows,))
-    except ValueError:
-        return False
-    return True
-
-
-def _rows_of_process(sharding: jax.sharding.Sharding, num_rows: int) -> tuple[int, int]:
-    """The range of rows that the devices of this process hold together."""
-    if type(num_rows) is not int or num_rows < 1:
-        raise InvalidArgumentError(f"batch_size = {shown(num_rows)}; it must be an int above 0")
-    if not _can_spread(sharding, num_rows):
-        raise InvalidArgumentError(
-            f"batch_size = {num_rows}; {sharding} cannot spread that evenly over its devices"
-        )
-    indices = _of_rows(sharding).addressable_devices_indices_map((num_rows,))
-    parts = sorted({rows[0].indices(num_rows)[:2] for rows in indices.values() if rows})
-    if not parts:
-        raise InvalidArgumentError(f"no device of this process is in {sharding}")
-    for (_, end), (begin, _) in itertools.pairwise(parts):
-        if begin > end:
-            raise InvalidArgumentError(
-                f"the devices of this process have rows up to {end - 1} and from {begin} on under "
-                f"{sharding}; a reader yields one run of rows: order the mesh by process"
-            )
-    return parts[0][0], max(end for _, end in parts)
-
-
-def _check_sharding(loader: DataLoader[Any], sharding: jax.sharding.Sharding) -> None:
-    skips = any(
-        node.values.get("on_error") == "skip" for node in reader_nodes(loader.blobs)
-    )
-    for reader in loader.readers:
-        size = reader.batch_size // reader.world_size
-        expected = (reader.rank * size, (reader.rank + 1) * size)
-        found = _rows_of_process(sharding, reader.batch_size)
-        if found != expected:
-            raise InvalidArgumentError(
-                f"{reader.name}: rank {reader.rank} of {reader.world_size} reads rows "
-                f"{expected[0]} to {expected[1] - 1} of {reader.batch_size}, but the devices of "
-                f"this process need rows {found[0]} to {found[1] - 1} under {sharding}; give the "
-                "reader the rank and world_size that rank_and_world_size() returns"
-            )
-        if sharding.is_fully_addressable:
-            _check_last_batch(reader, sharding)
-            continue
-        why = _why_short(reader, skips)
-        if why:
-            raise InvalidArgumentError(
-                f"{reader.name}: {why}; every process needs all its rows of every batch, or the "
-                "others wait for it for ever"
-            )
-
-
-def _check_last_batch(reader: Reader, sharding: jax.sharding.Sharding) -> None:
-    """Says at once what would come up at the end of the epoch."""
-    rest = max(reader.records, 0) % reader.batch_size
-    if reader.spec["last_batch"] == "short" and not _can_spread(sharding, rest):
-        raise InvalidArgumentError(
-            f"{reader.name}: the last batch of an epoch has {rest} rows, which {sharding} cannot "
-            "spread evenly; give the reader last_batch='pad', 'wrap' or 'drop'"
-        )
-
-
-def _why_short(reader: Reader, skips: bool) -> str:
-    """Why the reader may yield batches with fewer rows; empty if it never does."""
-    if skips:
-        return "on_error='skip' leaves rows out; take 'pad', with with_mask=True"
-    rule = reader.spec["last_batch"]
-    if rule in ("pad", "wrap"):
-        return ""
-    if "group_buffer_size" in reader.spec:
-        return f"last_batch='{rule}' gives short batches of groups; take 'pad' or 'wrap'"
-    if rule == "drop" or (reader.records >= 0 and reader.records % reader.batch_size == 0):
-        return ""
-    return "last_batch='short' gives a short last batch; take 'pad', 'wrap' or 'drop'"
+    return Scan(owner.loader, _DeviceArrays(owner), step, carry, sink_size, queue)

@@ -11,24 +11,30 @@ Needs torch 2.1 or newer: `pip install pyflowdata[torch]`.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import torch
 
-from .. import Blob, DataLoader, Error, InvalidArgumentError, UnsupportedError
+from .. import Blob, DataLoader, Error, InvalidArgumentError, RankReport, Report, UnsupportedError
 from ..loader.batches import Array
+from ..loader.measured import Measured
+from ..loader.sink_engine import Sink
+from ..loader.watching import watched
 
-__all__ = ["TorchLoader"]
+__all__ = ["TorchLoader", "sink"]
 
 BatchT = TypeVar("BatchT")
+ResultT = TypeVar("ResultT")
 
 
-class TorchLoader(Generic[BatchT]):
+class TorchLoader(Measured[BatchT]):
     """A DataLoader whose batches are torch tensors.
 
     What a batch is stays as it is: one tensor, a tuple or a dict of them.  Without a device, or
@@ -107,9 +113,7 @@ class TorchLoader(Generic[BatchT]):
                 "pyflowdata.DataLoader"
             )
         self.device = _find_device(device)
-        for blob in loader.blobs:
-            _ = blob.dense_row_shape  # refuses ragged ones
-            _check_dtype(blob)
+        _check_blobs(loader.blobs)
         self.loader = loader
         self._copies = DeviceCopies(self.device) if self.device.type == "cuda" else None
         self._pins = bool(pin_memory) and torch.cuda.is_available()
@@ -141,11 +145,46 @@ class TorchLoader(Generic[BatchT]):
         else:
             batches = self._current = _Ahead(self, self._copies, begin)
         self._started_at = self.state_dict()
-        return batches
+        return watched(self, batches)
+
+    @contextlib.contextmanager
+    def keep_place(self) -> Iterator[None]:
+        """As DataLoader.keep_place()."""
+        kept = self._current, self._started_at
+        with self.loader.keep_place():
+            self._current = None
+            try:
+                yield
+            finally:
+                self._current, self._started_at = kept
 
     def _on_host(self, batch: Any) -> Any:
         tensors = _each(batch, torch.from_numpy)
-        return _each(tensors, torch.Tensor.pin_memory) if self._pins else tensors
+        return self._copied(tensors, "pinned memory", _pinned) if self._pins else tensors
+
+    def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
+        """What a function that copies a batch returns; counted for report()."""
+        begin = time.perf_counter()
+        with self.loader._shows(f"copy to {device}"):
+            copied = copy_batch(batch)
+        seconds = time.perf_counter() - begin
+        sizes: list[int] = []
+        _each(batch, lambda array: sizes.append(array.nbytes))
+        self.loader.count_copy(seconds, sum(sizes), device)
+        return copied
+
+    def report(
+        self, *, since: Report | None = None, gather: bool = False
+    ) -> Report | RankReport:
+        """As DataLoader.report(), with the copies of batches.
+
+        Args:
+            since: An earlier report of this rank.
+            gather: Every rank calls this, and each gets a `RankReport` of all of them, by
+                torch.distributed.all_gather_object; without a process group, of one rank.
+        """
+        report = self.loader.report(since=since)
+        return RankReport(_gathered(report)) if gather else report
 
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): what was delivered counts, what was made ahead does not."""
@@ -190,6 +229,15 @@ class TorchLoader(Generic[BatchT]):
         return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{pinned})"
 
 
+def _gathered(report: Report) -> list[Report]:
+    """Those of all ranks."""
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return [report]
+    reports: list[Any] = [None] * torch.distributed.get_world_size()
+    torch.distributed.all_gather_object(reports, report)
+    return reports
+
+
 def _find_device(device: Any) -> torch.device:
     try:
         found = torch.device("cpu" if device is None else device)
@@ -218,6 +266,12 @@ def _find_device(device: Any) -> torch.device:
     return torch.device("cuda", index)
 
 
+def _check_blobs(blobs: tuple[Blob, ...]) -> None:
+    for blob in blobs:
+        _ = blob.dense_row_shape  # refuses ragged ones
+        _check_dtype(blob)
+
+
 def _check_dtype(blob: Blob) -> None:
     try:
         torch.from_numpy(np.empty(0, blob.dtype))
@@ -236,6 +290,10 @@ def _each(batch: Any, function: Callable[[Any], Any]) -> Any:
     if isinstance(batch, dict):
         return {key: function(array) for key, array in batch.items()}
     return function(batch)
+
+
+def _pinned(batch: Any) -> Any:
+    return _each(batch, torch.Tensor.pin_memory)
 
 
 class _OnHost(Iterator[Any]):
@@ -371,7 +429,8 @@ class _Ahead(Iterator[Any]):
             except (Error, StopIteration) as caught:
                 failure = caught
             else:
-                tensors, copied = self._copies.send(batch)
+                device = str(self._owner.device)
+                tensors, copied = self._owner._copied(batch, device, self._copies.send)
             made = _Made(tensors, copied, failure, loader.state_dict(), loader.epoch)
         except BaseException:
             if loader.state_dict() != self._made_until:  # a batch was taken, and is lost
@@ -380,3 +439,84 @@ class _Ahead(Iterator[Any]):
             raise
         self._made_until = made.state
         return made
+
+
+# ---- Sink mode ----------------------------------------------------------------------------------
+
+
+class _HostTensors:
+    """What a sink does with batches on the host."""
+
+    def send(self, batch: Any) -> Any:
+        return _each(batch, torch.from_numpy)
+
+    def receive(self, made: Any) -> Any:
+        return made
+
+    def __str__(self) -> str:
+        return "on cpu: tensors view the loader's memory, nothing is pinned or copied"
+
+
+class _DeviceTensors:
+    """What a sink does with batches for a CUDA device."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._copies = DeviceCopies(device)
+
+    def send(self, batch: Any) -> Any:
+        with torch.cuda.device(self._device):  # each thread has a current device of its own
+            return self._copies.send(batch)
+
+    def receive(self, made: Any) -> Any:
+        tensors, copied = made
+        self._copies.receive(tensors, copied)
+        return tensors
+
+    def __str__(self) -> str:
+        return f"on {self._device}: copied ahead through pinned memory, on a stream of its own"
+
+
+def sink(
+    loader: DataLoader[Any] | TorchLoader[Any],
+    step: Callable[[Any], ResultT],
+    *,
+    sink_size: int = -1,
+    device: torch.device | str | int | None = None,
+    queue: int = 2,
+) -> Sink[ResultT]:
+    """Runs `step(batch)` many times per call, with tensors that a thread brings to the device.
+
+    On a CUDA device the thread copies each batch to pinned memory, and from there on a stream of
+    its own; the stream of the step waits for the copies, and no thread does.  The device has up
+    to `queue` batches besides the one in use.  Without one the same thread and queue are used,
+    and a tensor views the loader's memory.
+
+    Args:
+        loader: A DataLoader, whose batches have the form of TorchLoader's; its position is where
+            this goes on.  Of a TorchLoader its DataLoader is taken, and its device.
+        step: Trains with a batch.  What it returns stays on the device: `loss.detach()` makes
+            nothing wait, `loss.item()` does.
+        sink_size: Steps of a call; calls go on over the ends of epochs.  -1: a call ends where its
+            epoch does.
+        device: As of TorchLoader.
+        queue: Batches that wait for steps at most.
+
+    Returns:
+        `run`: run() makes a call and returns what its steps returned; `for results in run` makes
+        calls without end.  It has state_dict(), load_state_dict(), stats() and close().
+
+    Raises:
+        InvalidArgumentError: A number is out of range, a blob is ragged, or the device does not
+            exist.
+        UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
+    """
+    if isinstance(loader, TorchLoader):
+        device = loader.device if device is None else device
+        loader.load_state_dict(loader.state_dict())  # a batch that was taken ahead counts not
+        loader = loader.loader
+    found = _find_device(device)
+    if isinstance(loader, DataLoader):
+        _check_blobs(loader.blobs)
+    hand_over = _DeviceTensors(found) if found.type == "cuda" else _HostTensors()
+    return Sink(loader, step, sink_size, queue, hand_over)

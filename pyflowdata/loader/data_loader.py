@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import dataclasses
 import functools
 import operator
@@ -10,19 +11,37 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
 from ..native import exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
-from ..reports.counters import read_stats
+from ..reports.at_end import report_at_end
+from ..reports.stats import read_stats
+from ..reports.tuning import Tuning, read_tuning
 from .batches import Array, Batch, BatchArrays
-from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
+from .measured import Measured
+from .opening import (
+    arrange,
+    describe_threads,
+    open_loader,
+    rank_of,
+    read_info,
+    read_readers,
+    warn_of_readers,
+)
 from .places import Places
 from .skipped import read_skipped
 from .state import LAST_EPOCH, Reader, make_state, read_state
 from .turns import Turns
+from .watching import watched
+
+if TYPE_CHECKING:
+    from ..reports.counters import CountedLoader
+    from ..reports.report import Report
+    from ..reports.trace import Trace
+    from ..reports.watch import Stall, Wait
 
 __all__ = ["DataLoader"]
 
@@ -33,11 +52,12 @@ _END = lib.PFD_END
 _next = lib.pfd_loader_next
 _read = lib.pfd_loader_read
 _new_positions = functools.partial(ffi.new, "int64_t[]")
+_NOTHING = contextlib.nullcontext()
 _OPEN, _CLOSED, _FORKED = "open", "closed", "forked"
 _open_loaders: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
 
 
-class DataLoader(Generic[BatchT]):
+class DataLoader(Measured[BatchT]):
     """Opens the readers of some blobs, and yields batches as NumPy arrays.
 
     `for batch in loader` is one epoch.  What a batch is depends on how the blobs are given:
@@ -63,8 +83,8 @@ class DataLoader(Generic[BatchT]):
         blob: Blob,
         /,
         *,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -75,8 +95,8 @@ class DataLoader(Generic[BatchT]):
         blobs: Mapping[str, Blob],
         /,
         *,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -87,8 +107,8 @@ class DataLoader(Generic[BatchT]):
         blobs: Sequence[Blob],
         /,
         *,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -100,8 +120,8 @@ class DataLoader(Generic[BatchT]):
         second: Blob,
         /,
         *blobs: Blob,
-        num_threads: int | None = ...,
-        prefetch: int | None = ...,
+        num_threads: int | Literal["auto"] | None = ...,
+        prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
@@ -109,8 +129,8 @@ class DataLoader(Generic[BatchT]):
     def __init__(
         self,
         *blobs: Any,
-        num_threads: int | None = None,
-        prefetch: int | None = None,
+        num_threads: int | Literal["auto"] | None = None,
+        prefetch: int | Literal["auto"] | None = None,
         memory_budget: int | None = None,
         zip: Literal["strict", "shortest"] = "strict",
         **others: object,
@@ -120,7 +140,9 @@ class DataLoader(Generic[BatchT]):
         Args:
             *blobs: Blobs, or one tuple or dict of blobs.
             num_threads: Threads that work on batches; None or 0: one for each usable core.
-            prefetch: Batches that are made ahead; None or 0: chosen from their size.
+                "auto": adjusted while the loader runs; `tuning` says how.
+            prefetch: Batches that are made ahead; None or 0: chosen from their size and the number
+                of threads.  "auto": adjusted, within memory_budget.
             memory_budget: Bytes that batches may use, including those still held; None or 0: half
                 of the memory that the process may use.  What an op needs only while it works is
                 limited to as much again on each thread.
@@ -150,12 +172,15 @@ class DataLoader(Generic[BatchT]):
         self._handle, self._in_use = open_loader(
             wanted, num_threads, prefetch, memory_budget, zip
         )
+        self._traces: list[Trace] = []  # the one that is on
+        self._wait: Wait | None = None  # from the first epoch on, if stalls are watched for
         _open_loaders.add(self)
         self._info = read_info(self._handle)
         self._num_batches: int = self._info.num_batches
         self._arrays = BatchArrays(wanted, self._info)
         self._rank = rank_of(wanted)  # in words
         self._readers = read_readers(self._handle, self._info.num_readers)
+        self._report_at_end = report_at_end(self, lambda: self._counted)
         warn_of_readers(self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
@@ -189,7 +214,11 @@ class DataLoader(Generic[BatchT]):
         self._iterator += 1
         self._epoch, self._position, self._started = epoch, position, epoch
         self._must_seek = True
-        return _Batches(self, self._iterator, endless)
+        if self._wait is None:
+            from ..reports.watch import begin
+
+            self._wait = begin(self)
+        return watched(self, _Batches(self, self._iterator, endless))
 
     def _seek(self) -> None:
         """Moves the library to the position; a failed batch after it is tried again."""
@@ -224,8 +253,10 @@ class DataLoader(Generic[BatchT]):
         """
         self._turns.check_not_inside()
         with self._turns.lock:
-            place = self._next_place()
-            return make_state(*place, self._readers, self._pasts(*place))
+            return self._state_at(*self._next_place())
+
+    def _state_at(self, epoch: int, position: int) -> dict[str, Any]:
+        return make_state(epoch, position, self._readers, self._pasts(epoch, position))
 
     def _pasts(self, epoch: int, position: int) -> list[int]:
         """Of each reader: a hash of what may change from this batch on; 0 for most."""
@@ -287,6 +318,27 @@ class DataLoader(Generic[BatchT]):
                         f"{name} = {shown(value)}; it must be an int in [0, {limit}]"
                     )
             self._go(epoch, position)
+
+    @contextlib.contextmanager
+    def keep_place(self) -> Iterator[None]:
+        """Makes what is done in a `with` block of this not count: after it the loader is where it
+        was before, iterators that were made before go on, and the steps in it are in no report.
+        Other threads wait meanwhile.
+
+        Only batches may be taken in the block, with seek(), iter() and repeat().  Afterwards the
+        loader seeks: a stream or a shuffle buffer is read again up to the position.
+        """
+        self._turns.check_not_inside()
+        with self._turns.lock:
+            self._turns.check_idle()
+            kept = self._iterator, self._epoch, self._position, self._started
+            try:
+                lib.pfd_loader_set_aside(self._handle, 1)
+                yield
+            finally:
+                lib.pfd_loader_set_aside(self._handle, 0)
+                self._iterator, self._epoch, self._position, self._started = kept
+                self._must_seek = True
 
     # ---- Rows at positions --------------------------------------------------------------------
 
@@ -376,6 +428,16 @@ class DataLoader(Generic[BatchT]):
         return int(self._info.memory_budget)
 
     @property
+    def num_threads(self) -> int:
+        """Threads that work on batches: as given, or as chosen; of now where it is "auto"."""
+        return int(read_info(self._handle).num_threads)
+
+    @property
+    def prefetch(self) -> int:
+        """Batches that are made ahead: as given, or as chosen; of now where it is "auto"."""
+        return int(read_info(self._handle).prefetch)
+
+    @property
     def epoch(self) -> int:
         """The last started epoch; before any, the one that the first iter() starts."""
         return self._epoch if self._started is None else self._started
@@ -389,6 +451,67 @@ class DataLoader(Generic[BatchT]):
         return read_stats(self._handle)
 
     @property
+    def last_stall(self) -> Stall | None:
+        """What the last StallWarning was about; None: there was none."""
+        return None if self._wait is None else self._wait.stall
+
+    def _trace(self, path: str | os.PathLike[str], memory: int) -> Trace:
+        self._check_life()
+        from ..reports.trace import Trace
+
+        return Trace(self._handle, path, memory, self._traces)
+
+    @functools.cached_property
+    def _counted(self) -> CountedLoader:
+        from ..reports.counters import CountedLoader
+
+        return CountedLoader(self._handle, self._blobs, self._readers)
+
+    def report(self, *, since: Report | None = None) -> Report:
+        """Says in a sentence what limits the training loop and what to change, with tables under
+        it; `print(loader.report())`.  Since the loader was opened, also after close().
+
+        Args:
+            since: An earlier report of this loader: only what came after it counts, for example
+                the last epoch.
+        """
+        from ..reports.report import Report
+        from .report_data import data_facts
+
+        self._check_process()
+        describe = functools.partial(
+            data_facts, DataLoader, self._form, self._blobs, self._readers, self.epoch
+        )
+        report = Report(self._counted.count(), describe)
+        return report if since is None else report.since(since)
+
+    def count_copy(self, seconds: float, size: int, device: str) -> None:
+        """Counts a batch that the program's thread copied elsewhere, for `report()`; TorchLoader
+        and JaxLoader do so themselves.
+
+        Args:
+            seconds: That the thread took, for starting the copy and for waiting.
+            size: Bytes of the batch.
+            device: Where to, in a word.
+        """
+        copies = self._counted.hand_over
+        copies.device = device
+        copies.batches += 1
+        copies.bytes += size
+        copies.seconds += seconds
+
+    @property
+    def tuning(self) -> Tuning | None:
+        """How the loader adjusts num_threads and prefetch, and why; also after close().  None:
+        neither is "auto".  `print(loader.tuning)` shows it."""
+        self._check_process()
+        return read_tuning(self._handle)
+
+    def _shows(self, what: str) -> contextlib.AbstractContextManager[None]:
+        """Shows in a trace that the program does something with a batch in a `with` block."""
+        return self._traces[0].span(what) if self._traces else _NOTHING
+
+    @property
     def skipped(self) -> list[Error]:
         """The records that on_error="skip" or "pad" omitted, as exceptions, in order of delivery.
 
@@ -398,14 +521,19 @@ class DataLoader(Generic[BatchT]):
         return read_skipped(self._handle)
 
     def __repr__(self) -> str:
-        parts = [str(reader) for reader in self._readers]
-        steps = self._num_batches if self._num_batches >= 0 else "unknown"
-        parts.append(self._rank)
-        parts.append(
-            f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
-            f"prefetch={self._info.prefetch}" + ("" if self._life == _OPEN else f", {self._life}")
-        )
+        parts = [*map(str, self._readers), self._rank, self._settings()]
+        parts[-1] += "" if self._life == _OPEN else f", {self._life}"
         return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
+
+    def _settings(self) -> str:
+        steps = self._num_batches if self._num_batches >= 0 else "unknown"
+        return f"steps={steps}, epoch={self.epoch}, {describe_threads(self._handle)}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from .describing import loader_html
+
+        return loader_html(self._blobs, self._readers, (self._rank, self._settings()), self._life)
 
     # ---- Life ---------------------------------------------------------------------------------
 
@@ -437,8 +565,14 @@ class DataLoader(Generic[BatchT]):
                 self._stop()
 
     def _stop(self) -> None:
+        for trace in [*self._traces]:
+            trace.end()
+        if self._wait is not None:
+            self._wait.end()
         lib.pfd_loader_close(self._handle)
         self._in_use.release()
+        if self._report_at_end is not None:
+            self._report_at_end()
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self
@@ -518,6 +652,8 @@ class _Batches(Iterator[BatchT]):
                     self._end_epoch(is_second=ended)
                     ended = True
                 loader._check_life()
+                if loader._wait is not None and loader._wait.failure is not None:
+                    loader._wait.raise_failure()
         except BaseException:
             loader._arrays.give_back()
             raise

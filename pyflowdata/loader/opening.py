@@ -74,6 +74,16 @@ def _whole(name: str, value: object, bits: int) -> int:
     return number
 
 
+def _tuned(name: str, value: object) -> int:
+    """The same of an option that may be "auto"."""
+    if isinstance(value, str):
+        if value != "auto":
+            raise InvalidArgumentError(f'{name} = {shown(value)}; the only text is "auto"')
+        automatic: int = lib.PFD_AUTO
+        return automatic
+    return _whole(name, value, 32)
+
+
 def open_loader(
     blobs: list[Blob], num_threads: object, prefetch: object, memory_budget: object, rule: object
 ) -> tuple[CData, InUse]:
@@ -83,8 +93,8 @@ def open_loader(
         The loader, which is released with this object, and what its ops use until then.
     """
     options = new_struct("pfd_loader_options")
-    options.num_threads = _whole("num_threads", num_threads, 32)
-    options.prefetch = _whole("prefetch", prefetch, 32)
+    options.num_threads = _tuned("num_threads", num_threads)
+    options.prefetch = _tuned("prefetch", prefetch)
     options.memory_budget = _whole("memory_budget", memory_budget, 64)
     if not isinstance(rule, str) or rule not in _ZIP:
         raise InvalidArgumentError(f"zip = {shown(rule)}; it must be one of {', '.join(_ZIP)}")
@@ -187,6 +197,15 @@ def read_info(handle: CData) -> CData:
     info = new_struct("pfd_loader_info")
     check(lib.pfd_loader_get_info(handle, info), new_error())
     return info
+
+
+def describe_threads(handle: CData) -> str:
+    """Threads and batches ahead of a loader, of now, for people."""
+    info, tuning = read_info(handle), new_struct("pfd_tuning_info")
+    is_tuned = lib.pfd_loader_get_tuning(handle, tuning) == lib.PFD_OK
+    threads = " (auto)" if is_tuned and tuning.tunes_threads else ""
+    prefetch = " (auto)" if is_tuned and tuning.tunes_prefetch else ""
+    return f"num_threads={info.num_threads}{threads}, prefetch={info.prefetch}{prefetch}"
 
 
 def read_readers(handle: CData, count: int) -> tuple[Reader, ...]:

@@ -35,7 +35,8 @@ _interface = Interface(
     abi_function="pfd_abi_version",
     structs=(
         "pfd_error pfd_row_type pfd_attr pfd_port pfd_op pfd_format pfd_attr_value pfd_blob "
-        "pfd_loader_options pfd_loader_info pfd_reader_info pfd_batch pfd_ragged_batch pfd_stats"
+        "pfd_loader_options pfd_loader_info pfd_reader_info pfd_batch pfd_ragged_batch pfd_stats "
+        "pfd_work_stats pfd_thread_now pfd_history pfd_trace_event pfd_trace_info"
     ).split(),
 )
 

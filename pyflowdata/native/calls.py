@@ -23,6 +23,8 @@ _light: dict[int, BaseException] = {}
 
 # Threads inside a Python function that C called -> the depth of such calls.
 inside: dict[int, int] = {}
+# Threads that wait there for another process -> in words.
+waits_for: dict[int, str] = {}
 # Threads that were interrupted there -> the KeyboardInterrupt that is still to be raised.
 interrupts: dict[int, BaseException] = {}
 
@@ -99,7 +101,7 @@ def _note(failure: BaseException, name: str, value: bool) -> None:
 def _forget() -> None:
     """In a forked child, which has one thread."""
     mine = threading.get_ident()
-    for threads in (inside, interrupts):
+    for threads in (inside, interrupts, waits_for):
         for thread in [*threads]:
             if thread != mine:
                 threads.pop(thread, None)

@@ -1,4 +1,4 @@
-"""What ops need for as long as a loader of them is open, such as processes."""
+"""What ops need for as long as a loader of them is open, such as processes; and what runs them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from ..native import CData, ffi, lib
-from .node import Blob, nodes_of
+from .node import Blob, Node, nodes_of
 
 
 class Resource(Protocol):
@@ -22,7 +22,7 @@ class Resource(Protocol):
 
 
 _resources: dict[int, Resource] = {}  # by the address of the compute() of an op
-
+_interpreted: set[int] = set()  # addresses of those that call Python
 
 _own = threading.local()
 
@@ -45,6 +45,19 @@ def _address(compute: CData) -> int:
 def provide(compute: CData, resource: Resource) -> None:
     """Loaders of the op with this compute() use the resource from here on."""
     _resources[_address(compute)] = resource
+
+
+def note_interpreted(compute: CData) -> None:
+    """The op with this compute() is Python, which runs under the interpreter's lock."""
+    _interpreted.add(_address(compute))
+
+
+def language_of(node: Node) -> str:
+    """What computes a node's op: "C", "Python", or "processes" that run Python."""
+    address = _address(lib.pfd_node_op(node.handle).compute)
+    if address in _resources:
+        return "processes"
+    return "Python" if address in _interpreted else "C"
 
 
 class InUse:

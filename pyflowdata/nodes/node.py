@@ -6,6 +6,7 @@ A DataLoader opens the files.  Here only headers are read, to infer attrs that w
 from __future__ import annotations
 
 import importlib
+import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -218,6 +219,20 @@ class Blob:
 
     def __repr__(self) -> str:
         return f"Blob({self.name!r}, shape={self.shape}, dtype={self.dtype}, sbp={self.sbp!r})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from ..html_text import joined, table, title
+
+        size = "rows differ in size" if self.is_ragged else f"{self._row_bytes():,} a row"
+        rows = [
+            ("shape", f"{self.shape}, of all ranks"), ("dtype", self.dtype), ("bytes", size),
+            ("node", shown(self.node)),
+        ]  # fmt: skip
+        return joined(title(f"Blob {self.name}"), table(rows))
+
+    def _row_bytes(self) -> int:
+        return self.dtype.itemsize * math.prod(self.dense_row_shape)
 
 
 def _make_blob(node: Node, index: int) -> Blob:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,15 @@ Array = npt.NDArray[Any]
 
 
 class Prepared(ABC):
-    """A value of an attr that has work to do before a loader opens."""
+    """A value of an attr that has work to do before a loader opens: it makes the file of a reader.
+
+    Attributes:
+        fields: The blobs whose records the file has.
+        said: What is said of the reader, as "cache('disk')".
+    """
+
+    fields: Mapping[str, Blob]
+    said: str
 
     @abstractmethod
     def prepare(self) -> None:

@@ -25,7 +25,7 @@ from ..errors import (
 from ..native import CData, check, encode, ffi, lib, new_error, new_struct
 from .attrs import PythonAttr, attr_table, python_attrs
 from .callbacks import c_function, message_of, status_of
-from ..nodes.in_use import provide
+from ..nodes.in_use import note_interpreted, provide
 from ..nodes.row_types import RowType, read_row_type, row_type, write_row_type
 from .runner import Generators, Runner
 from .tensors import Told, input_batch, input_rows, output_view, write_ragged
@@ -183,6 +183,8 @@ class PythonOp:
         self.pool: Pool | None = None
         self._infer = self._callback("infer", self._run_infer)
         self._compute = compute if compute is not None else self._callback("compute", self._run)
+        if compute is None:
+            note_interpreted(self._compute)
         if processes:
             from .processes import Pool
 

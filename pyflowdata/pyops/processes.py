@@ -27,7 +27,7 @@ import numpy.typing as npt
 from ..errors import CancelledError, InternalError, UnsupportedError
 from ..nodes.row_types import RowType
 from ..native import CData
-from ..native.calls import interrupts
+from ..native.calls import interrupts, waits_for
 from . import worker
 from .runner import Runner
 from .sending import Sent, send
@@ -147,15 +147,25 @@ class _Worker:
             CancelledError: The loader is closing.
             Told: The process has ended.
         """
-        while not self._poll.poll(_LOOK_MS):
-            if is_cancelled():
-                raise CancelledError("the batch was given up")
+        if not self._poll.poll(_LOOK_MS):
+            self._wait(is_cancelled)
         try:
             answer: Done | Raised = pickle.loads(self._connection.recv_bytes())
         except (EOFError, OSError):
             raise self._ended(self.memory.at_row[0]) from None
         self.is_pending = False
         return answer
+
+    def _wait(self, is_cancelled: Callable[[], bool]) -> None:
+        assert self._process is not None
+        me = threading.get_ident()
+        waits_for[me] = f"process {self._process.pid} has rows of {self._said}()"
+        try:
+            while not self._poll.poll(_LOOK_MS):
+                if is_cancelled():
+                    raise CancelledError("the batch was given up")
+        finally:
+            waits_for.pop(me, None)
 
     def _ended(self, row: int) -> Told:
         assert self._process is not None

@@ -1,18 +1,347 @@
-"""What a loader counted."""
+"""What a loader counted until a moment: plain numbers, as C has them, and how they differ.
+
+Times are in seconds, and moments are seconds on the monotonic clock.
+"""
 
 from __future__ import annotations
 
-from ..native import CData, check, ffi, lib, new_error, new_struct
+import dataclasses
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..nodes.in_use import language_of
+from ..nodes.node import Blob, Node, nodes_of
+from ..native import CData, check, lib, new_error, new_struct, text
+from .stats import read_stats
+from .tuning import read_tuning
+
+_KINDS = {
+    lib.PFD_WORK_OP: "op",
+    lib.PFD_WORK_RECORDS: "records",
+    lib.PFD_WORK_READ: "read",
+    lib.PFD_WORK_JOIN: "join",
+}
+_MOMENTS = ("now", "opened", "asked", "delivered")  # all other times are durations
+_LEVELS = ("slots", "slots_held", "slots_ready", "slot_bytes", "processors")  # not sums
 
 
-def read_stats(handle: CData) -> dict[str, float]:
-    """The counters of a loader, with times in seconds."""
-    stats = new_struct("pfd_stats")
-    check(lib.pfd_loader_get_stats(handle, stats), new_error())
-    found: dict[str, float] = {}
-    for name, _ in ffi.typeof(stats).item.fields:
-        if name.endswith("_ns"):
-            found[name.removesuffix("_ns") + "_seconds"] = getattr(stats, name) / 1e9
-        elif name != "struct_size":
-            found[name] = getattr(stats, name)
-    return found
+@dataclass(frozen=True)
+class Work:
+    """What threads did for one op, or for one stage of the loader itself.
+
+    Attributes:
+        kind: "op", an op's compute(); "records", finding the records of rows: order, views, index;
+            "read", reading a stream's records, in sequence; "join", joining ragged rows.
+        op, name: Of the op, or the reader, and its node; "" where there is none.
+        fused_op: The op whose work this one does as well; "": none.
+        language: "C"; "Python", under the interpreter's lock; "processes", Python in processes.
+        gives: What an op gives: "images", or "".
+        reader: Whose records they are, by its number; -1: of "join".
+        is_whole: It is an op over whole batches, each of which one thread does.
+        rows, ranges: How many it did; ranges of rows.
+        measured_ranges: From how many ranges the times are estimated.
+        wall_seconds, cpu_seconds: Summed over threads.
+    """
+
+    kind: str
+    op: str
+    name: str
+    fused_op: str
+    language: str
+    gives: str
+    reader: int
+    is_whole: bool
+    rows: int
+    ranges: int
+    measured_ranges: int
+    wall_seconds: float
+    cpu_seconds: float
+
+    @property
+    def title(self) -> str:
+        """As tables name it."""
+        own = f"{self.op} '{self.name}'" if self.name else self.op
+        if self.kind == "records":
+            return f"find records of {own}"
+        if self.kind == "read":
+            return f"read {own}"
+        if self.kind == "join":
+            return "join ragged rows"
+        return f"{self.fused_op} + {own}" if self.fused_op else own
+
+
+@dataclass(frozen=True)
+class ReaderFacts:
+    """A reader of the loader.
+
+    Attributes:
+        op, name: Of its op, and as the loader calls it.
+        shuffle: The attr, or "" where it has none.
+        files, bytes: Of its data.
+        records: -1: known only at the end of an epoch.
+        index_seconds: That building or finding its indexes took, when the loader was opened.
+        is_new_index: It was built then.
+    """
+
+    op: str
+    name: str
+    shuffle: str
+    files: int
+    bytes: int
+    records: int
+    index_seconds: float
+    is_new_index: bool
+
+
+@dataclass(frozen=True)
+class Period:
+    """What a loader did between two moments: batches and rows delivered, how long next() took for
+    them, and complete batches in front of each of them, summed up."""
+
+    batches: int
+    rows: int
+    wait_seconds: float
+    ready: int
+
+
+@dataclass(frozen=True)
+class History:
+    """The course of a loader since its first batch was asked for.
+
+    Attributes:
+        begin: Moment at which the first period begins.
+        period_seconds: Length of each.
+        periods: In order.
+        waits, trains: Steps by duration: [i] counts those of at least 2**i ns and below 2**(i + 1);
+            in next(), of the steps that waited, and from one batch to the question for the next.
+    """
+
+    begin: float = 0.0
+    period_seconds: float = 0.0
+    periods: tuple[Period, ...] = ()
+    waits: tuple[int, ...] = ()
+    trains: tuple[int, ...] = ()
+
+
+@dataclass
+class HandOver:
+    """Counts what an integration copies from the loader's memory to a device, or on the way there.
+
+    Attributes:
+        device: Where to.
+        batches, bytes: Copied.
+        seconds: That the program's thread took for it.
+    """
+
+    device: str = ""
+    batches: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Counters:
+    """All that a report is made of.
+
+    Attributes:
+        blobs: Names of what batches have.
+        num_threads, prefetch, memory_budget: Of the loader.
+        rank, world_size: Of its readers.
+        host, pid: The process.
+        readers, work, history: See there.
+        hand_over: None: batches are used where they are.
+        tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
+        stats: The keys of `DataLoader.stats()`.
+    """
+
+    blobs: tuple[str, ...]
+    num_threads: int
+    prefetch: int
+    memory_budget: int
+    rank: int
+    world_size: int
+    host: str
+    pid: int
+    readers: tuple[ReaderFacts, ...]
+    stats: dict[str, float]
+    work: tuple[Work, ...]
+    history: History = field(default_factory=History)
+    hand_over: HandOver | None = None
+    tuning: tuple[str, ...] = ()
+
+    def since(self, earlier: Counters) -> Counters:
+        """What was counted after another moment of the same loader."""
+        stats = {
+            name: value if _is_level(name) else value - earlier.stats.get(name, 0)
+            for name, value in self.stats.items()
+        }
+        stats["opened_seconds"] = earlier.stats["now_seconds"]
+        hand_over = self.hand_over
+        if hand_over is not None and earlier.hand_over is not None:
+            hand_over = HandOver(hand_over.device, *_less(hand_over, earlier.hand_over, 1))
+        work = tuple(
+            dataclasses.replace(one, **dict(zip(_COUNTED, _less(one, before, -5), strict=True)))
+            for one, before in zip(self.work, earlier.work, strict=True)
+        )
+        readers = tuple(
+            dataclasses.replace(reader, index_seconds=0.0, is_new_index=False)
+            for reader in self.readers
+        )
+        history = _history_since(self.history, earlier)
+        return dataclasses.replace(
+            self, stats=stats, work=work, readers=readers, hand_over=hand_over, history=history
+        )
+
+
+_COUNTED = [one.name for one in dataclasses.fields(Work)][-5:]
+
+
+def _is_level(name: str) -> bool:
+    return name in _LEVELS or name.removesuffix("_seconds") in _MOMENTS
+
+
+def _less(one: Any, before: Any, begin: int) -> list[Any]:
+    """The differences of the fields of two objects, from this field on."""
+    names = [each.name for each in dataclasses.fields(one)][begin:]
+    return [getattr(one, name) - getattr(before, name) for name in names]
+
+
+def _history_since(history: History, earlier: Counters) -> History:
+    old, moment = earlier.history, earlier.stats["now_seconds"]
+    if not old.periods or not history.periods:
+        return history
+    first = int((moment - history.begin) / history.period_seconds)
+    return History(
+        begin=history.begin + first * history.period_seconds,
+        period_seconds=history.period_seconds,
+        periods=history.periods[first:],
+        waits=tuple(a - b for a, b in zip(history.waits, old.waits, strict=True)),
+        trains=tuple(a - b for a, b in zip(history.trains, old.trains, strict=True)),
+    )
+
+
+# ---- From the library ---------------------------------------------------------------------------
+
+
+def read_work(handle: CData, nodes: Sequence[Node] = ()) -> tuple[Work, ...]:
+    """What the threads of a loader worked on.
+
+    Args:
+        handle: The loader, open or closed.
+        nodes: All of its graph.
+    """
+    by_name = {(node.op.name, node.name): node for node in nodes}
+    found: list[Work] = []
+    one = new_struct("pfd_work_stats")
+    while (status := lib.pfd_loader_get_work(handle, len(found), one)) != lib.PFD_END:
+        check(status, new_error())
+        found.append(_work_of(one, by_name))
+    return tuple(found)
+
+
+def _work_of(one: CData, nodes: dict[tuple[str, str], Node]) -> Work:
+    kind, op, name = _KINDS[one.kind], text(one.op), text(one.name)
+    # A reader without a name is called by its op and its number.
+    node = nodes.get((op, name)) or nodes.get((op, ""))
+    return Work(
+        kind=kind,
+        op=op,
+        name=name if node is not None and node.name else "",
+        fused_op=text(one.fused_op),
+        language=_language_of(node, kind) if node is not None else "C",
+        gives=_gives(node) if node is not None and kind == "op" else "",
+        reader=one.reader,
+        is_whole=bool(one.is_whole),
+        rows=one.rows,
+        ranges=one.ranges,
+        measured_ranges=one.measured_ranges,
+        wall_seconds=one.wall_ns / 1e9,
+        cpu_seconds=one.cpu_ns / 1e9,
+    )
+
+
+def _language_of(node: Node, kind: str) -> str:
+    """Of an op; and of a reader, which asks an object of the program for each record."""
+    if kind == "op":
+        return language_of(node)
+    asks = any(attr.name == "source" and attr.type.word == "object" for attr in node.op.attrs)
+    return "Python" if asks else "C"
+
+
+def _gives(node: Node) -> str:
+    for blob in node.outputs:
+        if len(blob.shape) == 4 and None in blob.shape and blob.dtype == "uint8":
+            return "images"
+    return ""
+
+
+def read_history(handle: CData) -> History:
+    """The course of a loader."""
+    found = new_struct("pfd_history")
+    check(lib.pfd_loader_get_history(handle, found), new_error())
+    return History(
+        begin=found.begin_ns / 1e9,
+        period_seconds=found.period_ns / 1e9,
+        periods=tuple(
+            Period(one.batches, one.rows, one.wait_ns / 1e9, one.ready)
+            for one in found.periods[0 : found.num_periods]
+        ),
+        waits=tuple(found.waits),
+        trains=tuple(found.trains),
+    )
+
+
+@dataclass(frozen=True)
+class CountedLoader:
+    """What is counted, of a loader that is open or closed.
+
+    Attributes:
+        handle: The loader.
+        blobs: Of its batches.
+        readers: Facts about its readers, see `pyflowdata.loader.state.Reader`.
+        hand_over: What its integration counts.
+    """
+
+    handle: CData
+    blobs: tuple[Blob, ...]
+    readers: tuple[Any, ...]
+    hand_over: HandOver = field(default_factory=HandOver)
+
+    def count(self) -> Counters:
+        """The counters of this moment; after close(), those of its end."""
+        import socket
+
+        hand_over = dataclasses.replace(self.hand_over)
+        info, tuning = new_struct("pfd_loader_info"), read_tuning(self.handle)
+        check(lib.pfd_loader_get_info(self.handle, info), new_error())
+        return Counters(
+            blobs=tuple(blob.name for blob in self.blobs),
+            num_threads=info.num_threads,
+            prefetch=info.prefetch,
+            memory_budget=info.memory_budget,
+            rank=self.readers[0].rank,
+            world_size=self.readers[0].world_size,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            readers=tuple(_reader_facts(reader) for reader in self.readers),
+            stats=read_stats(self.handle),
+            work=read_work(self.handle, nodes_of(self.blobs)),
+            history=read_history(self.handle),
+            hand_over=hand_over if hand_over.batches else None,
+            tuning=tuple(str(tuning).split("\n")) if tuning else (),
+        )
+
+
+def _reader_facts(reader: Any) -> ReaderFacts:
+    return ReaderFacts(
+        op=reader.op,
+        name=reader.name,
+        shuffle=reader.spec.get("shuffle", ""),
+        files=reader.files,
+        bytes=reader.bytes,
+        records=reader.records,
+        index_seconds=reader.index.seconds,
+        is_new_index=reader.index.is_new,
+    )

@@ -210,6 +210,11 @@ static void test_cgroup(void)
     write_file(root, "sys/fs/cgroup/memory.max", "1048576\n");
     CHECK(pfd_cgroup_cpus(root) == 1);
     CHECK(pfd_cgroup_memory(root) == 1048576);
+    CHECK(pfd_cgroup_throttled_ns(root) == 0);
+    write_file(root, "sys/fs/cgroup/outer/inner/cpu.stat",
+               "usage_usec 9\nnr_throttled 3\nthrottled_usec 41\nnr_bursts 5\n");
+    write_file(root, "sys/fs/cgroup/outer/cpu.stat", "throttled_usec 7\n");
+    CHECK(pfd_cgroup_throttled_ns(root) == 41000);
 
     /* Version 1, in a container that does not see the path of its own group. */
     write_file(root, "proc/self/cgroup", "4:memory:/machine/box\n2:cpu,cpuacct:/machine/box\n");
@@ -217,6 +222,8 @@ static void test_cgroup(void)
     write_file(root, "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
     write_file(root, "sys/fs/cgroup/memory/memory.limit_in_bytes", "2097152\n");
     CHECK(pfd_cgroup_cpus(root) == 4);
+    write_file(root, "sys/fs/cgroup/cpu/cpu.stat", "nr_throttled 3\nthrottled_time 43\n");
+    CHECK(pfd_cgroup_throttled_ns(root) == 43);
     CHECK(pfd_cgroup_memory(root) == 2097152);
     write_file(root, "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
     CHECK(pfd_cgroup_cpus(root) == INT64_MAX);
@@ -424,7 +431,7 @@ static void test_order_of_loops(void)
 {
     pfd_thread_pool *pool = NULL;
     pfd_error err = {.struct_size = sizeof err};
-    CHECK(pfd_thread_pool_create(1, &pool, &err) == PFD_OK);
+    CHECK(pfd_thread_pool_create(1, 1, &pool, &err) == PFD_OK);
     static char names[] = "abcde";
     pfd_loop loops[5];
     for (int i = 0; i < 5; i++)
@@ -440,6 +447,67 @@ static void test_order_of_loops(void)
     while (atomic_load(&num_done) < 5) (void)usleep(100);
     pfd_thread_pool_free(pool);
     CHECK(strcmp(order, "adcbe") == 0);
+}
+
+/* ---- A pool that changes its size ------------------------------------------------------------ */
+
+static _Atomic int most_at_once, at_once;
+static _Atomic int ran_on[5]; /* by worker */
+
+static pfd_status note_worker(void *ctx, int64_t begin, int64_t end, int32_t worker,
+                              pfd_error *err)
+{
+    (void)ctx, (void)begin, (void)end, (void)err;
+    int now = atomic_fetch_add(&at_once, 1) + 1, most = atomic_load(&most_at_once);
+    while (now > most && !atomic_compare_exchange_weak(&most_at_once, &most, now)) continue;
+    atomic_fetch_add(&ran_on[worker], 1);
+    (void)usleep(200);
+    atomic_fetch_sub(&at_once, 1);
+    return PFD_OK;
+}
+
+/* Returns how many workers took part. */
+static int run_loop(pfd_thread_pool *pool, int32_t helps)
+{
+    pfd_loop loop = {.n = 16, .chunk = 1, .fn = note_worker, .done = count_loop};
+    atomic_store(&num_done, 0);
+    atomic_store(&most_at_once, 0);
+    for (int i = 0; i < 5; i++) atomic_store(&ran_on[i], 0);
+    pfd_multi_thread_loop(pool, &loop);
+    while (helps && pfd_thread_pool_help(pool, &loop)) continue;
+    while (!atomic_load(&num_done)) (void)usleep(100);
+    int workers = 0;
+    for (int i = 0; i < 5; i++) workers += atomic_load(&ran_on[i]) > 0;
+    return workers;
+}
+
+static void test_pool_changes_its_size(void)
+{
+    pfd_thread_pool *pool = NULL;
+    pfd_error err = {.struct_size = sizeof err};
+    REQUIRE(pfd_thread_pool_create(1, 4, &pool, &err) == PFD_OK);
+    CHECK(run_loop(pool, 0) == 1 && atomic_load(&ran_on[0]) == 16);
+    CHECK(run_loop(pool, 1) <= 2 && atomic_load(&ran_on[4]) > 0); /* a caller is the last worker */
+    CHECK(pfd_thread_pool_system_id(pool, 3) == 0);
+    for (int round = 0; round < 50; round++) { /* in all orders of more and fewer */
+        int32_t n = round * 7 % 4 + 1;
+        CHECK(pfd_thread_pool_set_threads(pool, n) == n);
+        if (round % 3) (void)run_loop(pool, round % 2);
+        (void)run_loop(pool, 0);
+        CHECK(atomic_load(&most_at_once) <= n);
+        for (int i = n; i < 5; i++) CHECK(atomic_load(&ran_on[i]) == 0);
+    }
+    CHECK(pfd_thread_pool_set_threads(pool, 4) == 4);
+    for (int tries = 0; tries < 1000 && run_loop(pool, 0) < 4; tries++) continue;
+    CHECK(atomic_load(&most_at_once) == 4);
+    pfd_pool_counts before = pfd_thread_pool_counts(pool);
+    (void)usleep(2000);
+    pfd_pool_counts after = pfd_thread_pool_counts(pool);
+    int64_t thread_ns = after.thread_ns - before.thread_ns;
+    CHECK(thread_ns >= INT64_C(4) * 2000 * 1000);
+    CHECK(after.idle_ns - before.idle_ns <= thread_ns && after.idle_ns > before.idle_ns);
+    CHECK(after.num_chunks == before.num_chunks && after.num_chunks % 16 == 0);
+    pfd_thread_pool_free(pool);
 }
 
 int main(void)
@@ -458,5 +526,6 @@ int main(void)
     test_error_of_an_older_plugin();
     test_parse_double();
     test_order_of_loops();
+    test_pool_changes_its_size();
     return report();
 }

@@ -2,6 +2,7 @@
  * thread and every byte here. Prints "N passed, N failed". */
 #include "check.h"
 
+#include "loader/tuning.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -180,6 +181,97 @@ static void test_any_number_of_threads_gives_the_same_order(void)
             pfd_loader_release(loader);
         }
     CHECK(order[0] != order[1] && order[1] != order[2]);
+}
+
+/* Returns NULL if all that it is told is possible. */
+static void *ask_meanwhile(void *loader)
+{
+    pfd_loader_info info = {0};
+    pfd_tuning_info tuning = {0};
+    pfd_stats stats = {0};
+    pfd_thread_now thread;
+    pfd_decision decision;
+    int32_t ok = 1;
+    while (stats.batches < 500) {
+        ok &= pfd_loader_get_stats(loader, &stats) == PFD_OK;
+        ok &= stats.idle_ns >= 0 && stats.thread_ns >= 0;
+        ok &= pfd_loader_get_info(loader, &info) == PFD_OK;
+        ok &= pfd_loader_get_tuning(loader, &tuning) == PFD_OK;
+        ok &= info.num_threads >= 1 && info.num_threads <= tuning.most_threads;
+        ok &= info.prefetch >= 1 && info.prefetch <= tuning.most_prefetch;
+        ok &= pfd_loader_get_decision(loader, 0, &decision) >= PFD_OK;
+        int32_t threads = 0;
+        while (pfd_loader_get_thread(loader, threads, &thread) == PFD_OK) threads++;
+        ok &= threads >= 2 && threads <= tuning.most_threads + 1;
+    }
+    return ok ? NULL : loader;
+}
+
+/* Threads and batches in flight change after each batch, while somebody looks. */
+static void test_threads_that_change_give_the_same_order(void)
+{
+    pfd_error err = {.struct_size = sizeof err};
+    pfd_loader *steady = NULL, *loader = NULL;
+    setting s = {.shuffle = 1, .num_threads = PFD_AUTO, .prefetch = PFD_AUTO};
+    MUST(open_loader((setting){.shuffle = 1}, &steady, &err));
+    MUST(open_loader(s, &loader, &err));
+    CHECK(pfd_loader_get_tuning(steady, &(pfd_tuning_info){0}) == PFD_END);
+    CHECK(loader->most_threads >= 16 && loader->most_prefetch >= 64);
+    pthread_t asker;
+    REQUIRE(pthread_create(&asker, NULL, ask_meanwhile, loader) == 0);
+    pfd_batch batch, same;
+    int64_t x = offset_of(loader, 0);
+    for (int i = 0; i < 640; i++) {
+        pfd_status status = next(loader, &batch, &err);
+        CHECK(next(steady, &same, &err) == status);
+        if (status == PFD_OK) {
+            CHECK(batch.step == same.step && batch.rows == same.rows);
+            CHECK(first_x(&batch, x) == first_x(&same, x));
+            pfd_batch_release(batch.memory);
+            pfd_batch_release(same.memory);
+        }
+        pthread_mutex_lock(&loader->consumer);
+        pfd_tuning_apply(loader, i * 7 % 16 + 1, i * i % 64 + 1);
+        pthread_mutex_unlock(&loader->consumer);
+        if (i % 50 == 49)
+            for (int k = 0; k < 2; k++) {
+                pfd_loader *of = k ? loader : steady;
+                while (pfd_loader_seek(of, i / 50, i % 33, &err) == PFD_PENDING) continue;
+            }
+    }
+    void *wrong = NULL;
+    pthread_join(asker, &wrong);
+    CHECK(!wrong);
+    pfd_stats stats;
+    CHECK(pfd_loader_get_stats(loader, &stats) == PFD_OK);
+    CHECK(stats.slots <= 64 + 2);
+    pfd_loader_close(loader);
+    CHECK(pfd_loader_get_tuning(loader, &(pfd_tuning_info){0}) == PFD_OK);
+    pfd_loader_release(loader);
+    pfd_loader_release(steady);
+}
+
+/* Threads and batches ahead stay within memory_budget. */
+static void test_tuning_within_the_budget(void)
+{
+    pfd_error err = {.struct_size = sizeof err};
+    pfd_loader *loader = NULL;
+    for (int64_t budget = 20000; budget < 4000000; budget = budget * 3 / 2) {
+        setting s = {.num_threads = PFD_AUTO, .prefetch = PFD_AUTO, .memory_budget = budget};
+        MUST(open_loader(s, &loader, &err));
+        pfd_batch batch;
+        for (int i = 0; i < 100; i++) {
+            pthread_mutex_lock(&loader->consumer);
+            pfd_tuning_apply(loader, loader->most_threads, loader->most_prefetch);
+            pthread_mutex_unlock(&loader->consumer);
+            if (next(loader, &batch, &err) == PFD_OK) pfd_batch_release(batch.memory);
+        }
+        pfd_stats stats;
+        CHECK(pfd_loader_get_stats(loader, &stats) == PFD_OK && stats.slot_bytes <= budget);
+        int64_t more = loader->most_threads - pfd_cpu_count();
+        CHECK(more == 0 || more * loader->plan.worker_bytes <= budget / 4);
+        pfd_loader_release(loader);
+    }
 }
 
 static void test_big_batches_are_made_by_several_threads(void)
@@ -439,6 +531,8 @@ int main(void)
     write_parts("good-", 0);
     write_parts("bad-", 50);
     test_any_number_of_threads_gives_the_same_order();
+    test_threads_that_change_give_the_same_order();
+    test_tuning_within_the_budget();
     test_big_batches_are_made_by_several_threads();
     test_ranks_share_an_epoch();
     test_seek_goes_on_exactly_there();

@@ -221,6 +221,19 @@ def test_the_state_is_that_of_the_delivered_batches(folder):
             assert values(loader) == truth[taken:end]
 
 
+def test_progress_begins_where_the_loader_is(folder, capsys):
+    with JaxLoader(shuffled(folder)) as loader:
+        truth = values(loader)
+        for number, _ in enumerate(flow.progress(loader)):
+            if number == 2:
+                state = loader.state_dict()
+                break
+        loader.load_state_dict({**state, "epoch": 0})
+        assert values(flow.progress(loader)) == truth[3:]
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("pyflowdata: epoch 0: 5 of 5 steps (100 %)")
+
+
 def test_repeat_goes_on_where_another_iterator_stopped(folder):
     with shuffled(folder) as plain:
         truth = values(itertools.islice(plain.repeat(), 12))

@@ -14,10 +14,10 @@ from support.paths import ROOT
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
 
 import pyflowdata as flow
-from pyflowdata.integrations import torch as integration
 from pyflowdata.integrations.torch import TorchLoader
 
 from support.files import lines, rows, write_parts
+from support.late_copies import FakeEvent, FakeStream, LateCopies, fake_cuda
 
 RECORDS = 29
 STEPS = 8  # of 4 records each, the last of one
@@ -42,58 +42,11 @@ def make_loader(folder, *, form=tuple, seed=3, rank=0, world_size=1, **options):
 # ---- Fake streams -------------------------------------------------------------------------------
 
 
-class FakeStream:
-    """Runs a copy as late as a device may: when something waits for an event behind it."""
-
-    def __init__(self):
-        self.queue = []
-        self.waited = []
-
-    def run_up_to(self, event):
-        while event in self.queue:
-            started = self.queue.pop(0)
-            if isinstance(started, tuple):
-                target, source = started
-                target.copy_(source)
-
-    def wait_event(self, event):
-        self.waited.append(event)
-        event.synchronize()
-
-
-class FakeEvent:
-    def __init__(self, blocking=False):
-        self.stream = None
-
-    def record(self, stream):
-        self.stream = stream
-        stream.queue.append(self)
-
-    def synchronize(self):
-        self.stream.run_up_to(self)
-
-
-class LateCopies(integration.DeviceCopies):
-    """DeviceCopies to "a device" that is other memory of this host."""
-
-    def _start_copy(self, pinned):
-        target = torch.full_like(pinned, -1)
-        self._stream.queue.append((target, pinned))
-        return target
-
-
 class FakeDevice:
     def __init__(self, monkeypatch):
         self.user_stream = FakeStream()
         self.recorded = []  # tensors that the allocator knows the user's stream uses
-        cuda = torch.cuda
-        monkeypatch.setattr(cuda, "Stream", lambda device: FakeStream())
-        monkeypatch.setattr(cuda, "Event", FakeEvent)
-        monkeypatch.setattr(cuda, "stream", lambda stream: contextlib.nullcontext())
-        monkeypatch.setattr(cuda, "current_stream", lambda device: self.user_stream)
-        monkeypatch.setattr(
-            torch.Tensor, "record_stream", lambda tensor, stream: self.recorded.append(tensor)
-        )
+        fake_cuda(monkeypatch, self.user_stream, self.recorded)
 
     def open(self, folder, **options):
         opened = TorchLoader(make_loader(folder, **options))
@@ -374,6 +327,19 @@ def test_state_in_the_loop_body_counts_what_was_delivered(folder, open_any):
             got = [as_list(batch) for batch in loader]
             assert got == whole[step : (step // STEPS + 1) * STEPS] and got
             assert loader.epoch == step // STEPS
+
+
+def test_progress_shows_the_steps_that_were_delivered(folder, open_any, capsys):
+    """Not those that were made ahead; and it begins where the loader is."""
+    with open_any(folder) as loader:
+        for number, _ in enumerate(flow.progress(loader)):
+            if number == 4:
+                state = loader.state_dict()
+                break
+        loader.load_state_dict(state)
+        assert sum(1 for _ in flow.progress(loader)) == STEPS - 5
+    said = re.findall(r"epoch (\d+): (\d+) of (\d+) steps", capsys.readouterr().err)
+    assert said[-1] == ("0", str(STEPS), str(STEPS)) and ("0", "5", str(STEPS)) in said
 
 
 def test_a_second_resume_in_the_same_epoch(folder, open_any):

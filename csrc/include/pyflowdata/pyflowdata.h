@@ -161,6 +161,27 @@ const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n);
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,
                          pfd_error *err);
 
+/* The paths of the files of a reader, as they are found now, with a NUL after each: *size bytes for
+ * *n paths, of which `out` has the first `room` bytes.  A reader that reads no files has none.
+ * Names are looked for, and headers that name further files; PFD_IO: files are missing. */
+pfd_status pfd_node_files(const pfd_node *node, char *out, int64_t room, int64_t *size, int64_t *n,
+                          pfd_error *err);
+
+/* An op that a loader of some blobs runs. */
+typedef struct pfd_planned_op {
+    const pfd_node *node;
+    const pfd_node *fused; /* the op before it, whose work it does as well; NULL: none */
+    int32_t stage;         /* even: over ranges of rows; odd: once, over the whole batch */
+    int32_t reserved;
+} pfd_planned_op;
+
+/* The ops that a loader of these blobs would run, in their order, without opening anything: *n of
+ * them, of which `out` has the first `room`.  A node of a data set that several branches share is
+ * there for each.  Nodes live as long as the blobs'.  Fails as pfd_loader_open() does with blobs
+ * that do not go together. */
+pfd_status pfd_planned_ops(const pfd_blob *blobs, int64_t num_blobs, pfd_planned_op *out,
+                           int64_t room, int64_t *n, pfd_error *err);
+
 /* ---- Ops on rows of the program ("eager") -----------------------------------------------------
  */
 typedef struct pfd_eager pfd_eager;
@@ -208,16 +229,20 @@ typedef struct pfd_loader pfd_loader;
 #define PFD_ZIP_STRICT 0   /* readers of different length are an error */
 #define PFD_ZIP_SHORTEST 1 /* the shortest reader ends the epoch */
 
+#define PFD_AUTO 2147483647 /* as num_threads or prefetch: adjusted while the loader runs */
+
 typedef struct pfd_loader_options {
     uint32_t struct_size;
     int32_t num_threads;   /* >= 1; 0: as many as this process may use (affinity, cgroup) */
-    int32_t prefetch;      /* batches in flight or ready, >= 1; 0: chosen from their size */
+    int32_t prefetch;      /* batches in flight or ready, >= 1; 0: chosen from their size and the
+                              number of threads */
     int32_t zip;           /* PFD_ZIP_* */
     int64_t memory_budget; /* bytes of slots held by user and ring; 0: half of what the process
                               may use */
 } pfd_loader_options;
 
-/* What was chosen at open; constant while the loader lives. */
+/* What was chosen at open.  num_threads and prefetch are those of now where PFD_AUTO was given; the
+ * rest is constant while the loader lives. */
 typedef struct pfd_loader_info {
     uint32_t struct_size;
     int32_t num_threads;
@@ -289,10 +314,175 @@ typedef struct pfd_stats {
     int64_t skipped;     /* records left out or padded after an error */
     int64_t wait_ns;     /* next() waited for other threads */
     int64_t help_ns;     /* next() worked itself */
-    int64_t idle_ns;     /* pool threads without work, summed over threads */
+    int64_t thread_ns;   /* pool threads were there to work, summed over threads */
+    int64_t idle_ns;     /* of it: without work */
     int64_t slot_bytes;  /* memory of all slots, ragged values included */
     int64_t read_bytes;  /* read from files that are not mapped, also to index them */
+
+    /* Threads of the pool, summed up; where the system does not say, 0. */
+    int64_t cpu_ns;       /* they computed */
+    int64_t runnable_ns;  /* they could have, and waited for a processor */
+    int64_t major_faults; /* they waited for a page of a mapped file, this many times */
+
+    /* Steps: what lies between two batches that a program takes. The first batch of an epoch, and
+     * the first one after open or a seek, is a start and counts apart. */
+    int64_t now_ns;        /* when this was counted, or the loader was closed; on the monotonic
+                              clock, as all moments here */
+    int64_t opened_ns;     /* when the loader was opened */
+    int64_t asked_ns;      /* when the program asked for the latest batch; 0: never */
+    int64_t delivered_ns;  /* when it got one, or asked for it if it was complete then; before
+                              asked_ns: the program waits */
+    int64_t batches_made;  /* complete, also those not delivered */
+    int64_t starts;        /* batches that were starts */
+    int64_t start_ns;      /* next() took for them */
+    int64_t steps;         /* the other batches */
+    int64_t waited_steps;  /* of them not complete when they were asked for */
+    int64_t step_wait_ns;  /* next() took for them: waiting, and working itself */
+    int64_t step_train_ns; /* from the batch before each of them to the question for it */
+    int64_t no_memory_ns;  /* no further batch could be started: memory_budget was used up */
+
+    int64_t processors;     /* that this process may use: CPU affinity, cut by the cgroup's quota */
+    int64_t process_cpu_ns; /* all threads of this process computed, since the loader was opened */
+    int64_t throttled_ns;   /* the cgroup's quota was used up, since then; 0: there is no quota */
 } pfd_stats;
+
+#define PFD_WORK_OP 0      /* compute() of an op, or of two that are fused */
+#define PFD_WORK_RECORDS 1 /* finding the records of rows: order, views, index */
+#define PFD_WORK_READ 2    /* reading the records of a stream, in sequence */
+#define PFD_WORK_JOIN 3    /* joining ragged rows */
+
+/* What threads did for one op, or for one stage of the loader itself, since open, estimated from
+ * the row ranges that were measured.  Work that waits, for the interpreter's lock or for a file,
+ * has more wall_ns than cpu_ns; so has all work where threads wait for processors. */
+typedef struct pfd_work_stats {
+    uint32_t struct_size;
+    int32_t kind;          /* PFD_WORK_* */
+    int32_t reader;        /* of the loader: the first one upstream; -1: PFD_WORK_JOIN */
+    int32_t is_whole;      /* 1: an op over the whole batch, which one thread does */
+    const char *op;        /* of the registry; a reader's, unless PFD_WORK_OP; "": PFD_WORK_JOIN */
+    const char *name;      /* of the node; "": it has none */
+    const char *fused_op;  /* the op whose work this one does as well; "": none */
+    int64_t rows;
+    int64_t ranges;          /* of rows */
+    int64_t measured_ranges; /* of them */
+    int64_t wall_ns;         /* summed over threads */
+    int64_t cpu_ns;
+} pfd_work_stats;
+
+/* What a thread of a loader does at this moment. */
+typedef struct pfd_thread_now {
+    uint32_t struct_size;
+    int32_t system_id;     /* of the thread, as in /proc/self/task; 0: of the program's thread */
+    int32_t work;          /* for pfd_loader_get_work(); -1: nothing */
+    int32_t reader;        /* whose records they are */
+    int64_t count;         /* of row ranges that it began: if it stays, so does the range */
+    int64_t epoch, step;   /* of the batch */
+    int64_t num_rows;      /* of the range */
+    int64_t file;          /* of the reader, of the range's first record; -1: not known yet */
+    int64_t first_ordinal; /* of the first record of the range */
+    int64_t last_ordinal;  /* of the last one */
+} pfd_thread_now;
+
+/* What a loader did between two moments. */
+typedef struct pfd_period {
+    int64_t batches; /* delivered */
+    int64_t rows;    /* of them */
+    int64_t wait_ns; /* next() took for them */
+    int64_t ready;   /* complete batches in front of each delivered one, summed up */
+} pfd_period;
+
+#define PFD_MOST_PERIODS 256
+#define PFD_DURATIONS 48
+
+/* The course of a loader since its first batch was asked for, of bounded size. */
+typedef struct pfd_history {
+    uint32_t struct_size;
+    int32_t num_periods;
+    int64_t begin_ns;  /* of the first period, on the monotonic clock */
+    int64_t period_ns; /* doubles, and periods are joined in pairs, when they are too many */
+    pfd_period periods[PFD_MOST_PERIODS];
+    /* Steps by duration: waits[i] and trains[i] count those of at least 2^i ns, below 2^(i+1). */
+    int64_t waits[PFD_DURATIONS];  /* next(), of the steps that waited */
+    int64_t trains[PFD_DURATIONS]; /* from one batch to the question for the next */
+} pfd_history;
+
+/* What a thread did, or the state of a slot.  A thread's events lie one after the other, or one
+ * inside the other. */
+#define PFD_TRACE_RANGE 0      /* a range of rows through a stage, or the read of a stream */
+#define PFD_TRACE_WORK 1       /* in it: an item of work, of num_rows rows */
+#define PFD_TRACE_IDLE 2       /* a thread of the pool waited for work */
+#define PFD_TRACE_NEXT 3       /* next(), from the question to the batch; `item`: system_id */
+#define PFD_TRACE_WAIT 4       /* next() waited for other threads */
+#define PFD_TRACE_SLOT_FILLS 5 /* from here on, slot `item` is being filled with a batch; */
+#define PFD_TRACE_SLOT_READY 6 /* has it, complete; */
+#define PFD_TRACE_SLOT_HELD 7  /* is in the user's hands; */
+#define PFD_TRACE_SLOT_FREE 8  /* has no batch, or one that is not wanted any more; */
+#define PFD_TRACE_SLOT_GONE 9  /* is no more */
+
+typedef struct pfd_trace_event {
+    int64_t begin_ns;    /* on the monotonic clock; it may be before the start of the trace */
+    int64_t end_ns;      /* 0: it had not ended when the trace was stopped */
+    int64_t epoch, step; /* of the batch; -1: none */
+    int64_t first_row;   /* of the range, in its batch */
+    int64_t num_rows;
+    int64_t file;        /* of the range's first record, as in pfd_thread_now; -1: not known */
+    int64_t ordinal;
+    int32_t reader;      /* of the file */
+    int32_t kind;        /* PFD_TRACE_* */
+    int32_t item;        /* of work; of a range its last one; -1: none */
+    int32_t track;       /* of an event that has not ended */
+} pfd_trace_event;
+
+typedef struct pfd_trace_info {
+    uint32_t struct_size;
+    int32_t num_tracks;     /* the threads of the pool, then the one in next(), then the slots */
+    int64_t begin_ns, end_ns;           /* of the trace, on the monotonic clock */
+    int64_t begin_unix_ns, end_unix_ns; /* the same moments: since 1970 */
+    int64_t dropped;        /* events for which there was no room */
+} pfd_trace_info;
+
+#define PFD_TUNE_MORE_THREADS 0  /* the program waited, and threads were busy */
+#define PFD_TUNE_FEWER_THREADS 1 /* the program waited, and threads may have been too many */
+#define PFD_TUNE_MORE_PREFETCH 2 /* the program waited, and threads were idle at other times */
+#define PFD_TUNE_IDLE_THREADS 3  /* the program did not wait, and threads were idle */
+#define PFD_TUNE_AGAIN 4         /* threads that were given back are used again: it waited */
+#define PFD_TUNE_KINDS 5
+
+#define PFD_TUNE_TRYING 0
+#define PFD_TUNE_KEPT 1
+#define PFD_TUNE_TAKEN_BACK 2
+
+/* One change of num_threads or prefetch by a loader itself. */
+typedef struct pfd_decision {
+    uint32_t struct_size;
+    int32_t kind;    /* PFD_TUNE_MORE_THREADS ... */
+    int32_t outcome; /* PFD_TUNE_TRYING ... */
+    int32_t from_threads, to_threads, from_prefetch, to_prefetch;
+    int64_t at_ns; /* when it was tried, on the monotonic clock */
+    double batches_per_s_before, batches_per_s_after; /* made; after: 0 while it is tried */
+    double wait_before, wait_after; /* shares of the time in which the program waited */
+} pfd_decision;
+
+#define PFD_TUNING_MEASURING 0 /* too little is known yet */
+#define PFD_TUNING_TRYING 1    /* a change is tried */
+#define PFD_TUNING_CALM 2      /* the program does not wait */
+#define PFD_TUNING_TRIED 3     /* it waits; what could help gained nothing, and is tried again */
+#define PFD_TUNING_COMPUTING 4 /* it waits; threads compute all the time; no processor is free */
+#define PFD_TUNING_AT_MOST 5   /* it waits; there are as many threads and batches as there may be */
+#define PFD_TUNING_IN_TURN 6   /* it waits although threads are idle: they have no work */
+
+#define PFD_KEPT_DECISIONS 64
+
+/* How a loader with PFD_AUTO adjusts itself. */
+typedef struct pfd_tuning_info {
+    uint32_t struct_size;
+    int32_t state;                        /* PFD_TUNING_* */
+    int32_t tunes_threads, tunes_prefetch; /* PFD_AUTO was given */
+    int32_t num_threads, prefetch;
+    int32_t most_threads, most_prefetch;
+    int64_t num_decisions;      /* since open; the last PFD_KEPT_DECISIONS are kept */
+    double wait, idle, blocked; /* of late; shares, as pfd_decision and of the threads' time */
+} pfd_tuning_info;
 
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_loader **out, pfd_error *err);
@@ -322,6 +512,35 @@ pfd_status pfd_loader_locate(const pfd_loader *loader, int32_t reader, int64_t f
 /* The counters of this moment.  PFD_UNSUPPORTED, *out unchanged: the loader was opened before a
  * fork of this process. */
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
+/* Item i of the work of a loader, also after close(); strings live as long as the loader. PFD_END:
+ * there is no item i.  PFD_UNSUPPORTED as above. */
+pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_stats *out);
+/* Thread i of a loader; after those of the pool comes the one that is in next(), whose system_id is
+ * 0.  PFD_END: there are no more, or the loader is closed.  PFD_UNSUPPORTED as above. */
+pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
+/* With 1: the batches that follow are not for the program's work, as when a loader is measured.
+ * With 0: counters of steps and history are again as they were at the 1.  Calls may be nested. */
+void pfd_loader_set_aside(pfd_loader *loader, int32_t is_aside);
+/* PFD_UNSUPPORTED as above. */
+pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out);
+
+/* Writes events down from now on, in up to `bytes` of memory.  PFD_INVALID_ARGUMENT: it does so
+ * already.  PFD_CANCELLED: the loader is closed.  Any thread, as of the next three. */
+pfd_status pfd_loader_trace_start(pfd_loader *loader, int64_t bytes, pfd_error *err);
+/* Ends that, if close() has not; *out is of the latest trace.  PFD_END: there is none. */
+pfd_status pfd_loader_trace_stop(pfd_loader *loader, pfd_trace_info *out);
+/* Copies the first events of a track of the stopped trace; *count is how many there are.  Track
+ * num_tracks has those that had not ended.  PFD_END: there is no such track. */
+pfd_status pfd_loader_trace_read(pfd_loader *loader, int32_t track, pfd_trace_event *out,
+                                 int64_t room, int64_t *count);
+/* Frees the memory of the stopped trace; what a thread still writes into, at the next call. */
+void pfd_loader_trace_drop(pfd_loader *loader);
+/* How the loader adjusts itself, also after close().  PFD_END: it does not.  PFD_UNSUPPORTED as
+ * above. */
+pfd_status pfd_loader_get_tuning(const pfd_loader *loader, pfd_tuning_info *out);
+/* The i-th of the kept decisions, the earliest first.  PFD_END: there is none.  PFD_UNSUPPORTED as
+ * above. */
+pfd_status pfd_loader_get_decision(const pfd_loader *loader, int64_t i, pfd_decision *out);
 
 /* Makes (epoch, step) the next batch.  Cheap when that is where the loader is. PFD_PENDING: work in
  * flight has not ended yet; call again (after looking for signals). */

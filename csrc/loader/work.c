@@ -1,0 +1,172 @@
+/* Measures what a thread works on. */
+#include "loader/work.h"
+
+#include "core/cpu.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Measuring takes at most one part in so many of the time, unless ranges are shorter than the
+ * larger number allows. */
+enum { MEASURED_PART = 300, MOST_UNMEASURED = 63 };
+
+static int64_t (*const clocks[])(void) = {
+    [PFD_CLOCK_WALL] = pfd_clock_ns, [PFD_CLOCK_CPU] = pfd_thread_cpu_ns};
+static int64_t reading_ns[2]; /* what it takes to read each of them */
+
+static void measure_clocks(void)
+{
+    enum { TIMES = 32 };
+    for (int32_t c = 0; c < 2; c++) {
+        int64_t since = pfd_clock_ns();
+        for (int32_t i = 0; i < TIMES; i++) (void)clocks[c]();
+        reading_ns[c] = (pfd_clock_ns() - since) / TIMES + 1;
+    }
+}
+
+int32_t pfd_work_open(const pfd_plan *plan, pfd_work *work)
+{
+    static pthread_once_t measured = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&measured, measure_clocks);
+    work->counts = calloc((size_t)pfd_work_num_items(plan), sizeof *work->counts);
+    work->drawn = (uint64_t)(uintptr_t)work; /* another one for each thread */
+    work->num_since[PFD_CLOCK_WALL] = work->num_since[PFD_CLOCK_CPU] = 1;
+    atomic_store(&work->now.item, -1);
+    atomic_store(&work->now.file, -1);
+    return work->counts != NULL;
+}
+
+void pfd_work_close(pfd_work *work)
+{
+    free(work->counts);
+    *work = (pfd_work){0};
+}
+
+/* ---- While a trace is on ---------------------------------------------------------------------*/
+
+static int32_t begin_traced(pfd_work *work)
+{
+    if (!pfd_traced_use(&work->traced)) return 0;
+    work->traced.note_ns = pfd_clock_ns();
+    pfd_work_set(&work->traced.begin_ns, work->traced.note_ns);
+    return 1;
+}
+
+pfd_trace_event pfd_work_event(const pfd_work *work, int32_t kind, int64_t begin_ns)
+{
+    const pfd_work_now *now = &work->now;
+    return (pfd_trace_event){
+        .kind = kind,
+        .item = atomic_load_explicit(&now->item, memory_order_relaxed),
+        .begin_ns = begin_ns,
+        .epoch = pfd_work_get(&now->epoch),
+        .step = pfd_work_get(&now->step),
+        .first_row = pfd_work_get(&now->first_row),
+        .num_rows = pfd_work_get(&now->num_rows),
+        .reader = (int32_t)pfd_work_get(&now->reader),
+        .file = pfd_work_get(&now->file),
+        .ordinal = pfd_work_get(&now->first_ordinal),
+    };
+}
+
+static void note_traced(pfd_work *work, int32_t item, int64_t num_rows)
+{
+    pfd_trace_event event = pfd_work_event(work, PFD_TRACE_WORK, work->traced.note_ns);
+    event.item = item;
+    event.num_rows = num_rows;
+    event.end_ns = work->traced.note_ns = pfd_clock_ns();
+    pfd_trace_buffer_put(atomic_load_explicit(&work->traced.used, memory_order_relaxed), &event);
+}
+
+static void end_traced(pfd_work *work)
+{
+    pfd_traced *traced = &work->traced;
+    pfd_trace_event event = pfd_work_event(work, PFD_TRACE_RANGE, pfd_work_get(&traced->begin_ns));
+    event.end_ns = pfd_clock_ns();
+    pfd_trace_buffer_put(atomic_load_explicit(&traced->used, memory_order_relaxed), &event);
+    pfd_work_set(&traced->begin_ns, 0);
+    pfd_traced_leave(traced);
+}
+
+/* ---- By samples ------------------------------------------------------------------------------ */
+
+/* A random number below n, which is small; a linear congruential generator with Knuth's factor. */
+static int64_t draw(pfd_work *work, int64_t n)
+{
+    work->drawn = work->drawn * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int64_t)(work->drawn >> 33) % n;
+}
+
+static void begin_measured(pfd_work *work)
+{
+    work->noted |= PFD_NOTED_MEASURED;
+    work->clock = (int32_t)draw(work, 2);
+    work->weight = work->num_since[work->clock];
+    work->num_since[work->clock] = 0;
+    work->num_notes = 1;
+    work->begin_ns = work->note_ns = clocks[work->clock]();
+}
+
+/* The pause does not depend on what kind of range this one was, more than on the ones before. */
+static void end_measured(pfd_work *work)
+{
+    double range_ns = (double)(work->note_ns - work->begin_ns);
+    double cost_ns = (double)(work->num_notes * (reading_ns[0] + reading_ns[1])) / 2;
+    double newer = work->range_ns > 0 ? 1.0 / 8 : 1;
+    work->range_ns += (range_ns - work->range_ns) * newer;
+    work->cost_ns += (cost_ns - work->cost_ns) * newer;
+    double mean = MEASURED_PART * work->cost_ns / (work->range_ns + 1);
+    int64_t pause = mean < MOST_UNMEASURED ? (int64_t)mean : MOST_UNMEASURED;
+    work->num_unmeasured = draw(work, 2 * pause + 1);
+    for (int32_t c = 0; c < 2; c++) work->num_since[c] += work->num_unmeasured + 1;
+}
+
+void pfd_work_begin_noted(pfd_work *work)
+{
+    if (begin_traced(work)) work->noted |= PFD_NOTED_TRACED;
+    if (work->num_unmeasured < 0) begin_measured(work);
+}
+
+void pfd_work_end_noted(pfd_work *work)
+{
+    if (work->noted & PFD_NOTED_MEASURED) end_measured(work);
+    if (work->noted & PFD_NOTED_TRACED) end_traced(work);
+    work->noted = 0;
+}
+
+static void add(_Atomic int64_t *number, int64_t more)
+{
+    pfd_work_set(number, pfd_work_get(number) + more);
+}
+
+static void measure(pfd_work *work, int32_t item, int64_t num_rows)
+{
+    pfd_work_count *count = &work->counts[item];
+    int64_t now_ns = clocks[work->clock](), taken_ns = now_ns - work->note_ns;
+    work->note_ns = now_ns;
+    work->num_notes++;
+    add(&count->measured_ranges, 1);
+    if (work->clock == PFD_CLOCK_CPU) {
+        add(&count->cpu_ns, taken_ns * work->weight);
+        return;
+    }
+    add(&count->wall_ns, taken_ns * work->weight);
+    add(&count->rows, num_rows * work->weight);
+    add(&count->ranges, work->weight);
+}
+
+void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows)
+{
+    if (work->noted & PFD_NOTED_MEASURED) measure(work, item, num_rows);
+    if (work->noted & PFD_NOTED_TRACED) note_traced(work, item, num_rows);
+}
+
+void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out)
+{
+    const pfd_work_count *count = &work->counts[item];
+    out->rows += pfd_work_get(&count->rows);
+    out->ranges += pfd_work_get(&count->ranges);
+    out->measured_ranges += pfd_work_get(&count->measured_ranges);
+    out->wall_ns += pfd_work_get(&count->wall_ns);
+    out->cpu_ns += pfd_work_get(&count->cpu_ns);
+}

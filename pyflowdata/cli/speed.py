@@ -1,0 +1,156 @@
+"""`pyflowdata speed`: is the loader the limit of a script, or the training in it?"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import json
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+import pyflowdata
+
+from ..loader.watching import watch_with
+from .output import say, say_json
+from .script_watch import ScriptWatch, Watched
+from .usage import UsageError
+
+_EPILOG = """\
+The script runs in this process as it is, up to the end of the measurement.  After a few steps it
+measures the loader without training, then steps as they are, then steps in which next() gives one
+batch again.  Then the script ends: by an exception that `except Exception` does not catch.
+docs/speed.md says more.
+
+  pyflowdata speed train.py --epochs 3
+  pyflowdata speed --steps 50 --seconds 20 train.py
+  pyflowdata speed --blobs train:make_blobs
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add("--steps", type=int, default=200, metavar="N",
+        help="measure at most so many steps of each kind (%(default)s)")  # fmt: skip
+    add("--seconds", type=float, default=5.0, metavar="S",
+        help="at most so long for each of the three measurements (%(default)s)")  # fmt: skip
+    add("--blobs", metavar="MODULE:FUNCTION",
+        help="measure only a loader of the blobs that the function returns")  # fmt: skip
+    add("--json", action="store_true",
+        help="print JSON; what the script prints goes to stderr")  # fmt: skip
+    add("script", nargs="?", metavar="SCRIPT", help="a Python script that trains")
+    add("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measures, and prints a table and a sentence, or JSON."""
+    if args.steps < 1 or not args.seconds > 0:
+        raise UsageError("--steps and --seconds must be above 0")
+    if (args.blobs is None) == (args.script is None):
+        raise UsageError("give a script, or --blobs MODULE:FUNCTION")
+    return _run_blobs(args) if args.script is None else _run_script(args)
+
+
+# ---- Blobs --------------------------------------------------------------------------------------
+
+
+def _run_blobs(args: argparse.Namespace) -> int:
+    module, _, name = args.blobs.partition(":")
+    if not module or not name:
+        raise UsageError(f"--blobs {args.blobs}: it must be MODULE:FUNCTION")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as failure:
+        raise UsageError(f"--blobs {args.blobs}: {failure}") from None
+    made = found()
+    is_loader = hasattr(made, "speed")  # the function has opened one
+    with made if is_loader else pyflowdata.DataLoader(made) as loader:
+        speed = loader.speed(seconds=args.seconds)
+    if args.json:
+        say_json(speed.as_dict(), indent=2)
+    else:
+        say(str(speed))
+    return 0
+
+
+# ---- A script -----------------------------------------------------------------------------------
+
+
+def _run_script(args: argparse.Namespace) -> int:
+    if not os.path.isfile(args.script):
+        raise UsageError(f"{args.script}: there is no such script")
+    watch = ScriptWatch(args.steps, args.seconds)
+    with _as_main(args.script, args.arguments), watch_with(watch):
+        printed = contextlib.redirect_stdout(sys.stderr) if args.json else contextlib.nullcontext()
+        with printed:
+            status = _run_until_measured(args.script, watch)
+    _report(args, watch)
+    return status if not watch.is_done else 0
+
+
+@contextlib.contextmanager
+def _as_main(script: str, arguments: list[str]) -> Iterator[None]:
+    """sys.argv and sys.path as `python script` has them."""
+    before = sys.argv, sys.path
+    sys.argv = [script, *arguments]
+    sys.path = [os.path.dirname(os.path.realpath(script)), *sys.path]
+    try:
+        yield
+    finally:
+        sys.argv, sys.path = before
+
+
+def _run_until_measured(script: str, watch: ScriptWatch) -> int:
+    """Runs it; what would be its exit status, if it ends by itself."""
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except Watched:
+        return 0
+    except KeyboardInterrupt:
+        raise
+    except SystemExit as leave:
+        if isinstance(leave.code, str):
+            say(leave.code, sys.stderr)
+        return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
+    except BaseException as failure:  # of the script, which may raise anything
+        if not watch.is_done:
+            _print_traceback(failure)
+            return 1
+    return 0
+
+
+def _print_traceback(failure: BaseException) -> None:
+    """As Python prints it, without the frames of this command."""
+    trace = failure.__traceback__
+    ours = (__file__, runpy.__file__, "<frozen runpy>")
+    while trace is not None and trace.tb_frame.f_code.co_filename in ours:
+        trace = trace.tb_next
+    lines = "".join(traceback.format_exception(type(failure), failure, trace))
+    for line in lines.rstrip("\n").split("\n"):
+        say(line, sys.stderr)
+
+
+def _report(args: argparse.Namespace, watch: ScriptWatch) -> None:
+    limits = watch.limits
+    if args.json:
+        print(json.dumps(
+            {"script": args.script, "loader": watch.described, **limits.as_dict()}, indent=2
+        ))  # fmt: skip
+        return
+    if watch.described is None:
+        say(f"{args.script} ended after {watch.most_steps} steps with one loader; nothing was "
+            f"measured, which begins after {watch.few} steps")  # fmt: skip
+        return
+    say(f"{watch.described}, {watch.batch_rows} records a step")
+    for line in str(limits).split("\n"):
+        say(line)
+    if not watch.is_done:
+        say(f"{args.script} ended before all was measured.")

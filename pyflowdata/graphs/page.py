@@ -1,0 +1,43 @@
+"""A page of HTML with the picture of a graph and a table of its blobs."""
+
+from __future__ import annotations
+
+from ..html_text import Html, escape, table
+from .model import Drawn, Output
+from .svg import drawn_svg
+
+_STYLE = """
+:root{color-scheme:light dark}
+body{font:14px system-ui,sans-serif;margin:24px;color:#1f2328;background:#fff}
+@media (prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}}
+.picture{overflow-x:auto}
+"""
+_HEAD = ("op", "output", "dtype", "shape of a row", "bytes of a row", "bytes of a batch", "wanted")
+
+
+def drawn_page(graph: Drawn) -> Html:
+    """The page, which loads nothing from elsewhere."""
+    rows = [
+        (" ".join(filter(None, (vertex.title, vertex.name))), *_cells(one))
+        for vertex in graph.vertices[:-1]
+        for one in vertex.outputs
+        if not vertex.passes
+    ]
+    return Html(
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{escape(graph.vertices[-1].title)}</title><style>{_STYLE}</style></head><body>\n"
+        f'<div class="picture">{drawn_svg(graph, is_file=False)}</div>\n'
+        f"{table(rows, _HEAD)}\n</body></html>\n"
+    )
+
+
+def _cells(one: Output) -> tuple[str, ...]:
+    shape = ", ".join("varies" if size is None else str(size) for size in one.type.shape)
+    return (
+        one.name,
+        str(one.type.dtype),
+        f"({shape})",
+        "ragged" if one.row_bytes is None else f"{one.row_bytes:,}",
+        "" if one.batch_bytes is None else f"{'up to ' * one.is_most}{one.batch_bytes:,}",
+        ", ".join(one.wanted) if one.is_used else "not used",
+    )

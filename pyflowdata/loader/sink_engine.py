@@ -1,0 +1,383 @@
+"""The queue, the thread and the calls of sink mode.
+
+Between two steps the calling thread takes a batch from a queue, and does nothing else for the
+loader.  What brings batches to a device is a HandOver; without one they stay NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from queue import SimpleQueue
+from typing import Any, Generic, Protocol, TypeVar
+
+from ..errors import CancelledError, InvalidArgumentError, UnsupportedError, shown
+from .data_loader import DataLoader
+
+__all__ = ["HandOver", "OnHost", "Sink"]
+
+ResultT = TypeVar("ResultT")
+
+_clock = time.perf_counter
+_BATCH, _EPOCH_END, _FAILURE, _LOST = range(4)  # kinds of what is in the queue
+_RECENT = 10
+_SIGNALS_SECONDS = 0.05  # the longest wait for the thread's end without a check for signals
+
+
+class HandOver(Protocol):
+    """Brings batches to where steps use them.  str() says where that is."""
+
+    def send(self, batch: Any) -> Any:
+        """Called in the filling thread: begins to bring a batch there; what it returns waits in
+        the queue."""
+
+    def receive(self, made: Any) -> Any:
+        """Called before a step, in its thread: the batch for the step."""
+
+
+class OnHost:
+    """Batches stay as they are."""
+
+    def send(self, batch: Any) -> Any:
+        return batch
+
+    def receive(self, made: Any) -> Any:
+        return made
+
+    def __str__(self) -> str:
+        return "on the host: arrays are the loader's own, without a copy"
+
+
+class _Counters:
+    """What a sink's threads count; each field has one thread that writes it."""
+
+    def __init__(self, queue: int) -> None:
+        self.sent = self.steps = 0
+        self.fetch = self.push_wait = self.copy = self.pop_wait = self.step = 0.0
+        self.depths = [0] * (queue + 1)
+        self.recent_depths: deque[int] = deque(maxlen=_RECENT)
+        self.push_starts: deque[float] = deque(maxlen=_RECENT)
+        self.push_ends: deque[float] = deque(maxlen=_RECENT)
+
+
+class _Filler:
+    """The thread that takes batches of a loader and puts them into the queue.
+
+    It knows nothing of the Sink, so that a Sink that is dropped can end it.
+
+    Attributes:
+        ready: Of (kind, what was made, the loader's place after it); up to `queue` of them.
+        room: A None for each that may be put there.
+        has_failed: A failure of the loader was taken, which has ended the thread; go_on() is next.
+    """
+
+    def __init__(
+        self, loader: DataLoader[Any], begin: Callable[[], Iterator[Any]], hand_over: HandOver,
+        counters: _Counters, queue: int, place: tuple[int, int],
+    ) -> None:  # fmt: skip
+        self.ready: SimpleQueue[tuple[int, Any, tuple[int, int]]] = SimpleQueue()
+        self.room: SimpleQueue[None] = SimpleQueue()
+        for _ in range(queue):
+            self.room.put(None)
+        self._loader, self._begin, self._hand_over = loader, begin, hand_over
+        self._counters = counters
+        self._place = place
+        self._batches: Iterator[Any] | None = None
+        self._is_stopped = self._is_at_start = False
+        self.has_failed = False
+        self._thread = self._start()
+
+    def _start(self) -> threading.Thread:
+        thread = threading.Thread(target=self._run, name="pyflowdata sink", daemon=True)
+        thread.start()
+        return thread
+
+    def go_on(self) -> None:
+        """After a failure of the loader, which has ended the thread."""
+        self.wait()
+        self._thread, self.has_failed = self._start(), False
+
+    def stop(self) -> None:
+        """Ends the thread soon; returns at once."""
+        self._is_stopped = True
+        self.room.put(None)
+
+    def wait(self) -> None:
+        """Until the thread has ended; a wait for a batch of the loader has to end first."""
+        while self._thread.is_alive():
+            self._thread.join(_SIGNALS_SECONDS)
+
+    def _run(self) -> None:
+        try:
+            if self._batches is None:
+                epoch, position = self._place
+                self._loader.seek(position, epoch=epoch)
+                self._batches = self._begin()
+            while not self._is_stopped:
+                if not self._push():
+                    return
+        except BaseException as failure:  # noqa: BLE001  (raised in the thread that takes)
+            self.ready.put((_LOST, failure, self._place))
+
+    def _push(self) -> bool:
+        """One batch, or what comes in its place; False: the thread is to end."""
+        counters = self._counters
+        begin = _clock()
+        kind, batch = self._fetch()
+        place = self._loader._next_place()
+        fetched = _clock()
+        counters.fetch += fetched - begin
+        counters.push_starts.append(time.time())
+        self.room.get()
+        if self._is_stopped:
+            return False
+        waited = _clock()
+        counters.push_wait += waited - fetched
+        with self._loader._shows("hand over"):
+            made = self._hand_over.send(batch) if kind == _BATCH else batch
+        counters.copy += _clock() - waited
+        self.ready.put((kind, made, place))
+        counters.push_ends.append(time.time())
+        counters.sent += kind == _BATCH
+        return kind != _FAILURE
+
+    def _fetch(self) -> tuple[int, Any]:
+        assert self._batches is not None
+        try:
+            batch = next(self._batches)
+        except StopIteration:
+            if self._is_at_start:
+                raise InvalidArgumentError(
+                    "a sink of an epoch without batches would never end; is last_batch='drop' "
+                    "with fewer records than batch_size meant?"
+                ) from None
+            self._is_at_start = True
+            self._batches = self._begin()
+            return _EPOCH_END, None
+        except Exception as failure:  # noqa: BLE001  (in its turn)
+            return _FAILURE, failure
+        self._is_at_start = False
+        return _BATCH, batch
+
+
+class Sink(Generic[ResultT]):
+    """Runs a step many times per call, with batches that a thread has brought there before.
+
+    A call of it is one call of MindSpore's data sink.  It takes the loader over: take the state
+    from here, and close this before the loader is used otherwise.  Used by one thread at a time.
+
+    A batch is consumed when `step` has returned.  After an exception of `step`, or Ctrl-C, the next
+    call goes on with the first batch that was not, made again.  An exception of the loader comes
+    in the place of its batch, and the next call goes on as next() of the loader does.
+
+    Attributes:
+        results: What the steps of the last call returned; after an exception, of those before it.
+    """
+
+    results: list[ResultT]
+
+    def __init__(
+        self,
+        loader: DataLoader[Any],
+        step: Callable[[Any], ResultT],
+        sink_size: int,
+        queue: int,
+        hand_over: HandOver,
+        begin: Callable[[], Iterator[Any]] | None = None,
+    ) -> None:
+        """As sink().
+
+        Args:
+            hand_over: What brings batches to a device.
+            begin: Makes an iterator over batches; None: iter(loader).
+        """
+        if not isinstance(loader, DataLoader):
+            raise InvalidArgumentError(
+                f"a {type(loader).__name__} was given as loader; a sink takes a "
+                "pyflowdata.DataLoader"
+            )
+        if type(sink_size) is not int or (sink_size != -1 and sink_size < 1):
+            raise InvalidArgumentError(
+                f"sink_size = {shown(sink_size)}; it must be -1, for the rest of the epoch, or a "
+                "number of steps above 0"
+            )
+        if type(queue) is not int or queue < 1:
+            raise InvalidArgumentError(f"queue = {shown(queue)}; it must be an int above 0")
+        self._loader, self._step, self._hand_over = loader, step, hand_over
+        self._sink_size, self._queue = sink_size, queue
+        self._begin = begin or loader.__iter__
+        self._counters = _Counters(queue)
+        self._place = loader._next_place()  # after the last consumed batch
+        self._filler: _Filler | None = None
+        self._ending: _Filler | None = None  # was told to end
+        self._is_inside = self._is_closed = False
+        self.results = []
+        self._start()
+
+    # ---- Steps --------------------------------------------------------------------------------
+
+    def __call__(self) -> list[ResultT]:
+        """Runs `sink_size` steps, over the ends of epochs; with -1 those of the rest of the epoch.
+
+        Returns:
+            What each step returned.
+
+        Raises:
+            CancelledError: The sink or the loader is closed.
+            UnsupportedError: A step calls its sink, or the process was forked.
+        """
+        if self._is_inside:
+            raise UnsupportedError("a call of this sink is running already")
+        if self._is_closed:
+            raise CancelledError("the sink is closed")
+        self._loader._check_process()
+        self._is_inside = True
+        try:
+            self._run(self._filler or self._start())
+            return self.results
+        except BaseException:
+            if self._filler is not None and not self._filler.has_failed:
+                self._stop()  # batches in the queue are made again
+            raise
+        finally:
+            self._is_inside = False
+
+    def __iter__(self) -> Iterator[list[ResultT]]:
+        """Calls without end, epoch after epoch."""
+        while True:
+            yield self()
+
+    def _run(self, filler: _Filler) -> None:
+        ready, room, counters = filler.ready, filler.room, self._counters
+        step, receive = self._step, self._hand_over.receive
+        self.results = results = []
+        left = self._sink_size
+        if filler.has_failed:
+            filler.go_on()
+        done = _clock()
+        while left:
+            depth = ready.qsize()
+            kind, made, place = ready.get()
+            room.put(None)
+            got = _clock()
+            counters.pop_wait += got - done
+            if kind != _BATCH:
+                if kind != _EPOCH_END:
+                    filler.has_failed = kind == _FAILURE
+                    raise made
+                self._place = place
+                if left < 0:
+                    return
+                done = _clock()
+                continue
+            counters.depths[depth] += 1
+            counters.recent_depths.append(depth)
+            result = step(receive(made))
+            self._place = place  # no signal comes between the two lines
+            results.append(result)
+            made = None  # the memory is free while the next one is awaited
+            left -= 1
+            counters.steps += 1
+            done = _clock()
+            counters.step += done - got
+
+    # ---- The thread ---------------------------------------------------------------------------
+
+    def _start(self) -> _Filler:
+        self._wait()
+        filler = _Filler(
+            self._loader, self._begin, self._hand_over, self._counters, self._queue, self._place
+        )
+        self._finalizer = weakref.finalize(self, filler.stop)
+        self._filler = filler
+        return filler
+
+    def _stop(self) -> None:
+        """Ends the thread soon; returns at once."""
+        self._finalizer()
+        if self._filler is not None:
+            self._ending, self._filler = self._filler, None
+
+    def _wait(self) -> None:
+        """Until a thread that is to end has ended."""
+        if self._ending is not None:
+            self._ending.wait()
+            self._ending = None
+
+    def close(self) -> None:
+        """Stops the thread, when the loader has made the batch that it waits for, and drops what
+        is in the queue.
+
+        The loader stays open: its next iter() goes on after the last consumed batch.  State and
+        counters can still be read.  Closing twice is allowed.
+        """
+        if not self._is_closed:
+            self._is_closed = True
+            self._stop()
+            self._wait()
+            if self._loader._life == "open":
+                epoch, position = self._place
+                self._loader.seek(position, epoch=epoch)
+
+    def __enter__(self) -> Sink[ResultT]:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    # ---- State and facts ----------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """As DataLoader.state_dict(): consumed batches count, those in the queue do not."""
+        return self._loader._state_at(*self._place)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As DataLoader.load_state_dict(): the next call goes on where the state was taken."""
+        if self._is_inside:
+            raise UnsupportedError("a call of this sink is running")
+        self._stop()
+        self._wait()
+        self._loader.load_state_dict(state)
+        self._place = self._loader._next_place()
+
+    def stats(self) -> dict[str, Any]:
+        """Counters since the sink was made; they cost almost nothing.
+
+        Keys:
+            batches_sent: Batches that were put into the queue.
+            steps: That were run.
+            fetch_seconds: The thread waited for the loader.
+            copy_seconds: It brought batches to the device, or began to.
+            push_wait_seconds: It waited because the queue was full.
+            pop_wait_seconds: Calls waited for a batch.
+            step_seconds: Calls were inside of steps.
+            depths: How many steps found 0, 1, ... batches in the queue.
+            recent_depths: The same of the last 10 steps, one by one.
+            push_starts, push_ends: When the last 10 batches were ready to be put into the queue,
+                and were there, as time.time(); one more start than ends is a push that waits.
+        """
+        counters = self._counters
+        return {
+            "batches_sent": counters.sent,
+            "steps": counters.steps,
+            "fetch_seconds": counters.fetch,
+            "copy_seconds": counters.copy,
+            "push_wait_seconds": counters.push_wait,
+            "pop_wait_seconds": counters.pop_wait,
+            "step_seconds": counters.step,
+            "depths": list(counters.depths),
+            "recent_depths": list(counters.recent_depths),
+            "push_starts": list(counters.push_starts),
+            "push_ends": list(counters.push_ends),
+        }
+
+    def __repr__(self) -> str:
+        closed = ", closed" if self._is_closed else ""
+        return (
+            f"Sink({self._loader!r}, sink_size={self._sink_size}, queue={self._queue}; "
+            f"{self._hand_over}{closed})"
+        )

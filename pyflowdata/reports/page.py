@@ -1,0 +1,250 @@
+"""The report as one page, which needs nothing from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..html_text import Html, escape
+from ..plain_text import counted, size_text
+from . import pictures
+from .counters import Counters
+from .course import course_of
+from .data_facts import DataFacts
+from .measures import Measures
+from .page_style import STYLE
+from .ticks import count_text
+from .text import TABLE_HEAD, lines_below, table_rows
+from .verdict import Verdict
+from .words import number, percent, seconds
+
+_MOST_READERS = 8
+_LIMITS = {"training": "good", "unknown": "unsure"}  # any other is bad
+
+
+@dataclass(frozen=True)
+class PageFacts:
+    """What a page shows.
+
+    Attributes:
+        verdict: On the training loop.
+        counters: What was counted.
+        numbers: The report's, as values of JSON; the page has them in its element `numbers`.
+        data: What is known of the data; None: nothing.
+    """
+
+    verdict: Verdict
+    counters: Counters
+    numbers: Mapping[str, Any]
+    data: DataFacts | None
+
+
+def report_page(facts: PageFacts) -> str:
+    """The page of a report: HTML of one file, without scripts."""
+    counters, data = facts.counters, facts.data
+    sections = [
+        _verdict(facts), _tiles(counters), _work(counters), _course(counters), _steps(counters),
+        _resources(counters),
+        *([] if data is None else [_order(data.order), _data(data.readers), _graph(data.graph)]),
+        _details(counters),
+    ]  # fmt: skip
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(facts.verdict.sentence)}</title>\n<style>\n{STYLE}</style>\n</head>\n"
+        f"<body>\n<main>\n{_joined(sections)}\n</main>\n"
+        f'<script type="application/json" id="numbers">{_embedded(facts.numbers)}</script>\n'
+        "</body>\n</html>\n"
+    )
+
+
+def _joined(parts: Iterable[Html]) -> str:
+    return "\n".join(part for part in parts if part)
+
+
+def _embedded(numbers: Mapping[str, Any]) -> str:
+    """JSON without what would end the element that it is in."""
+    text = json.dumps(numbers, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _section(name: str, title: str, *content: object) -> Html:
+    inner = "\n".join(escape(one) for one in content if one)
+    return Html(f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{inner}\n</section>')
+
+
+def _note(text: str) -> Html:
+    return Html(f'<p class="soft">{escape(text)}</p>')
+
+
+# ---- In short -----------------------------------------------------------------------------------
+
+
+def _verdict(facts: PageFacts) -> Html:
+    """The sentence, which has the first remedy, and the others."""
+    verdict, blobs = facts.verdict, ", ".join(facts.counters.blobs)
+    others = "".join(f"<li>{escape(one)}</li>" for one in verdict.remedies[1:])
+    return Html(
+        f"<h1>pyflowdata report: {escape(blobs)}</h1>\n"
+        f'<div class="verdict {_LIMITS.get(verdict.limit, "bad")}">'
+        f"<p>{escape(verdict.sentence)}</p>{f'<ul>{others}</ul>' if others else ''}</div>"
+    )
+
+
+def _count(count: float) -> str:
+    return number(int(count)) if count < 10**6 else count_text(count)
+
+
+def _tiles(counters: Counters) -> Html:
+    stats, m = counters.stats, Measures(counters)
+    shown = [("records", _count(stats["records"])), ("steps", _count(m.steps))]
+    if m.steps:
+        shown += [
+            ("of the steps waited", percent(m.waited_share)),
+            ("of the time was waiting", percent(m.wait_share)),
+            ("waiting, a step", seconds(m.wait_seconds / m.steps)),
+            ("training, a step", seconds(m.train_seconds)),
+        ]
+    if stats["starts"]:
+        shown.append(("a start of an epoch", seconds(m.mean_start_seconds)))
+    shown.append((f"of {counted(m.threads, 'thread')} busy", number(round(m.busy_threads, 1))))
+    tiles = "".join(
+        f'<div class="tile"><b>{escape(value)}</b><span>{escape(said)}</span></div>'
+        for said, value in shown
+    )
+    return Html(f'<div class="tiles">{tiles}</div>')
+
+
+# ---- Ops and stages -----------------------------------------------------------------------------
+
+
+def _work(counters: Counters) -> Html:
+    rows = table_rows(counters)
+    if not rows:
+        return Html("")
+    return _section(
+        "work", "Where the loader's time goes",
+        _note("Time of all threads, estimated from row ranges that were measured."),
+        pictures.work_picture(counters), _table(TABLE_HEAD, rows),
+    )  # fmt: skip
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
+    """A table; on a phone each row is a list of what it has."""
+    head = "".join(f"<th>{escape(one)}</th>" for one in columns)
+    body = "".join(
+        "<tr>" + "".join(
+            f'<td data-of="{escape(name)}"><span>{escape(cell)}</span></td>' if place else
+            f"<td><span>{escape(cell)}</span></td>"
+            for place, (name, cell) in enumerate(zip(columns, row, strict=True))
+        ) + "</tr>"
+        for row in rows
+    )  # fmt: skip
+    return Html(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+
+
+# ---- Over time ----------------------------------------------------------------------------------
+
+
+def _course(counters: Counters) -> Html:
+    periods = course_of(counters.history, counters.stats["delivered_seconds"])
+    if not periods:
+        return Html("")
+    return _section("course", "Over time", pictures.course_picture(periods, counters.prefetch))
+
+
+def _steps(counters: Counters) -> Html:
+    history = counters.history
+    if not sum(history.trains):
+        return Html("")
+    pair = pictures.waits_picture(counters) + pictures.steps_picture(history)
+    return _section(
+        "steps", "Waits and training steps", Html(f'<div class="pair">{pair}</div>'),
+        _note("Without the first batch of each epoch, and the first one after open or a seek."),
+    )  # fmt: skip
+
+
+def _resources(counters: Counters) -> Html:
+    parts = {
+        "Threads": pictures.threads_picture(counters),
+        "Memory of batches": pictures.memory_picture(counters),
+    }
+    drawn = "".join(
+        f"<div><h3>{title}</h3>{picture}</div>" for title, picture in parts.items() if picture
+    )
+    return _section(
+        "resources", "Threads and memory", Html(f'<div class="pair">{drawn}</div>'),
+        _facts_table(lines_below(counters)),
+    )  # fmt: skip
+
+
+# ---- Data ---------------------------------------------------------------------------------------
+
+
+def _order(order: Mapping[str, Any]) -> Html:
+    title = "Order of the records"
+    if order["missing"]:
+        return _section("order", title, _note(f"Not shown: {order['missing']}."))
+    labels = order["labels"]
+    return _section(
+        "order", title,
+        _note(f"Of {order['reader']}, read again by a small loader of its own."),
+        pictures.order_picture(order) if order["places"] else "",
+        Html("<h3>Labels</h3>"),
+        _note(f"Not shown: {labels['missing']}.") if labels["missing"]
+        else pictures.labels_picture(order),
+    )  # fmt: skip
+
+
+def _data(readers: Sequence[Mapping[str, Any]]) -> Html:
+    tables = [_reader(reader) for reader in readers[:_MOST_READERS]]
+    rest = len(readers) - len(tables)
+    others = _note(f"And {counted(rest, 'reader')}.") if rest else ""
+    return _section("data", "Data", *tables, others)
+
+
+def _reader(reader: Mapping[str, Any]) -> Html:
+    records = f"{reader['records']:,}" if reader["records"] >= 0 else "known at the end of an epoch"
+    index = reader["index"]
+    seed = str(reader["seed"]) + (" (none was given)" if reader["seed_is_default"] else "")
+    facts: list[tuple[str, object]] = [
+        ("op", reader["op"]), ("records", records),
+        ("files", f"{counted(reader['files'], 'file')}, {size_text(reader['bytes'])}"),
+        ("shuffle", reader["shuffle"]), ("seed", seed),
+        ("batch", f"{counted(reader['batch_size'], 'record')} of all ranks"),
+        ("rank", f"{reader['rank']} of {reader['world_size']}"),
+    ]  # fmt: skip
+    if index["bytes"]:
+        made = "built" if index["is_new"] else "found"
+        where = f": {index['path']}" if index["path"] else ""
+        took = f"{made} in {seconds(index['seconds'])}"
+        facts.append(("index", f"{size_text(index['bytes'])}, {took}{where}"))
+    spec = ", ".join(f"{name}={value}" for name, value in reader["spec"].items())
+    facts += [("fingerprint", reader["data"]), ("attrs of the order", spec)]
+    return Html(f"<h3>{escape(reader['name'])}</h3>{_facts_table(facts)}")
+
+
+def _facts_table(facts: Sequence[tuple[str, object]]) -> Html:
+    rows = "".join(
+        f"<tr><td><span>{escape(name)}</span></td><td><span>{escape(value)}</span></td></tr>"
+        for name, value in facts
+    )
+    return Html(f'<table class="words"><tbody>{rows}</tbody></table>')
+
+
+def _graph(graph: str) -> Html:
+    if not graph:
+        return Html("")
+    return _section("graph", "Graph", Html(f'<div class="scroll">{graph}</div>'))
+
+
+def _details(counters: Counters) -> Html:
+    from ..native import version
+
+    said = [
+        f"pyflowdata {version()}", f"{counters.host}, process {counters.pid}",
+        f"rank {counters.rank} of {counters.world_size}",
+    ]  # fmt: skip
+    return Html(f'<footer class="soft"><p>{escape("; ".join(said))}.</p></footer>')

@@ -1,0 +1,221 @@
+"""How fast a loader is without training, and training without a loader; what that says of both."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+_FEW_PERCENT = 5.0  # of a gain: less than that is not worth a change
+
+
+def rate_text(rate: float) -> str:
+    """A number of things in a second."""
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
+def seconds_text(seconds: float) -> str:
+    """A duration, in a unit that suits it."""
+    for unit, factor in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= factor:
+            return f"{seconds / factor:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} us"
+
+
+def _per_second(count: float, seconds: float) -> float:
+    return count / seconds if seconds > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What a loader does when nothing else is done with its batches.
+
+    Attributes:
+        batches, records, bytes: That were taken in the measured time; bytes are those of the
+            batches' arrays.
+        seconds: The measured time.
+        first_batch_seconds: What the first batch took, which is before the measured time.
+    """
+
+    batches: int
+    records: int
+    bytes: int
+    seconds: float
+    first_batch_seconds: float
+
+    @property
+    def batches_per_second(self) -> float:
+        return _per_second(self.batches, self.seconds)
+
+    @property
+    def records_per_second(self) -> float:
+        return _per_second(self.records, self.seconds)
+
+    @property
+    def bytes_per_second(self) -> float:
+        return _per_second(self.bytes, self.seconds)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All numbers, for JSON."""
+        rates = ("batches_per_second", "records_per_second", "bytes_per_second")
+        return {**asdict(self), **{name: getattr(self, name) for name in rates}}
+
+    def __str__(self) -> str:
+        return (
+            f"loader alone: {rate_text(self.records_per_second)} records/s "
+            f"({rate_text(self.batches_per_second)} batches/s, "
+            f"{rate_text(self.bytes_per_second / 1e6)} MB/s; {self.batches} batches in "
+            f"{seconds_text(self.seconds)}, the first one before them after "
+            f"{seconds_text(self.first_batch_seconds)})"
+        )
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps of a training loop, and how long they took.
+
+    Attributes:
+        steps, records: That were measured.
+        seconds: Of all of them.
+        wait_seconds: Of `seconds`, what next() of the loader took.
+    """
+
+    steps: int
+    records: int
+    seconds: float
+    wait_seconds: float = 0.0
+
+    @property
+    def steps_per_second(self) -> float:
+        return _per_second(self.steps, self.seconds)
+
+    @property
+    def records_per_second(self) -> float:
+        return _per_second(self.records, self.seconds)
+
+    @property
+    def wait_share(self) -> float:
+        """Of the time, from 0 to 1."""
+        return _per_second(self.wait_seconds, self.seconds)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All numbers, for JSON."""
+        rates = ("steps_per_second", "records_per_second", "wait_share")
+        return {**asdict(self), **{name: getattr(self, name) for name in rates}}
+
+
+@dataclass(frozen=True)
+class Ceiling(Steps):
+    """What a training loop could do with an infinitely fast loader: steps with one batch.
+
+    Attributes:
+        median_seconds, p95_seconds: Of a call of the step.  On a device that works
+            asynchronously a call returns before its work is done; `seconds` has all of it.
+        warm_up_steps, warm_up_seconds: Calls before the measured ones.
+        is_copied: The step changes its batch, so each call got a copy, made before its time was
+            taken, and was waited for.
+    """
+
+    median_seconds: float = 0.0
+    p95_seconds: float = 0.0
+    warm_up_steps: int = 0
+    warm_up_seconds: float = 0.0
+    is_copied: bool = False
+
+    def __str__(self) -> str:
+        copied = "; it changes its batch, so each call got a copy" if self.is_copied else ""
+        return (
+            f"ceiling: {rate_text(self.steps_per_second)} steps/s, "
+            f"{rate_text(self.records_per_second)} records/s ({self.steps} steps with one batch of "
+            f"{self.records // self.steps}, median {seconds_text(self.median_seconds)}, p95 "
+            f"{seconds_text(self.p95_seconds)}; {self.warm_up_steps} before them took "
+            f"{seconds_text(self.warm_up_seconds)}{copied})"
+        )
+
+
+def median_and_p95(durations: Sequence[float]) -> tuple[float, float]:
+    """Of durations, at least one; the second is one of them."""
+    ordered = sorted(durations)
+    return statistics.median(ordered), ordered[-(-len(ordered) * 95 // 100) - 1]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A loader alone, training alone and both together; what was not measured is None."""
+
+    loader: Speed | None = None
+    training: Steps | None = None
+    both: Steps | None = None
+
+    @property
+    def gain_percent(self) -> float | None:
+        """How many percent more steps an infinitely fast loader would give, at least 0."""
+        if self.training is None or self.both is None or not self.both.steps_per_second:
+            return None
+        ratio = self.training.steps_per_second / self.both.steps_per_second
+        return max(0.0, 100 * (ratio - 1))
+
+    @property
+    def limit(self) -> str | None:
+        """"training", "loader", or "shared": each is faster alone, and they share processors."""
+        if self.gain_percent is None or self.loader is None or self.training is None:
+            return None
+        if self.gain_percent < _FEW_PERCENT:
+            return "training"
+        is_slower = self.loader.batches_per_second < self.training.steps_per_second
+        return "loader" if is_slower else "shared"
+
+    @property
+    def sentence(self) -> str:
+        """Which of the two is the limit, and what a faster loader would gain."""
+        if self.limit is None or self.both is None:
+            missing = [
+                name
+                for name, found in (
+                    ("the loader alone", self.loader), ("training alone", self.training),
+                    ("both together", self.both),
+                )
+                if found is None
+            ]  # fmt: skip
+            verb = "was" if len(missing) == 1 else "were"
+            return f"Which one is the limit is not known: {', '.join(missing)} {verb} not measured."
+        cause = {
+            "training": "The training loop is the limit",
+            "loader": "The loader is the limit",
+            "shared": "Each alone is faster; they take the processor from each other",
+        }[self.limit]
+        return (
+            f"{cause}: an infinitely fast loader would gain {self.gain_percent:.0f} %; steps "
+            f"waited for batches {100 * self.both.wait_share:.0f} % of the time."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """All numbers, for JSON."""
+        return {
+            "loader_alone": self.loader.as_dict() if self.loader else None,
+            "training_alone": self.training.as_dict() if self.training else None,
+            "both_together": self.both.as_dict() if self.both else None,
+            "limit": self.limit,
+            "gain_percent": self.gain_percent,
+            "sentence": self.sentence,
+        }
+
+    def __str__(self) -> str:
+        rows: list[tuple[str, float, float, str]] = []
+        if self.loader:
+            alone = self.loader
+            after = f"first batch after {seconds_text(alone.first_batch_seconds)}"
+            rows.append(("loader alone", alone.records_per_second, alone.batches_per_second, after))
+        for name, found in (("training alone", self.training), ("both together", self.both)):
+            if found:
+                waited = f"waited {100 * found.wait_share:.1f} % of the time"
+                rows.append((
+                    name, found.records_per_second, found.steps_per_second,
+                    waited if found is self.both else f"{found.steps} steps with one batch",
+                ))  # fmt: skip
+        lines = [
+            f"{name:<16}{rate_text(records):>12} records/s{rate_text(steps):>10} steps/s   {note}"
+            for name, records, steps, note in rows
+        ]
+        return "\n".join([*lines, self.sentence])

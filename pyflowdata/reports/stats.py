@@ -1,0 +1,18 @@
+"""The counters of a loader that are numbers."""
+
+from __future__ import annotations
+
+from ..native import CData, check, ffi, lib, new_error, new_struct
+
+
+def read_stats(handle: CData) -> dict[str, float]:
+    """The counters of a loader, with times in seconds."""
+    stats = new_struct("pfd_stats")
+    check(lib.pfd_loader_get_stats(handle, stats), new_error())
+    found: dict[str, float] = {}
+    for name, _ in ffi.typeof(stats).item.fields:
+        if name.endswith("_ns"):
+            found[name.removesuffix("_ns") + "_seconds"] = getattr(stats, name) / 1e9
+        elif name != "struct_size":
+            found[name] = getattr(stats, name)
+    return found

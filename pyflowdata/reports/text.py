@@ -1,0 +1,134 @@
+"""A report as text: the sentence, what to change, and tables under it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .counters import Counters, Work
+from .measures import Measures, ratio
+from .verdict import Verdict
+from .words import number, percent, seconds, size
+
+TABLE_HEAD = ("work", "rows", "CPU", "rows/s a core", "of CPU", "waits", "threads in it")
+
+
+def table_rows(counters: Counters) -> list[tuple[str, ...]]:
+    """A row for each op and stage that did something, in the order of TABLE_HEAD, as texts."""
+    m = Measures(counters)
+    return [_table_row(m, one) for one in counters.work if one.rows]
+
+
+def _table_row(m: Measures, one: Work) -> tuple[str, ...]:
+    return (
+        one.title + {"C": "", "Python": " (Python)", "processes": " (processes)"}[one.language],
+        number(float(f"{one.rows:.3g}")),
+        seconds(one.cpu_seconds),
+        number(m.rows_per_core(one)),
+        percent(m.share(one)),
+        percent(m.waiting_share(one)),
+        number(round(m.threads_in(one), 2)),
+    )
+
+
+def lines_below(counters: Counters) -> list[tuple[str, str]]:
+    """What there is to say of steps, threads, memory and so on: (subject, sentence)."""
+    m, stats = Measures(counters), counters.stats
+    found = [
+        ("steps", _steps(m)),
+        ("starts", f"{number(int(stats['starts']))}, {seconds(m.mean_start_seconds)} each"),
+        ("threads", _threads(m)),
+        ("processors", _processors(m)),
+        ("memory", _memory(m)),
+    ]
+    records = f"{number(int(stats['records']))} in {number(int(stats['batches']))} batches"
+    rate = ratio(stats["records"], m.loop_seconds)
+    found.append(("records", f"{records}, {number(rate)}/s, {int(stats['skipped'])} skipped"))
+    if stats["read_bytes"] or stats["major_faults"]:
+        found.append(("files", _files(m)))
+    found += [("tuning" if line == 0 else "", said) for line, said in enumerate(counters.tuning)]
+    copies = counters.hand_over
+    if copies is not None:
+        found.append((
+            "hand-over",
+            f"{number(copies.batches)} batches to {copies.device}, {size(copies.bytes)} in "
+            f"{seconds(copies.seconds)}, {size(ratio(copies.bytes, copies.seconds))}/s",
+        ))  # fmt: skip
+    found += [
+        ("index", f"{reader.name}: {'built' if reader.is_new_index else 'found'} in "
+                  f"{seconds(reader.index_seconds)}")
+        for reader in counters.readers
+        if reader.index_seconds >= 0.01
+    ]  # fmt: skip
+    return found
+
+
+def _steps(m: Measures) -> str:
+    waits = "none waited"
+    if m.waited_steps:
+        mean = ratio(m.wait_seconds, m.waited_steps)
+        waits = (
+            f"{number(m.waited_steps)} waited, {seconds(mean)} on average; of all, half under "
+            f"{seconds(m.wait_quantile(0.5))} and 95 % under {seconds(m.wait_quantile(0.95))}"
+        )
+    return f"{number(m.steps)} of {seconds(ratio(m.step_seconds, m.steps))}; {waits}"
+
+
+def _threads(m: Measures) -> str:
+    stats = m.counters.stats
+    return (
+        f"{m.threads}, {number(round(m.busy_threads, 1))} busy on average; they computed "
+        f"{seconds(stats['cpu_seconds'])}, waited {seconds(stats['runnable_seconds'])} for a "
+        f"processor and {seconds(m.blocked_share * m.busy_seconds)} for files and locks"
+    )
+
+
+def _processors(m: Measures) -> str:
+    throttled = f", throttled {percent(m.throttled_share)}" if m.throttled_share else ""
+    used = number(round(m.process_rate, 1))
+    return f"{m.processors} allowed, this process uses {used}{throttled}"
+
+
+def _memory(m: Measures) -> str:
+    stats = m.counters.stats
+    waited = f", used up {percent(m.no_memory_share)} of the time" if m.no_memory_share else ""
+    return (
+        f"{size(stats['slot_bytes'])} in {int(stats['slots'])} batches, of which "
+        f"{int(stats['slots_held'])} are held and {int(stats['slots_ready'])} ready; prefetch "
+        f"{m.counters.prefetch}; memory_budget {size(m.counters.memory_budget)}{waited}"
+    )
+
+
+def _files(m: Measures) -> str:
+    stats = m.counters.stats
+    found = []
+    if stats["read_bytes"]:
+        rate = size(ratio(stats["read_bytes"], m.loop_seconds))
+        found.append(f"{size(stats['read_bytes'])} read, {rate}/s")
+    if stats["major_faults"]:
+        found.append(f"{number(int(stats['major_faults']))} pages of mapped files waited for")
+    return ", ".join(found)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table: its first column to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def as_text(counters: Counters, verdict: Verdict) -> str:
+    """The report of a loader, for a terminal."""
+    lines = [verdict.sentence]
+    lines += [f"  - {remedy}" for remedy in verdict.remedies[1:]]
+    rows = table_rows(counters)
+    if rows:
+        lines += ["", *aligned([TABLE_HEAD, *rows])]
+    below = lines_below(counters)
+    width = max(len(subject) for subject, _ in below)
+    lines += ["", *(f"{subject.ljust(width)}  {said}" for subject, said in below)]
+    return "\n".join(lines)

@@ -1,0 +1,294 @@
+"""The events of a trace in the JSON of Chrome's trace events, which Perfetto opens.
+
+Times are microseconds since `baseTimeNanoseconds`, as in a profile of torch, which chooses the same
+base: so the two can be looked at together.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+
+from ..native import CData, ffi, lib, version
+from .recorded import Event, Events, Recorded, each
+
+_QUARTER_NS = 7_889_238 * 10**9  # torch's base is the last multiple of it
+_PROCESS_BITS = 22  # of the kernel's numbers of processes: those of a trace are above
+_MOST_PROCESSES = 1 << (32 - _PROCESS_BITS)
+_numbers = itertools.count()
+_UNENDED = -1  # in place of a track
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+# Perfetto reads microseconds as doubles, which round to about 1 ns, and drops events that overlap.
+_APART_NS = 2
+
+_STATES = {  # of a slot: what to show, and its colour
+    lib.PFD_TRACE_SLOT_FILLS: ("make {step}", "thread_state_running"),
+    lib.PFD_TRACE_SLOT_READY: ("ready: {step}", "good"),
+    lib.PFD_TRACE_SLOT_HELD: ("held: {step}", "yellow"),
+    lib.PFD_TRACE_SLOT_FREE: ("free", "grey"),
+}
+
+
+def write(file: IO[str], recorded: Recorded, handle: CData) -> None:
+    """Writes a whole file, event by event."""
+    events = _Events(recorded, handle)
+    info = recorded.info
+    head = {
+        "displayTimeUnit": "ms",
+        "baseTimeNanoseconds": events.base_ns,
+        "otherData": {
+            "pyflowdata": version(),
+            "process": os.getpid(),
+            "seconds": (info.end_ns - info.begin_ns) / 1e9,
+            "events_dropped": info.dropped,
+        },
+    }
+    file.write(json.dumps(head, indent=1)[:-2] + ',\n "traceEvents": [')
+    for number, event in enumerate(events.all()):
+        file.write(",\n" if number else "\n")
+        file.write(_text(event))
+    file.write("\n]}\n")
+
+
+def _text(event: dict[str, Any]) -> str:
+    """The JSON of an event, with exact times: "ts" and "dur" are ns in it so far."""
+    ts, dur = event.pop("ts"), event.pop("dur", None)
+    times = f'{{"ts":{ts // 1000}.{ts % 1000:03d},'
+    if dur is not None:
+        times += f'"dur":{dur // 1000}.{dur % 1000:03d},'
+    return times + _encode(event)[1:]
+
+
+class _Events:
+    """Makes the events of a file from those of a trace.
+
+    Attributes:
+        base_ns: The moment of ts = 0, since 1970.
+    """
+
+    def __init__(self, recorded: Recorded, handle: CData) -> None:
+        self._recorded = recorded
+        self._handle = handle
+        info = recorded.info
+        self._begin_ns, self._end_ns = info.begin_ns, info.end_ns
+        self.base_ns = info.begin_unix_ns // _QUARTER_NS * _QUARTER_NS
+        self._begin_ts = info.begin_unix_ns - self.base_ns
+        span_ns = max(info.end_ns - info.begin_ns, 1)
+        # The two clocks may go at different speeds, by less than this.
+        pace = (info.end_unix_ns - info.begin_unix_ns) / span_ns
+        self._pace = pace if abs(pace - 1) < 0.001 else 1.0
+        number = 2 * next(_numbers) % (_MOST_PROCESSES - 2) + 1
+        self._threads_pid = number << _PROCESS_BITS | os.getpid()
+        self._slots_pid = (number + 1) << _PROCESS_BITS | os.getpid()
+        self._flow_ids = number << 48
+        self._files: dict[tuple[int, int], str] = {}
+
+    # ---- Times and places ---------------------------------------------------------------------
+
+    def _slice(
+        self, name: str, tid: int, begin_ns: int, end_ns: int, **more: Any
+    ) -> dict[str, Any]:
+        begin_ns = min(max(begin_ns, self._begin_ns), self._end_ns)
+        end_ns = min(max(end_ns, begin_ns), self._end_ns)
+        begin_ts = self._begin_ts + round((begin_ns - self._begin_ns) * self._pace)
+        end_ts = self._begin_ts + round((end_ns - self._begin_ns) * self._pace)
+        return {
+            "ts": begin_ts, "dur": max(end_ts - begin_ts - _APART_NS, 0), "ph": "X", "name": name,
+            "pid": self._threads_pid, "tid": tid, **more,
+        }  # fmt: skip
+
+    def _file(self, reader: int, file: int) -> str:
+        key = reader, file
+        if key not in self._files:
+            path = lib.pfd_loader_file(self._handle, reader, file)
+            name = "" if path == ffi.NULL else os.fsdecode(ffi.string(path))
+            self._files[key] = name.encode("utf-8", "replace").decode()
+        return self._files[key]
+
+    # ---- All of them --------------------------------------------------------------------------
+
+    def all(self) -> Iterator[dict[str, Any]]:
+        recorded = self._recorded
+        *pool, program = recorded.threads
+        tids = self._tids(program)
+        yield from self._names(tids, len(pool))
+        for track, tid in enumerate(tids):
+            yield from self._thread(tid, self._with_unended(track))
+        for name, begin_ns, end_ns in recorded.spans:
+            yield self._slice(name, tids[-1], begin_ns, end_ns, cname="thread_state_iowait")
+        yield from self._flows(tids)
+        yield from self._slots()
+
+    def _tids(self, program: Events) -> list[int]:
+        """Of each thread; the numbers of the system, where they are known."""
+        found = self._recorded.system_ids
+        count = len(self._recorded.threads) - 1
+        deliveries = program[program["kind"] == lib.PFD_TRACE_NEXT]["item"]
+        pool = [*found, *range(1 + len(found), 1 + count)]
+        return [*pool, int(deliveries[0]) if len(deliveries) else os.getpid()]
+
+    def _names(self, tids: list[int], num_threads: int) -> Iterator[dict[str, Any]]:
+        pid = os.getpid()
+        for process, what in ((self._threads_pid, "threads"), (self._slots_pid, "batches")):
+            yield _meta("process_name", process, 0, name=f"pyflowdata {what} (process {pid})")
+            yield _meta("process_sort_index", process, 0, sort_index=process >> _PROCESS_BITS)
+        for index, tid in enumerate(tids):
+            name = f"thread {index} of {num_threads}" if index < num_threads else "next()"
+            yield _meta("thread_name", self._threads_pid, tid, name=name)
+            yield _meta("thread_sort_index", self._threads_pid, tid, sort_index=index)
+
+    # ---- Threads ------------------------------------------------------------------------------
+
+    def _thread(self, tid: int, events: Events) -> Iterator[dict[str, Any]]:
+        """Outer events before inner ones."""
+        order = np.lexsort((events["kind"], -events["end_ns"], events["begin_ns"]))
+        for event in each(events[order]):
+            yield self._of_thread(tid, event)
+
+    def _of_thread(self, tid: int, event: Event) -> dict[str, Any]:
+        kind, begin_ns, end_ns = event.kind, event.begin_ns, event.end_ns
+        more = {"ended": False} if event.track == _UNENDED else {}
+        args = self._args(event) | more
+        if kind == lib.PFD_TRACE_IDLE:
+            return self._slice("idle", tid, begin_ns, end_ns, cat="idle", cname="grey", args=more)
+        if kind == lib.PFD_TRACE_WAIT:
+            return self._slice("wait", tid, begin_ns, end_ns, cat="wait", cname="terrible")
+        if kind == lib.PFD_TRACE_NEXT:
+            return self._slice(
+                f"next(): {_step(event)}", tid, begin_ns, end_ns, cat="next", cname="good",
+                args={key: args[key] for key in ("epoch", "step", "rows")},
+            )  # fmt: skip
+        if kind == lib.PFD_TRACE_WORK:
+            work = self._recorded.work[event.item]
+            category = "op" if work.kind == lib.PFD_WORK_OP else "loader"
+            return self._slice(work.name, tid, begin_ns, end_ns, cat=category, args=args)
+        verb = "read " if self._is_read(event) else ""
+        return self._slice(f"{verb}{_step(event)}", tid, begin_ns, end_ns, cat="rows", args=args)
+
+    def _is_read(self, event: Event) -> bool:
+        item = event.item
+        return item >= 0 and self._recorded.work[item].kind == lib.PFD_WORK_READ
+
+    def _args(self, event: Event) -> dict[str, Any]:
+        args: dict[str, Any] = {
+            "epoch": event.epoch, "step": event.step, "first_row": event.first_row,
+            "rows": event.num_rows,
+        }  # fmt: skip
+        if event.file >= 0:
+            args["file"] = self._file(event.reader, event.file)
+            args["record"] = event.ordinal
+        return args
+
+    def _with_unended(self, track: int) -> Events:
+        """The events of a thread, and those that had not ended: up to the end of the trace, with
+        the item of work inside."""
+        events, found = self._recorded.threads[track], self._recorded.unended
+        found = found[found["track"] == track]
+        ended = np.isin(found["begin_ns"], events[events["kind"] != lib.PFD_TRACE_WORK]["begin_ns"])
+        found = found[~ended]  # it ended while the trace was being stopped
+        found["end_ns"] = self._end_ns
+        found["track"] = _UNENDED
+        inner = found[(found["kind"] == lib.PFD_TRACE_RANGE) & (found["item"] >= 0)]
+        done = events[events["kind"] == lib.PFD_TRACE_WORK]["end_ns"]
+        for item in inner:
+            item["kind"] = lib.PFD_TRACE_WORK
+            item["begin_ns"] = max(item["begin_ns"], done.max(initial=0))
+        return np.concatenate([events, found, inner])
+
+    # ---- Batches ------------------------------------------------------------------------------
+
+    def _flows(self, tids: list[int]) -> Iterator[dict[str, Any]]:
+        """For each batch: from its first range, over the one that ended last, to its delivery."""
+        ranges: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+        for track, events in enumerate(self._recorded.threads):
+            for event in each(events[events["kind"] == lib.PFD_TRACE_RANGE]):
+                span = event.begin_ns, event.end_ns, tids[track]
+                ranges.setdefault((event.epoch, event.step), []).append(span)
+        program = self._recorded.threads[-1]
+        number = 0
+        for event in each(program[program["kind"] == lib.PFD_TRACE_NEXT]):
+            made = ranges.get((event.epoch, event.step))
+            if not made:
+                continue  # it was made before the trace began
+            number += 1
+            first, last = min(made), max(made, key=lambda span: span[1])
+            points = [("s", first), *([("t", last)] if last != first else [])]
+            for phase, (begin_ns, _, tid) in points:
+                yield self._flow(phase, number, tid, begin_ns)
+            given_ns = max(event.end_ns - 5 * _APART_NS, event.begin_ns)  # inside that slice
+            yield self._flow("f", number, tids[-1], given_ns) | {"bp": "e"}
+
+    def _flow(self, phase: str, number: int, tid: int, at_ns: int) -> dict[str, Any]:
+        """A point of an arrow, on the slice of that moment."""
+        event = self._slice("batch", tid, at_ns, at_ns, cat="pyflowdata")
+        del event["dur"]
+        return event | {"ph": phase, "id": hex(self._flow_ids | number)}
+
+    def _slots(self) -> Iterator[dict[str, Any]]:
+        events = self._recorded.slots
+        tracks = _Lanes()
+        for number in dict.fromkeys(events["item"].tolist()):
+            own = list(each(events[events["item"] == number]))
+            gone = own[-1].kind == lib.PFD_TRACE_SLOT_GONE
+            tid = tracks.take(self._begin_of(own[0]), own[-1].begin_ns if gone else None)
+            if tracks.is_new:
+                yield _meta("thread_name", self._slots_pid, tid, name=f"slot {tid}")
+                yield _meta("thread_sort_index", self._slots_pid, tid, sort_index=tid)
+            for event in self._states(tid, own):
+                yield event | {"pid": self._slots_pid}
+
+    def _begin_of(self, first: Event) -> int:
+        """A slot that is filled first may be a new one."""
+        return first.begin_ns if first.kind == lib.PFD_TRACE_SLOT_FILLS else self._begin_ns
+
+    def _states(self, tid: int, own: list[Event]) -> Iterator[dict[str, Any]]:
+        """From each change of a slot to the next one, and from the beginning to the first."""
+        former = {lib.PFD_TRACE_SLOT_READY: lib.PFD_TRACE_SLOT_FILLS,
+                  lib.PFD_TRACE_SLOT_HELD: lib.PFD_TRACE_SLOT_READY,
+                  lib.PFD_TRACE_SLOT_FREE: lib.PFD_TRACE_SLOT_HELD}.get(own[0].kind)  # fmt: skip
+        if former is not None:
+            own = [own[0]._replace(kind=former, begin_ns=self._begin_ns), *own]
+        ends = [*(event.begin_ns for event in own[1:]), self._end_ns]
+        for event, end_ns in zip(own, ends, strict=True):
+            if event.kind == lib.PFD_TRACE_SLOT_GONE:
+                continue
+            name, colour = _STATES[event.kind]
+            args = {"epoch": event.epoch, "step": event.step, "rows": event.num_rows}
+            if event.kind == lib.PFD_TRACE_SLOT_FREE:
+                args = {}
+            elif event.kind == lib.PFD_TRACE_SLOT_FILLS:
+                del args["rows"]  # a stream does not know yet
+            yield self._slice(
+                name.format(step=_step(event)), tid, event.begin_ns, end_ns,
+                cat="batch", cname=colour, args=args,
+            )  # fmt: skip
+
+
+class _Lanes:
+    """Numbers of tracks: one whose slot is gone is given to a later slot."""
+
+    def __init__(self) -> None:
+        self._free_from: list[int | None] = []  # None: never
+        self.is_new = False
+
+    def take(self, begin_ns: int, end_ns: int | None) -> int:
+        for lane, free_ns in enumerate(self._free_from):
+            if free_ns is not None and free_ns <= begin_ns:
+                self._free_from[lane], self.is_new = end_ns, False
+                return lane + 1
+        self._free_from.append(end_ns)
+        self.is_new = True
+        return len(self._free_from)
+
+
+def _step(event: Event) -> str:
+    return f"step {event.step}" if event.step >= 0 else "read()"  # rows at positions
+
+
+def _meta(name: str, pid: int, tid: int, /, **args: object) -> dict[str, Any]:
+    return {"ph": "M", "name": name, "pid": pid, "tid": tid, "ts": 0, "args": args}

@@ -1,0 +1,121 @@
+"""The verdict: numbers in, what was slow and what to change out.
+
+The rules are in `causes.py`; here is which of them are asked, and how a verdict reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .causes import LOADER_CAUSES, Finding, copying, holding_the_lock, starting
+from .counters import Counters
+from .measures import Measures
+from .words import number, percent, seconds
+
+# As TensorFlow's profiler: it calls a program input-bound from 5 % of the time of its steps on, and
+# highly so from 20 % on.
+BOUND = 0.05
+HIGHLY_BOUND = 0.20
+# Of fewer steps nothing is said: one slow step would be a tenth of them.
+FEW_STEPS = 10
+# First batches, of the loop's time: epochs then are too short for what they cost to start.
+LONG_STARTS = 0.10
+# In seconds, of all of them together: shorter ones are not felt, whatever they are a part of.
+FELT = 0.1
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What limited a training loop.
+
+    Attributes:
+        limit: "training": the loader kept up; "loader"; "hand-over": copying batches to a device;
+            "starts": the first batches of epochs; "unknown": there were too few steps.
+        cause: What of the loader, as docs/slow.md lists them, such as "op" or "storage"; "" for
+            none.
+        sentence: In words, with the numbers that show it.
+        remedies: What to change, the most promising first; may be empty.
+        evidence: The numbers that decided.
+    """
+
+    limit: str
+    cause: str
+    sentence: str
+    remedies: tuple[str, ...] = ()
+    evidence: dict[str, float] = field(default_factory=dict)
+
+
+def judge(counters: Counters) -> Verdict:
+    """The verdict on what a loader counted."""
+    measures = Measures(counters)
+    limit, finding = _find(measures)
+    head = _head(measures, limit)
+    sentence = head
+    if finding is not None:
+        remedy = f"; {finding.remedies[0]}" if finding.remedies else ""
+        sentence = f"{head}; {finding.said}{remedy}"
+    return Verdict(
+        limit=limit,
+        cause=finding.cause if finding else "",
+        sentence=sentence,
+        remedies=finding.remedies if finding else (),
+        evidence={**_evidence(measures), **(finding.evidence if finding else {})},
+    )
+
+
+def _find(measures: Measures) -> tuple[str, Finding | None]:
+    if measures.steps < FEW_STEPS:
+        return "unknown", None
+    if measures.copy_share >= max(BOUND, measures.wait_share):
+        return "hand-over", copying(measures)
+    if measures.wait_share >= BOUND:
+        for rule in LOADER_CAUSES:
+            finding = rule(measures)
+            if finding is not None:
+                return "loader", finding
+        return "loader", None
+    start_seconds = measures.counters.stats["start_seconds"]
+    if measures.start_share >= LONG_STARTS and start_seconds >= FELT:
+        return "starts", starting(measures)
+    return "training", holding_the_lock(measures)
+
+
+def _head(measures: Measures, limit: str) -> str:
+    """How much the program waited."""
+    if limit == "unknown":
+        return f"unknown: {_count(measures.steps, 'step')} are too few to judge"
+    steps = f"of {number(measures.steps)} steps"
+    waited = f"{percent(measures.waited_share)} {steps} waited"
+    if measures.waited_steps:
+        waited += f", for {percent(measures.wait_share)} of their time"
+    if limit == "hand-over":
+        copied = f"{percent(measures.copy_share)} of the time {steps} went into copying batches"
+        return f"bound by the hand-over: {copied}"
+    if limit == "training":
+        return f"not loader-bound: {waited}"
+    if limit == "starts":
+        return f"bound by the starts of epochs: {waited}"
+    word = "loader-bound" if measures.wait_share >= HIGHLY_BOUND else "slightly loader-bound"
+    apart = f" (first batch {seconds(measures.mean_start_seconds)} apart)"
+    return f"{word}: {waited}{apart if measures.mean_start_seconds >= FELT else ''}"
+
+
+def _count(count: int, what: str) -> str:
+    return f"{number(count)} {what}{'' if count == 1 else 's'}"
+
+
+def _evidence(measures: Measures) -> dict[str, float]:
+    return {
+        "steps": measures.steps,
+        "waited_steps": measures.waited_steps,
+        "wait_share": measures.wait_share,
+        "copy_share": measures.copy_share,
+        "start_share": measures.start_share,
+        "threads": measures.threads,
+        "busy_threads": measures.busy_threads,
+        "processors": measures.processors,
+        "process_rate": measures.process_rate,
+        "blocked_share": measures.blocked_share,
+        "runnable_share": measures.runnable_share,
+        "no_memory_share": measures.no_memory_share,
+    }

@@ -1,0 +1,220 @@
+"""Warns of a stall: next() has waited for a batch for longer than makes sense, and on whom.
+
+One thread per process looks at all loaders now and then.  It looks from outside, since the thread
+in next() may be the one that is stuck, in an op of the batch that it waits for.  Nothing is counted
+and nothing is done in the steps of a loader.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import warnings
+import weakref
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, NoReturn
+
+from ..errors import InvalidArgumentError, StallWarning, shown
+from ..native import CData
+from .stalls import ThreadSince, describe
+
+VARIABLE = "PYFLOWDATA_STALL_SECONDS"  # in the environment: 0 for never
+_SECONDS = 60.0
+_LOOKS = 8  # before a wait counts as a stall
+_LONGEST_PAUSE, _SHORTEST_PAUSE = 1.0, 0.01  # seconds between two of them
+_LOADER_FILE = os.path.join("loader", "data_loader.py")
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
+@dataclass(frozen=True)
+class Stall:
+    """A wait in next() that took longer than a loader should need.
+
+    Attributes:
+        epoch, step: Of the batch that was waited for.
+        seconds: How long it had been waited for when this was found.
+        text: Who was at work on what; the text of the StallWarning.
+    """
+
+    epoch: int
+    step: int
+    seconds: float
+    text: str
+
+
+def stall_seconds() -> float:
+    """After how long a wait is a stall; 0: never.
+
+    Raises:
+        InvalidArgumentError: PYFLOWDATA_STALL_SECONDS is no such number.
+    """
+    given = os.environ.get(VARIABLE, "")
+    try:
+        seconds = float(given) if given else _SECONDS
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise InvalidArgumentError(
+            f"{VARIABLE} = {shown(given)}; it must be a number of seconds, or 0 for no warnings"
+        )
+    return seconds
+
+
+class Wait:
+    """What the watch knows of one loader.
+
+    Attributes:
+        stall: The last one, or None.
+        failure: The StallWarning, where a filter makes it an error: for next() to raise.
+    """
+
+    def __init__(self, loader: Any, seconds: float) -> None:
+        self.seconds = seconds
+        self.stall: Stall | None = None
+        self.failure: StallWarning | None = None
+        self.is_over = False
+        self._lock = threading.Lock()  # held while the loader's files are named
+        self._loader = weakref.ref(loader, self._mark_over)
+        self._turns = loader._turns
+        self._place: tuple[int, ...] | None = None  # of the batch that is waited for
+        self._since = 0.0
+        self._threads: dict[int, ThreadSince] = {}
+        self._is_told = False
+
+    def _mark_over(self, _reference: object = None) -> None:
+        self.is_over = True
+
+    def end(self) -> None:
+        """Before the loader closes its files."""
+        with self._lock:
+            self.is_over = True
+
+    def raise_failure(self) -> NoReturn:
+        """In next(), once."""
+        failure, self.failure = self.failure, None
+        assert failure is not None
+        raise failure
+
+    def look(self) -> None:
+        """Warns if the loader's next() has waited for one batch too long."""
+        if not self._turns.is_busy:
+            self._place = None
+            return
+        loader = self._loader()
+        if loader is None:
+            return
+        now, place = time.monotonic(), (loader._iterator, *loader._next_place())
+        if place != self._place:
+            self._place, self._since, self._is_told = place, now, False
+            self._threads.clear()
+        if self._is_told:
+            return
+        self._look_at_threads(loader._handle, now)
+        if now - self._since >= self.seconds:
+            self._is_told = True
+            self._tell(loader, now)
+
+    def _look_at_threads(self, handle: CData, now: float) -> None:
+        for thread in ThreadSince.all(handle, now):
+            before = self._threads.get(thread.index)
+            if before is None or before.mark != thread.mark:
+                self._threads[thread.index] = thread
+
+    def _tell(self, loader: Any, now: float) -> None:
+        assert self._place is not None
+        _, epoch, step = self._place
+        waited = now - self._since
+        threads = [self._threads[index] for index in sorted(self._threads)]
+        with self._lock:
+            if self.is_over:
+                return
+            text = describe(loader._handle, epoch, step, waited, threads, now)
+        self.stall = Stall(epoch, step, waited, text)
+        try:
+            _warn(text, self._turns.owner())
+        except StallWarning as failure:
+            self.failure = failure
+
+
+def _warn(text: str, waiting: int | None) -> None:
+    """Warns at the line of the program that called next()."""
+    frame = _caller(sys._current_frames().get(waiting or 0))
+    if frame is None:
+        warnings.warn(StallWarning(text), stacklevel=1)
+        return
+    warnings.warn_explicit(
+        StallWarning(text),
+        StallWarning,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        frame.f_globals.get("__name__", "<unknown>"),
+        frame.f_globals.setdefault("__warningregistry__", {}),
+    )
+
+
+def _caller(frame: FrameType | None) -> FrameType | None:
+    """From the frames of a thread in next(): the one of the program that called it."""
+    while frame is not None and not frame.f_code.co_filename.endswith(_LOADER_FILE):
+        frame = frame.f_back
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame
+
+
+@dataclass
+class _Watch:
+    """The loaders of this process, and the thread that looks at them, which sleeps without any."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    changed: threading.Event = field(default_factory=threading.Event)
+    waits: list[Wait] = field(default_factory=list)
+    thread: threading.Thread | None = None
+
+    def add(self, wait: Wait) -> None:
+        with self.lock:
+            self.waits.append(wait)
+            if self.thread is None:
+                self.thread = threading.Thread(
+                    target=self.run, name="pyflowdata watch", daemon=True
+                )
+                self.thread.start()
+        self.changed.set()
+
+    def run(self) -> None:
+        while True:
+            self.changed.clear()
+            with self.lock:
+                self.waits = [wait for wait in self.waits if not wait.is_over]
+                waits = [*self.waits]
+            for wait in waits:
+                wait.look()
+            pause = min((wait.seconds / _LOOKS for wait in waits), default=None)
+            del waits[:]
+            if pause is not None:
+                pause = min(max(pause, _SHORTEST_PAUSE), _LONGEST_PAUSE)
+            self.changed.wait(pause)
+
+
+_watch = _Watch()
+
+
+def begin(loader: Any) -> Wait | None:
+    """Watches a DataLoader from here on, until it is closed; None: the environment says no."""
+    seconds = stall_seconds()
+    if seconds == 0:
+        return None
+    wait = Wait(loader, seconds)
+    _watch.add(wait)
+    return wait
+
+
+def _forget() -> None:
+    """In a forked child, which has no such thread."""
+    global _watch
+    _watch = _Watch()
+
+
+os.register_at_fork(after_in_child=_forget)

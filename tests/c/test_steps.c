@@ -1,0 +1,160 @@
+/* Steps and their course over time, and the estimates from measured row ranges. */
+#include "check.h"
+
+#include "core/cpu.h"
+#include "loader/steps.h"
+#include "loader/work.h"
+
+/* Batches that are ready when they are asked for: the moments are those of the questions. */
+static void deliver_ready(pfd_steps *steps, int64_t now_ns, int64_t step)
+{
+    pfd_steps_ask(steps, now_ns, 1);
+    pfd_steps_deliver(steps, step, 8, 3);
+}
+
+static void counts_starts_apart(void)
+{
+    pfd_steps steps = {0};
+    int64_t now = 1000;
+    for (int64_t epoch = 0; epoch < 3; epoch++)
+        for (int64_t step = 0; step < 5; step++, now += 100) deliver_ready(&steps, now, step);
+    CHECK(steps.starts == 3 && steps.steps == 12);
+    CHECK(steps.train_ns == 12 * 100 && steps.wait_ns == 0 && steps.waited_steps == 0);
+    pfd_steps_restart(&steps); /* a seek to the middle of an epoch */
+    deliver_ready(&steps, now, 2);
+    CHECK(steps.starts == 4 && steps.steps == 12);
+}
+
+static void counts_a_wait_once(void)
+{
+    pfd_steps steps = {0};
+    int64_t since = pfd_clock_ns() - 5000000;
+    deliver_ready(&steps, since - 2000000, 0);
+    pfd_steps_ask(&steps, since, 0);
+    pfd_steps_ask(&steps, since + 4000000, 0); /* next() again, which looked for signals */
+    pfd_steps_deliver(&steps, 1, 8, 0);
+    int64_t passed_ns = pfd_clock_ns() - since;
+    CHECK(steps.steps == 1 && steps.waited_steps == 1);
+    CHECK(steps.wait_ns >= 5000000 && steps.wait_ns <= passed_ns);
+    CHECK(steps.train_ns == 2000000);
+    int64_t counted = 0;
+    for (int32_t i = 0; i < PFD_DURATIONS; i++) {
+        int64_t most = steps.wait_ns >> i;
+        counted += steps.history.waits[i];
+        CHECK(steps.history.waits[i] == (most == 1)); /* 2^i <= wait < 2^(i + 1) */
+    }
+    CHECK(counted == 1 && steps.history.trains[20] == 1); /* 2^20 ns <= 2 ms < 2^21 ns */
+}
+
+static void a_question_is_forgotten(void)
+{
+    pfd_steps steps = {0};
+    deliver_ready(&steps, 100, 0);
+    pfd_steps_ask(&steps, 200, 1);
+    pfd_steps_forget(&steps); /* an exception took its place */
+    deliver_ready(&steps, 700, 1);
+    CHECK(steps.train_ns == 600);
+}
+
+/* The sums stay when periods are joined, and each batch is in the period of its moment. */
+static void periods_are_joined(void)
+{
+    pfd_steps steps = {0};
+    const int64_t begin = 7000, gap = 20 * 1000 * 1000, batches = 5000;
+    for (int64_t i = 0; i < batches; i++) deliver_ready(&steps, begin + i * gap, i);
+    const pfd_history *history = &steps.history;
+    int64_t found = 0, rows = 0, ready = 0;
+    CHECK(history->begin_ns == begin && history->num_periods <= PFD_MOST_PERIODS);
+    CHECK(history->num_periods > PFD_MOST_PERIODS / 2);
+    for (int32_t p = 0; p < history->num_periods; p++) {
+        int64_t from = p * history->period_ns, to = from + history->period_ns, expected = 0;
+        for (int64_t i = 0; i < batches; i++) expected += i * gap >= from && i * gap < to;
+        CHECK(history->periods[p].batches == expected);
+        found += history->periods[p].batches;
+        rows += history->periods[p].rows;
+        ready += history->periods[p].ready;
+    }
+    CHECK(found == batches && rows == 8 * batches && ready == 3 * batches);
+}
+
+static void a_long_pause_is_one_period_or_more(void)
+{
+    pfd_steps steps = {0};
+    deliver_ready(&steps, 1, 0);
+    deliver_ready(&steps, INT64_C(3600) * 1000000000, 1); /* an hour later */
+    CHECK(steps.history.num_periods <= PFD_MOST_PERIODS);
+    CHECK(steps.history.periods[0].batches == 1);
+    CHECK(steps.history.periods[steps.history.num_periods - 1].batches == 1);
+}
+
+/* Each range stands for itself or for others: whatever is measured, rows and ranges add up. */
+static void measured_ranges_stand_for_all(void)
+{
+    pfd_plan plan = {.num_ops = 2, .num_readers = 1};
+    pfd_work work = {0};
+    REQUIRE(pfd_work_open(&plan, &work));
+    CHECK(atomic_load(&work.now.item) == -1);
+    const int64_t ranges = 100000;
+    for (int64_t i = 0; i < ranges; i++) {
+        pfd_work_begin(&work, 1, i, 0, 10);
+        for (int32_t item = 0; item < 2; item++) {
+            pfd_work_start(&work, item);
+            pfd_work_done(&work, item, 10);
+        }
+        pfd_work_end(&work);
+    }
+    for (int32_t item = 0; item < pfd_work_num_items(&plan); item++) {
+        pfd_work_stats found = {.struct_size = sizeof found};
+        pfd_work_add(&work, item, &found);
+        int64_t expected = item < 2 ? ranges : 0;
+        CHECK(found.ranges <= expected && found.ranges >= expected - expected / 100);
+        CHECK(found.rows == 10 * found.ranges);
+        /* to measure such short ones costs too much */
+        CHECK(found.measured_ranges < expected / 8 || !expected);
+        CHECK(found.wall_ns >= 0 && found.cpu_ns >= 0);
+    }
+    CHECK(atomic_load(&work.now.count) == ranges && atomic_load(&work.now.item) == -1);
+    pfd_work_close(&work);
+}
+
+/* A thread that reads a batch and then computes it, again and again: both are measured alike, by
+ * both clocks. */
+static void ranges_in_turns_are_measured_alike(void)
+{
+    pfd_plan plan = {.num_ops = 2, .num_readers = 1};
+    pfd_work work = {0};
+    REQUIRE(pfd_work_open(&plan, &work));
+    const int64_t pairs = 10000;
+    for (int64_t i = 0; i < 2 * pairs; i++) {
+        int32_t item = (int32_t)(i % 2);
+        int64_t end_ns = pfd_clock_ns() + (item ? 1000 : 5000);
+        pfd_work_begin(&work, 1, i, 0, 10);
+        pfd_work_start(&work, item);
+        while (pfd_clock_ns() < end_ns) {}
+        pfd_work_done(&work, item, 10);
+        pfd_work_end(&work);
+    }
+    int64_t cpu_ns[2], wall_ns[2];
+    for (int32_t item = 0; item < 2; item++) {
+        pfd_work_stats found = {.struct_size = sizeof found};
+        pfd_work_add(&work, item, &found);
+        CHECK(found.rows > 5 * pairs && found.rows < 20 * pairs);
+        cpu_ns[item] = found.cpu_ns;
+        wall_ns[item] = found.wall_ns;
+    }
+    CHECK(cpu_ns[1] > 0 && cpu_ns[0] > cpu_ns[1]);
+    CHECK(wall_ns[1] > 0 && wall_ns[0] > wall_ns[1]);
+    pfd_work_close(&work);
+}
+
+int main(void)
+{
+    counts_starts_apart();
+    counts_a_wait_once();
+    a_question_is_forgotten();
+    periods_are_joined();
+    a_long_pause_is_one_period_or_more();
+    measured_ranges_stand_for_all();
+    ranges_in_turns_are_measured_alike();
+    return report();
+}

@@ -1,0 +1,293 @@
+"""Sink mode on the host: batches in their order, state, failures, and the thread's end."""
+
+import gc
+import itertools
+import json
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+from support.files import lines, write_parts
+
+import pyflowdata as flow
+
+RECORDS, BATCH = 29, 4
+STEPS = 8  # of an epoch; the last has one record
+ORDERS = [{}, {"shuffle": "buffer", "shuffle_buffer_size": 7}]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_parts(tmp_path / "parts", lines(0, 11), lines(11, RECORDS))
+
+
+def open_loader(folder, **attrs):
+    order = {"random_shuffle": True, "shuffle_after_epoch": True, "seed": 3}
+    reader = flow.MiniReader(folder, **{"batch_size": BATCH, **order, **attrs})
+    return flow.DataLoader(reader, num_threads=2)
+
+
+def firsts(batch):
+    return batch[:, 0].tolist()
+
+
+def plainly(folder, steps, **attrs):
+    """What plain steps return, and the state after each."""
+    results, states = [], []
+    with open_loader(folder, **attrs) as loader:
+        states.append(loader.state_dict())
+        for batch in itertools.islice(loader.repeat(), steps):
+            results.append(firsts(batch))
+            states.append(loader.state_dict())
+    return results, states
+
+
+def sink_threads():
+    return [one for one in threading.enumerate() if one.name == "pyflowdata sink"]
+
+
+# ---- Order and state ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attrs", ORDERS)
+@pytest.mark.parametrize("sink_size", [1, 3, STEPS, 11])
+def test_calls_go_on_over_the_ends_of_epochs(folder, sink_size, attrs):
+    results, states = plainly(folder, 50, **attrs)
+    done = 0
+    with open_loader(folder, **attrs) as loader, flow.sink(
+        loader, firsts, sink_size=sink_size
+    ) as run:
+        assert run.state_dict() == states[0]
+        for _, got in zip(range(3), run, strict=False):
+            assert got == results[done : done + sink_size]
+            done += sink_size
+            assert run.state_dict() == states[done]
+    saved = json.loads(json.dumps(run.state_dict()))
+    for queue in (1, 4):
+        with open_loader(folder, **attrs) as loader:
+            run = flow.sink(loader, firsts, sink_size=sink_size, queue=queue)
+            run()
+            run.load_state_dict(saved)
+            assert run() == results[done : done + sink_size]
+            run.close()
+
+
+@pytest.mark.parametrize("attrs", ORDERS)
+def test_minus_one_is_the_rest_of_an_epoch(folder, attrs):
+    results, states = plainly(folder, 3 * STEPS, **attrs)
+    with open_loader(folder, **attrs) as loader:
+        list(itertools.islice(loader, 3))
+        run = flow.sink(loader, firsts)
+        assert run() == results[3:STEPS], "from where the loader was"
+        assert run.state_dict()["epoch"] == 1 and run.state_dict()["position"] == 0
+        assert run() == results[STEPS : 2 * STEPS]
+        run.load_state_dict(states[5])
+        assert run() == results[5:STEPS]
+        assert run() == results[STEPS : 2 * STEPS]
+        run.close()
+
+
+def test_the_loader_goes_on_after_the_last_consumed_batch(folder):
+    results, states = plainly(folder, 2 * STEPS)
+    with open_loader(folder) as loader:
+        with flow.sink(loader, firsts, sink_size=5) as run:
+            run()
+        assert loader.state_dict() == run.state_dict() == states[5]
+        assert [firsts(batch) for batch in loader] == results[5:STEPS]
+        with pytest.raises(flow.CancelledError, match="the sink is closed"):
+            run()
+        assert "closed" in repr(run) and run.stats()["steps"] == 5
+        run.close()
+    unused = flow.sink(open_loader(folder), firsts)
+    unused.close()
+
+
+def test_a_step_sees_only_so_many_batches_made_ahead(folder):
+    with open_loader(folder) as loader:
+        begun = itertools.count(1)
+
+        def step(batch):
+            assert run.stats()["batches_sent"] <= next(begun) + 3
+            return firsts(batch)
+
+        with flow.sink(loader, step, sink_size=50, queue=3) as run:
+            run()
+        stats = run.stats()
+        assert stats["steps"] == sum(stats["depths"]) == 50 and len(stats["depths"]) == 4
+        assert len(stats["recent_depths"]) == len(stats["push_ends"]) == 10
+        assert stats["push_ends"] == sorted(stats["push_ends"])
+        for key in ("fetch", "copy", "push_wait", "pop_wait", "step"):
+            assert stats[f"{key}_seconds"] > 0, key
+        assert stats["batches_sent"] >= 50
+
+
+def test_wrong_use_is_refused(folder):
+    with open_loader(folder) as loader:
+        for wrong in (0, -2, True, 1.0, "1", None):
+            with pytest.raises(flow.InvalidArgumentError, match="sink_size = .*must be -1"):
+                flow.sink(loader, firsts, sink_size=wrong)
+        for wrong in (0, -1, True, 2.0):
+            with pytest.raises(flow.InvalidArgumentError, match="queue = "):
+                flow.sink(loader, firsts, queue=wrong)
+        with pytest.raises(flow.InvalidArgumentError, match="a list was given as loader"):
+            flow.sink([1], firsts)
+        run = flow.sink(loader, lambda _: run())
+        with pytest.raises(flow.UnsupportedError, match="running already"):
+            run()
+        run.close()
+    assert not sink_threads()
+
+
+def test_epochs_without_batches_are_an_error(folder):
+    for sink_size in (-1, 2):
+        with open_loader(folder, last_batch="drop", batch_size=99) as loader:
+            run = flow.sink(loader, firsts, sink_size=sink_size)
+            if sink_size < 0:
+                assert run() == [], "as `for batch in loader` does"
+            with pytest.raises(flow.InvalidArgumentError, match="would never end"):
+                run()
+            run.close()
+
+
+# ---- Failures -----------------------------------------------------------------------------------
+
+
+def test_a_batch_whose_step_fails_comes_again(folder):
+    results, states = plainly(folder, 20)
+    fails = {3: ValueError("no"), 7: KeyboardInterrupt(), 9: SystemExit()}
+    calls = itertools.count()
+    with open_loader(folder) as loader:
+
+        def step(batch):
+            got = firsts(batch)
+            batch[:] = -1  # the batch that comes again is another one
+            failure = fails.get(next(calls))
+            if failure is not None:
+                raise failure
+            return got
+
+        run = flow.sink(loader, step, sink_size=10)
+        done = 0
+        for call, failure in fails.items():
+            with pytest.raises(type(failure)):
+                run()
+            assert run.results == results[done : call - list(fails).index(call)]
+            done += len(run.results)
+            assert run.state_dict() == states[done]
+        assert run() == results[done : done + 10]
+        run.close()
+
+
+def test_a_failure_of_the_loader_comes_in_its_place(tmp_path):
+    content = lines(0, RECORDS).replace(b"9,90\n", b"9;90\n", 1)
+    folder = write_parts(tmp_path / "bad", content)
+
+    def read(take, loader):
+        found = []
+        for _ in range(2 * STEPS):
+            try:
+                found += take()
+            except flow.CorruptDataError as error:
+                found.append(str(error))
+            found.append(loader.state_dict())
+        return found
+
+    with open_loader(folder) as plain, open_loader(folder) as loader:
+        batches = plain.repeat()
+        whole = read(lambda: [firsts(next(batches))], plain)
+        assert sum(isinstance(one, str) for one in whole) == 2
+        run = flow.sink(loader, firsts, sink_size=1)
+        assert read(run, run) == whole
+        run.close()
+        with flow.sink(loader, firsts, sink_size=1) as run:
+            loader.close()
+            with pytest.raises(flow.CancelledError):
+                list(run)
+
+
+class Blocking:
+    """A source whose sample 6 is not there until it may be."""
+
+    def __init__(self):
+        self.asked, self.may_go_on = threading.Event(), threading.Event()
+
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, i):
+        if i == 6:
+            self.asked.set()
+            self.may_go_on.wait()
+        return np.int64(i)
+
+
+@pytest.fixture
+def blocking():
+    source = Blocking()
+    values = flow.GeneratorReader(source, fields=["value:int64"], batch_size=2)
+    with flow.DataLoader(values, num_threads=1) as loader:
+        yield source, loader
+        source.may_go_on.set()
+
+
+def test_ctrl_c_ends_a_wait(blocking):
+    source, loader = blocking
+    waits = threading.Event()
+
+    def step(batch):
+        if 5 in batch:
+            waits.set()
+        return batch.tolist()
+
+    run = flow.sink(loader, step, queue=1)
+
+    def interrupt():
+        source.asked.wait()
+        waits.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        run()
+        raise AssertionError("the interrupt comes while it waits")
+    thread.join()
+    assert not source.may_go_on.is_set()
+    done = len(run.results)
+    source.may_go_on.set()
+    assert run.state_dict()["position"] == done
+    assert run.results + run() == [[i, i + 1] for i in range(0, 12, 2)]
+    run.close()
+
+
+def test_a_dropped_sink_ends_its_thread(blocking):
+    source, loader = blocking
+    source.may_go_on.set()
+    run = flow.sink(loader, np.ndarray.tolist)
+    run()
+    (thread,) = sink_threads()
+    del run
+    gc.collect()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert len(list(loader)) == 6
+
+
+def test_a_forked_child_is_refused(folder):
+    with open_loader(folder) as loader, flow.sink(loader, firsts) as run:
+        run()
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                run()
+            except flow.UnsupportedError as error:
+                status = 0 if "forked" in str(error) else 2
+            try:
+                run.close()
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert len(run()) == STEPS

@@ -1,0 +1,294 @@
+"""speed(), ceiling() and keep_place(): what they count, and that the loader stays where it is."""
+
+import re
+import sys
+import threading
+
+import numpy as np
+import pytest
+from support.command import here
+from support.files import lines, write_parts
+from support.paths import ROOT
+
+import pyflowdata as flow
+from pyflowdata.reports.speeds import Ceiling, Limits, Speed, Steps, median_and_p95
+
+__all__ = ["here"]
+RECORDS, BATCH = 29, 4
+STEPS = 8  # of an epoch; the last has one record
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_parts(tmp_path / "parts", lines(0, 11), lines(11, RECORDS))
+
+
+def open_loader(folder, **attrs):
+    order = {"random_shuffle": True, "shuffle_after_epoch": True, "seed": 3}
+    reader = flow.MiniReader(folder, batch_size=BATCH, **{**order, **attrs})
+    return flow.DataLoader(reader, num_threads=2)
+
+
+def firsts(batch):
+    return batch[:, 0].tolist()
+
+
+def use(loader, number):
+    """One of the ways to use a loader without moving it."""
+    if number % 3 == 0:
+        loader.speed(steps=5)
+    elif number % 3 == 1:
+        loader.ceiling(lambda batch: None, steps=3)
+    else:
+        with loader.keep_place():
+            next(iter(loader))
+            list(loader)
+            next(loader.repeat())
+
+
+@pytest.mark.parametrize("attrs", [{}, {"shuffle": "buffer", "shuffle_buffer_size": 7}])
+def test_the_loader_and_its_iterators_stay_where_they_are(folder, attrs):
+    with open_loader(folder, **attrs) as plain, open_loader(folder, **attrs) as loader:
+        use(loader, 0)
+        for epoch in range(3):
+            expected, got = iter(plain), iter(loader)
+            use(loader, epoch)
+            for number in range(STEPS + 1):
+                state = loader.state_dict()
+                assert state == plain.state_dict()
+                use(loader, number + epoch)
+                assert loader.state_dict() == state and loader.epoch == plain.epoch
+                batches = [next(batches, None) for batches in (expected, got)]
+                assert (batches[0] is None) == (batches[1] is None) == (number == STEPS)
+                if batches[0] is not None:
+                    assert np.array_equal(*batches)
+        older = got
+        got = loader.repeat()
+        use(loader, 1)
+        with pytest.raises(StopIteration):
+            next(older)
+        assert firsts(next(got)) == firsts(next(plain.repeat()))
+
+
+def test_an_older_iterator_is_over_after_it_too(folder):
+    with open_loader(folder) as loader:
+        older = iter(loader)
+        next(older)
+        newer = iter(loader)
+        for number in range(3):
+            use(loader, number)
+        with pytest.raises(flow.CancelledError):
+            next(older)
+        assert len(list(newer)) == STEPS
+
+
+def test_an_exception_in_the_block_keeps_the_place_too(folder):
+    with open_loader(folder) as loader, open_loader(folder) as plain:
+        batches = iter(loader)
+        next(batches)
+        state = loader.state_dict()
+
+        def fail(_batch):
+            raise ValueError("no")
+
+        with pytest.raises(ValueError, match="no"):
+            loader.ceiling(fail)
+        with pytest.raises(KeyboardInterrupt), loader.keep_place():
+            next(iter(loader))
+            raise KeyboardInterrupt
+        assert loader.state_dict() == state
+        assert [firsts(one) for one in batches] == [firsts(one) for one in plain][1:]
+
+
+def test_other_threads_wait_for_the_end_of_the_block(folder):
+    with open_loader(folder) as loader, open_loader(folder) as plain:
+        batches, got = iter(loader), []
+        thread = threading.Thread(target=lambda: got.extend(map(firsts, batches)))
+        with loader.keep_place():
+            next(iter(loader))
+            thread.start()
+            next(iter(loader))
+            assert got == []
+        thread.join()
+        assert got == [firsts(batch) for batch in plain]
+
+
+def test_speed_counts_what_it_took(folder):
+    with open_loader(folder) as loader:
+        before = loader.stats()
+        speed = loader.speed(steps=2 * STEPS)
+        after = loader.stats()
+        assert (speed.batches, speed.records) == (2 * STEPS, 2 * RECORDS)
+        assert speed.bytes == 2 * RECORDS * 2 * 8, "two float64 a record"
+        assert after["batches"] - before["batches"] == 1 + loader.prefetch + 2 * STEPS
+        assert speed.seconds > 0 and speed.first_batch_seconds > 0
+        assert speed.records_per_second == speed.records / speed.seconds
+        assert str(speed).startswith("loader alone: ") and "\n" not in str(speed)
+        assert loader.speed(seconds=0.01).seconds >= 0.01
+
+
+def test_what_is_measured_is_no_step_of_the_program(folder):
+    names = ("starts", "start_seconds", "steps", "waited_steps", "step_wait_seconds",
+             "step_train_seconds", "asked_seconds", "delivered_seconds")  # fmt: skip
+    with open_loader(folder) as loader:
+        for number in (0, 3):
+            batches = loader.repeat()
+            for _ in range(number):
+                next(batches)
+            before = loader.stats()
+            assert before["starts"] == bool(number)
+            loader.speed(steps=50)
+            with loader.keep_place():
+                use(loader, 0)
+                next(loader.repeat())
+            loader.ceiling(lambda batch: None, steps=2)
+            after = loader.stats()
+            assert {name: after[name] for name in names} == {name: before[name] for name in names}
+        next(batches)
+        assert loader.stats()["starts"] == 2, "what follows is a start, as after a seek"
+        assert loader.stats()["steps"] == before["steps"]
+
+
+def test_speed_of_a_ragged_loader(folder):
+    source = [np.arange(i % 5) for i in range(50)]
+    tokens = flow.GeneratorReader(source, fields=["value:int64[?]"], batch_size=10)
+    with flow.DataLoader(tokens) as loader:
+        speed = loader.speed(steps=5)
+        assert speed.records == 50
+        splits = 5 * 11 * 8
+        assert speed.bytes in (10 * (0 + 1 + 2 + 3 + 4) * 8, 10 * (0 + 1 + 2 + 3 + 4) * 8 + splits)
+        ceiling = loader.ceiling(lambda batch: batch.values.fill(7), steps=2)
+        assert ceiling.is_copied
+
+
+def test_the_ceiling_gives_one_full_batch(folder):
+    with open_loader(folder) as loader, open_loader(folder) as plain:
+        batches, whole = iter(loader), [firsts(batch) for batch in plain]
+        for number in range(STEPS):
+            seen = []
+            ceiling = loader.ceiling(lambda batch, seen=seen: seen.append(batch), steps=5)
+            assert len(seen) == 3 + 5
+            assert all(one is seen[0] for one in seen)
+            wanted = number if number < STEPS - 1 else 0
+            assert firsts(seen[0]) == whole[wanted], "the first one in place of the last"
+            assert (ceiling.steps, ceiling.records) == (5, 5 * BATCH)
+            del seen[:]
+            next(batches)
+
+
+def test_a_step_that_changes_its_batch_gets_a_copy_each_time(folder):
+    with open_loader(folder) as loader, open_loader(folder) as plain:
+        expected = next(iter(plain))
+        seen = []
+
+        def step(batch):
+            seen.append(batch.copy())
+            batch -= 1
+
+        ceiling = loader.ceiling(step, steps=4, warm_up=2)
+        assert ceiling.is_copied and "copy" in str(ceiling)
+        assert np.array_equal(seen[1], expected - 1), "the first calls tell that it does"
+        assert all(np.array_equal(one, expected) for one in seen[2:])
+        assert np.array_equal(next(iter(loader)), expected)
+
+
+def test_a_dict_is_its_own_in_each_call(folder):
+    reader = flow.MiniReader(folder, batch_size=BATCH)
+    with flow.DataLoader({"x": reader, "y": reader}) as loader:
+        ceiling = loader.ceiling(lambda batch: (batch.pop("x"), batch.pop("y")), steps=4)
+        assert not ceiling.is_copied
+
+
+def test_the_ceiling_counts_the_time_of_the_steps(folder):
+    waits = threading.Event()
+    with open_loader(folder) as loader:
+        ceiling = loader.ceiling(lambda _: waits.wait(0.003), steps=5, warm_up=1)
+        assert ceiling.seconds >= 5 * 0.003 and ceiling.median_seconds >= 0.003
+        assert ceiling.steps_per_second <= 1 / 0.003
+        assert ceiling.p95_seconds >= ceiling.median_seconds
+        assert ceiling.warm_up_seconds >= 0.003 and ceiling.warm_up_steps == 1
+
+
+def test_wrong_numbers_are_refused(folder):
+    with open_loader(folder) as loader:
+        for wrong in (0, -1, 1.5, True, "3"):
+            with pytest.raises(flow.InvalidArgumentError, match="steps = "):
+                loader.speed(steps=wrong)
+            with pytest.raises(flow.InvalidArgumentError, match="steps = "):
+                loader.ceiling(print, steps=wrong)
+        for wrong in (0, -1.0, True, "3", None, float("nan")):
+            with pytest.raises(flow.InvalidArgumentError, match="seconds = "):
+                loader.speed(seconds=wrong)
+        with pytest.raises(flow.InvalidArgumentError, match="warm_up = -1"):
+            loader.ceiling(print, warm_up=-1)
+    for call in (lambda: loader.speed(), lambda: loader.ceiling(print)):
+        with pytest.raises(flow.CancelledError, match="closed"):
+            call()
+
+
+# ---- Words --------------------------------------------------------------------------------------
+
+
+def test_median_and_p95():
+    for count in (1, 2, 19, 20, 21, 100):
+        durations = list(range(count, 0, -1))
+        median, p95 = median_and_p95(durations)
+        assert median == np.median(durations)
+        assert p95 == np.percentile(durations, 95, method="inverted_cdf")
+
+
+def test_which_one_is_the_limit():
+    def limits(loader, training, both, waited=0.0):
+        return Limits(
+            Speed(loader, 4 * loader, 0, 1.0, 0.1), Steps(training, 4 * training, 1.0),
+            Steps(both, 4 * both, 1.0, waited),
+        )  # fmt: skip
+
+    training = limits(500, 100, 98, 0.01)
+    assert training.limit == "training" and round(training.gain_percent) == 2
+    assert training.sentence == (
+        "The training loop is the limit: an infinitely fast loader would gain 2 %; steps waited "
+        "for batches 1 % of the time."
+    )
+    loader = limits(50, 100, 45, 0.5)
+    assert loader.limit == "loader" and "would gain 122 %" in loader.sentence
+    assert "waited for batches 50 % of the time" in loader.sentence
+    shared = limits(150, 100, 60, 0.4)
+    assert shared.limit == "shared" and "take the processor from each other" in shared.sentence
+    assert limits(500, 100, 120).gain_percent == 0
+    for text in ("loader alone", "training alone", "both together", training.sentence):
+        assert text in str(training)
+    assert training.as_dict()["training_alone"]["steps_per_second"] == 100
+
+    unknown = Limits(Speed(1, 1, 1, 1.0, 0.1))
+    assert unknown.limit is None and unknown.as_dict()["both_together"] is None
+    assert "training alone, both together were not measured" in unknown.sentence
+    assert "2 steps" in str(Ceiling(2, 8, 1.0))
+
+
+# ---- docs/speed.md ------------------------------------------------------------------------------
+
+
+def form_of(text):
+    """Without numbers, units and the widths of columns."""
+    text = re.sub(r"\d[\d,.e+-]*( [mu]?s\b)?", "#", re.sub(" +", " ", text))
+    return text.rstrip("\n").split("\n")
+
+
+def test_the_page_is_true(here, tmp_path, monkeypatch, capsys):
+    page = (ROOT / "docs/speed.md").read_text()
+    train, measure = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
+    (table,) = re.findall(r"^```\n\$ pyflowdata speed train.py\n(.*?)^```$", page, re.S | re.M)
+    (printed,) = re.findall(r"^```text\n(.*?)^```$", page, re.S | re.M)
+    (tmp_path / "train.py").write_text(train.replace("range(256)", "range(64)"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    run = here("speed", "--seconds", "0.05", "train.py")
+    assert run.returncode == 0, run.stderr
+    *rows, sentence = form_of(run.stdout)
+    assert rows == form_of(table)[:-1]
+    end = form_of(table)[-1].partition(":")[2]
+    assert sentence.partition(":")[2] == end
+    exec(measure.replace("seconds=2", "seconds=0.05"), {})  # noqa: S102
+    assert form_of(capsys.readouterr().out) == form_of(printed)
+    sys.modules.pop("train")
