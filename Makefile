@@ -104,6 +104,7 @@ IN_VENV := .venv/bin/python
 .venv/jax: requirements-jax.txt .venv/test
 .venv/numba: requirements-numba.txt .venv/test
 .venv/ray: requirements-ray.txt .venv/test
+.venv/pages: requirements-pages.txt .venv/test
 .venv/%:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
@@ -150,6 +151,10 @@ test-numba: all .venv/numba
 	    tests/python/test_python_ops.py::test_the_page_is_true $(ARGS)
 test-ray: all .venv/ray
 	$(PYTEST) tests/integrations/test_ray.py $(ARGS)
+# The pages that reports are, in a browser.
+test-pages: all .venv/pages
+	@tools/install_packages 'pages in a browser' chromium
+	$(PYTEST) tests/reports/test_page_in_browser.py $(ARGS)
 
 # Processes that are killed and resumed with other world sizes, and random pipelines of views; for a
 # short one make soak CYCLES=20 PIPELINES=100.
@@ -205,11 +210,13 @@ abi: .venv/train
 # Without address randomisation, where that may be set: older sanitizers trip over it.
 # AddressSanitizer runs the folders that use the library in pytest's process; the others start
 # compilers, installers and commands, or test only Python.  ThreadSanitizer runs the tests with
-# threads: the loader, and the Python that its threads call.
+# threads: the loader, the Python that its threads call, and C tests that start some.
 ASAN_TESTS := $(addprefix tests/,core loader formats images ops python datasets/test_properties.py \
               test_mini_dataloader.py)
 TSAN_TESTS := $(addprefix tests/,loader datasets/test_properties.py formats/objects \
               python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py)
+TSAN_C_TESTS := $(addprefix $(BUILD)/tests/c/test_,core dataset files image_regions loader plugin \
+                registry samplers)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_ADDRESSES) \
             env GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536 SANITIZER_FLAGS='$(SANITIZE)' LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST) --capture=sys
@@ -221,7 +228,7 @@ run-asan: LAUNCH = ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES)
 run-asan: all run-c-tests .venv/test
 	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow' $(ASAN_TESTS) $(ARGS)
 run-tsan: LAUNCH = $(FIXED_ADDRESSES)
-run-tsan: all run-c-tests .venv/test
+run-tsan: all $(TSAN_C_TESTS:%=%-run) .venv/test
 	$(call SANITIZED,libtsan.so) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
@@ -253,6 +260,7 @@ help:
 	@echo 'make test-jax the tests with jax, which it adds to .venv'
 	@echo 'make test-ray the tests with Ray, which it adds to .venv'
 	@echo 'make test-numba  the tests with numba, which it adds to .venv'
+	@echo 'make test-pages  report pages in Chromium, which it installs, and playwright in .venv'
 	@echo 'make check    warnings of every compiler here, types, stubs, layers, exported symbols'
 	@echo 'make asan     the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
@@ -267,7 +275,7 @@ help:
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests run-c-tests train test test-arm test-torch test-jax test-numba test-ray \
-        soak check check-warnings check-lines check-types check-tests stubs abi asan tsan \
+        test-pages soak check check-warnings check-lines check-types check-tests stubs abi asan tsan \
         fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions dist clean help \
         always
 .DELETE_ON_ERROR:

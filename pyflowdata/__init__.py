@@ -62,6 +62,7 @@ __all__ = [
     "OutOfMemoryError",
     "Plugin",
     "Ragged",
+    "RankReport",
     "Report",
     "Sheet",
     "StallWarning",
@@ -85,14 +86,14 @@ __all__ += ops.__all__
 __version__ = version()
 
 if TYPE_CHECKING:
-    from .reports.report import Report
+    from .reports.report import RankReport, Report
 else:  # a type checker finds unknown names by itself
 
     def __getattr__(name: str) -> object:
-        if name == "Report":  # few programs need it, and it takes a while to import
-            from .reports.report import Report
+        if name in ("RankReport", "Report"):  # few programs need them, and importing takes a while
+            from .reports import report
 
-            return Report
+            return getattr(report, name)
         # With a name, but no object, Python adds no suggestion of its own.
         raise AttributeError(unknown_name(name, globals()), name=name, obj=None)
 

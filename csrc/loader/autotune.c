@@ -376,7 +376,7 @@ static int32_t is_known(const pfd_tune_mean *mean)
 {
     if (mean->n < LEAST_SAMPLES) return 0;
     double variance = mean->rate_squares / (mean->n - 1) / mean->n;
-    return mean->n >= MOST_SAMPLES / 2 || variance <= 0.0025 * mean->rate * mean->rate;
+    return mean->n >= MOST_SAMPLES / 2 || variance <= 0.01 * mean->rate * mean->rate;
 }
 
 static int32_t choose(pfd_autotune *t, const pfd_tune_period *period)

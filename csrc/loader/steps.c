@@ -66,8 +66,8 @@ static void note_duration(int64_t *counts, int64_t ns)
     counts[power < PFD_DURATIONS ? power : PFD_DURATIONS - 1]++;
 }
 
-/* Counts the wait for a batch; returns the moment at which it ended. A batch that was ready needs no
- * clock. */
+/* Counts the wait for a batch; returns the moment at which it ended. A batch that was ready needs
+ * no clock. */
 static int64_t note_wait(pfd_steps *steps, int32_t is_start)
 {
     int64_t now_ns = pfd_clock_ns(), wait_ns = now_ns - steps->asked_ns;

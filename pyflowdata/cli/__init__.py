@@ -38,6 +38,7 @@ COMMANDS = {
     "verify": "check every frame and checksum of files, and name the damage",
     "convert": "write the records of files in another format",
     "index": "build the index of a folder of part files, and describe it",
+    "report": "print a report of a loader, or compare those of ranks",
     "include_dir": "print the folder to give to a C compiler as -I",
 }
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from typing import Any, TypeAlias, TypeVar, cast, overload
 import jax
 import numpy as np
 
-from .. import Blob, DataLoader, InvalidArgumentError, UnsupportedError
+from .. import Blob, DataLoader, InvalidArgumentError, Report, UnsupportedError
 from ..errors import shown
 from ..loader.batches import Array
 from ..loader.measured import Measured
@@ -212,6 +213,10 @@ class JaxLoader(Measured[BatchT]):
         where = self._sharding if self._sharding is not None else "the default device"
         return f"JaxLoader({self.loader!r}, {where})"
 
+    def report(self, *, since: Report | None = None) -> Report:
+        """As DataLoader.report(), with the hand-over of batches to the devices."""
+        return self.loader.report(since=since)
+
     def close(self) -> None:
         """Closes the DataLoader.  Arrays that are held stay valid."""
         self._batches = None
@@ -239,8 +244,12 @@ class JaxLoader(Measured[BatchT]):
             narrowed(blob, array, dtype)
             for blob, array, dtype in zip(blobs, arrays, self._dtypes, strict=True)
         ]
+        begin = time.perf_counter()
         with self.loader._shows("copy to the device"):
             placed = self._placed(hosts)
+        seconds = time.perf_counter() - begin
+        size = sum(host.nbytes for host in hosts)
+        self.loader.count_copy(seconds, size, jax.default_backend())
         for blob, array, dtype in zip(blobs, placed, self._dtypes, strict=True):
             if array.dtype != dtype:
                 raise UnsupportedError(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
@@ -21,7 +22,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 import torch
 
-from .. import Blob, DataLoader, Error, InvalidArgumentError, UnsupportedError
+from .. import Blob, DataLoader, Error, InvalidArgumentError, RankReport, Report, UnsupportedError
 from ..loader.batches import Array
 from ..loader.measured import Measured
 from ..loader.sink_engine import Sink
@@ -159,10 +160,31 @@ class TorchLoader(Measured[BatchT]):
 
     def _on_host(self, batch: Any) -> Any:
         tensors = _each(batch, torch.from_numpy)
-        if not self._pins:
-            return tensors
-        with self.loader._shows("copy to pinned memory"):
-            return _each(tensors, torch.Tensor.pin_memory)
+        return self._copied(tensors, "pinned memory", _pinned) if self._pins else tensors
+
+    def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
+        """What a function that copies a batch returns; counted for report()."""
+        begin = time.perf_counter()
+        with self.loader._shows(f"copy to {device}"):
+            copied = copy_batch(batch)
+        seconds = time.perf_counter() - begin
+        sizes: list[int] = []
+        _each(batch, lambda array: sizes.append(array.nbytes))
+        self.loader.count_copy(seconds, sum(sizes), device)
+        return copied
+
+    def report(
+        self, *, since: Report | None = None, gather: bool = False
+    ) -> Report | RankReport:
+        """As DataLoader.report(), with the copies of batches.
+
+        Args:
+            since: An earlier report of this rank.
+            gather: Every rank calls this, and each gets a `RankReport` of all of them, by
+                torch.distributed.all_gather_object; without a process group, of one rank.
+        """
+        report = self.loader.report(since=since)
+        return RankReport(_gathered(report)) if gather else report
 
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): what was delivered counts, what was made ahead does not."""
@@ -205,6 +227,15 @@ class TorchLoader(Measured[BatchT]):
     def __repr__(self) -> str:
         pinned = ", pin_memory=True" if self._pins else ""
         return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{pinned})"
+
+
+def _gathered(report: Report) -> list[Report]:
+    """Those of all ranks."""
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return [report]
+    reports: list[Any] = [None] * torch.distributed.get_world_size()
+    torch.distributed.all_gather_object(reports, report)
+    return reports
 
 
 def _find_device(device: Any) -> torch.device:
@@ -259,6 +290,10 @@ def _each(batch: Any, function: Callable[[Any], Any]) -> Any:
     if isinstance(batch, dict):
         return {key: function(array) for key, array in batch.items()}
     return function(batch)
+
+
+def _pinned(batch: Any) -> Any:
+    return _each(batch, torch.Tensor.pin_memory)
 
 
 class _OnHost(Iterator[Any]):
@@ -394,8 +429,8 @@ class _Ahead(Iterator[Any]):
             except (Error, StopIteration) as caught:
                 failure = caught
             else:
-                with loader._shows("copy to the device"):
-                    tensors, copied = self._copies.send(batch)
+                device = str(self._owner.device)
+                tensors, copied = self._owner._copied(batch, device, self._copies.send)
             made = _Made(tensors, copied, failure, loader.state_dict(), loader.epoch)
         except BaseException:
             if loader.state_dict() != self._made_until:  # a batch was taken, and is lost

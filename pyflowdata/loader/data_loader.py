@@ -322,7 +322,8 @@ class DataLoader(Measured[BatchT]):
     @contextlib.contextmanager
     def keep_place(self) -> Iterator[None]:
         """Makes what is done in a `with` block of this not count: after it the loader is where it
-        was before, and iterators that were made before go on.  Other threads wait meanwhile.
+        was before, iterators that were made before go on, and the steps in it are in no report.
+        Other threads wait meanwhile.
 
         Only batches may be taken in the block, with seek(), iter() and repeat().  Afterwards the
         loader seeks: a stream or a shuffle buffer is read again up to the position.
@@ -332,8 +333,10 @@ class DataLoader(Measured[BatchT]):
             self._turns.check_idle()
             kept = self._iterator, self._epoch, self._position, self._started
             try:
+                lib.pfd_loader_set_aside(self._handle, 1)
                 yield
             finally:
+                lib.pfd_loader_set_aside(self._handle, 0)
                 self._iterator, self._epoch, self._position, self._started = kept
                 self._must_seek = True
 
@@ -426,13 +429,13 @@ class DataLoader(Measured[BatchT]):
 
     @property
     def num_threads(self) -> int:
-        """Threads that work on batches: as given, or as chosen."""
-        return int(self._info.num_threads)
+        """Threads that work on batches: as given, or as chosen; of now where it is "auto"."""
+        return int(read_info(self._handle).num_threads)
 
     @property
     def prefetch(self) -> int:
-        """Batches that are made ahead: as given, or as chosen."""
-        return int(self._info.prefetch)
+        """Batches that are made ahead: as given, or as chosen; of now where it is "auto"."""
+        return int(read_info(self._handle).prefetch)
 
     @property
     def epoch(self) -> int:
@@ -462,7 +465,7 @@ class DataLoader(Measured[BatchT]):
     def _counted(self) -> CountedLoader:
         from ..reports.counters import CountedLoader
 
-        return CountedLoader(self._handle, self._blobs, self._info, self._readers)
+        return CountedLoader(self._handle, self._blobs, self._readers)
 
     def report(self, *, since: Report | None = None) -> Report:
         """Says in a sentence what limits the training loop and what to change, with tables under
@@ -477,10 +480,25 @@ class DataLoader(Measured[BatchT]):
 
         self._check_process()
         describe = functools.partial(
-            data_facts, DataLoader, self._blobs, self._readers, self.epoch
+            data_facts, DataLoader, self._form, self._blobs, self._readers, self.epoch
         )
         report = Report(self._counted.count(), describe)
         return report if since is None else report.since(since)
+
+    def count_copy(self, seconds: float, size: int, device: str) -> None:
+        """Counts a batch that the program's thread copied elsewhere, for `report()`; TorchLoader
+        and JaxLoader do so themselves.
+
+        Args:
+            seconds: That the thread took, for starting the copy and for waiting.
+            size: Bytes of the batch.
+            device: Where to, in a word.
+        """
+        copies = self._counted.hand_over
+        copies.device = device
+        copies.batches += 1
+        copies.bytes += size
+        copies.seconds += seconds
 
     @property
     def tuning(self) -> Tuning | None:

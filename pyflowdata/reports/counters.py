@@ -15,6 +15,7 @@ from ..nodes.in_use import language_of
 from ..nodes.node import Blob, Node, nodes_of
 from ..native import CData, check, lib, new_error, new_struct, text
 from .stats import read_stats
+from .tuning import read_tuning
 
 _KINDS = {
     lib.PFD_WORK_OP: "op",
@@ -151,6 +152,7 @@ class Counters:
         host, pid: The process.
         readers, work, history: See there.
         hand_over: None: batches are used where they are.
+        tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
         stats: The keys of `DataLoader.stats()`.
     """
 
@@ -167,6 +169,7 @@ class Counters:
     work: tuple[Work, ...]
     history: History = field(default_factory=History)
     hand_over: HandOver | None = None
+    tuning: tuple[str, ...] = ()
 
     def since(self, earlier: Counters) -> Counters:
         """What was counted after another moment of the same loader."""
@@ -264,7 +267,7 @@ def _language_of(node: Node, kind: str) -> str:
     if kind == "op":
         return language_of(node)
     asks = any(attr.name == "source" and attr.type.word == "object" for attr in node.op.attrs)
-    return "Python" if asks and kind == "read" else "C"
+    return "Python" if asks else "C"
 
 
 def _gives(node: Node) -> str:
@@ -297,14 +300,12 @@ class CountedLoader:
     Attributes:
         handle: The loader.
         blobs: Of its batches.
-        info: Its `pfd_loader_info`.
         readers: Facts about its readers, see `pyflowdata.loader.state.Reader`.
         hand_over: What its integration counts.
     """
 
     handle: CData
     blobs: tuple[Blob, ...]
-    info: CData
     readers: tuple[Any, ...]
     hand_over: HandOver = field(default_factory=HandOver)
 
@@ -313,11 +314,13 @@ class CountedLoader:
         import socket
 
         hand_over = dataclasses.replace(self.hand_over)
+        info, tuning = new_struct("pfd_loader_info"), read_tuning(self.handle)
+        check(lib.pfd_loader_get_info(self.handle, info), new_error())
         return Counters(
             blobs=tuple(blob.name for blob in self.blobs),
-            num_threads=self.info.num_threads,
-            prefetch=self.info.prefetch,
-            memory_budget=self.info.memory_budget,
+            num_threads=info.num_threads,
+            prefetch=info.prefetch,
+            memory_budget=info.memory_budget,
             rank=self.readers[0].rank,
             world_size=self.readers[0].world_size,
             host=socket.gethostname(),
@@ -327,6 +330,7 @@ class CountedLoader:
             work=read_work(self.handle, nodes_of(self.blobs)),
             history=read_history(self.handle),
             hand_over=hand_over if hand_over.batches else None,
+            tuning=tuple(str(tuning).split("\n")) if tuning else (),
         )
 
 

@@ -32,8 +32,7 @@ class Measures:
         self.step_seconds = self.wait_seconds + stats["step_train_seconds"]
         self.loop_seconds = self.step_seconds + stats["start_seconds"]
         self.elapsed = stats["now_seconds"] - stats["opened_seconds"]
-        idle_seconds = min(stats["idle_seconds"], self.threads * self.elapsed)
-        self.busy_seconds = self.threads * self.elapsed - idle_seconds
+        self.busy_seconds = max(stats["thread_seconds"] - stats["idle_seconds"], 0.0)
 
     # ---- The training loop ----
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -11,13 +12,82 @@ from typing import Any
 from ..errors import InvalidArgumentError, shown
 from .counters import Counters, HandOver, History, Period, ReaderFacts, Work
 from .data_facts import DataFacts
+from .ranks import judge_ranks, ranks_as_text
 from .text import TABLE_HEAD, as_text, table_rows
 from .verdict import Verdict, judge
+from .words import joined
 
 _VERSION = 1
 
 
-class Report:
+class Judged(ABC):
+    """What reports have in common: a verdict, as text, as numbers, and as files."""
+
+    @property
+    @abstractmethod
+    def verdict(self) -> Verdict:
+        """What limited the training loop, why, and what to change."""
+
+    @property
+    def limit(self) -> str:
+        """"training", "loader", "hand-over", "starts", or "unknown" for too few steps; of ranks
+        also "rank": some are slower than the others."""
+        return self.verdict.limit
+
+    @property
+    def cause(self) -> str:
+        """What of the loader, such as "op", "storage" or "threads"; "" for none.  Of ranks, that
+        of the slowest."""
+        return self.verdict.cause
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """What to change, the most promising first."""
+        return self.verdict.remedies
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.verdict.sentence!r})"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        first, _, others = str(self).partition("\n")
+        return f"<b>{escape(first)}</b><pre>{escape(others)}</pre>"
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers, and the verdict, as values of JSON."""
+
+    def to_json(self) -> str:
+        """As to_dict(), as text."""
+        import json
+
+        return json.dumps(self.to_dict())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report; the name says what: .json the numbers, .txt the text.
+
+        Raises:
+            InvalidArgumentError: The name has another ending.
+            OSError: The file cannot be written.
+        """
+        kinds = self._kinds()
+        write = kinds.get(os.path.splitext(path)[1].lower())
+        if write is None:
+            raise InvalidArgumentError(
+                f"path = {shown(os.fspath(path))}; a {type(self).__name__} is saved as "
+                f"{joined(list(kinds))}"
+            )
+        text = write()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def _kinds(self) -> dict[str, Callable[[], str]]:
+        """What files have, by the endings of their names."""
+        return {".json": self.to_json, ".txt": lambda: f"{self}\n"}
+
+
+class Report(Judged):
     """What a loader did until a moment, and what limited the training loop.  Immutable; pickles.
 
     `str()` has the verdict in one sentence, what to change, and tables.
@@ -27,17 +97,24 @@ class Report:
     """
 
     def __init__(
-        self, counters: Counters, describe_data: Callable[[], DataFacts] | None = None
+        self,
+        counters: Counters,
+        describe_data: Callable[[], DataFacts] | None = None,
+        total: Counters | None = None,
     ) -> None:
-        """Args:
-        counters: The numbers.
-        describe_data: Gives what is known of the data; it is asked when the report is saved.
+        """Judges counters.
+
+        Args:
+            counters: The numbers.
+            describe_data: Gives what is known of the data; it is asked when the report is saved.
+            total: The numbers since the loader was opened; None: these are they.
         """
         self.counters = counters
+        self._total = counters if total is None else total
         self._describe_data = describe_data
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Report.from_dict, (self.to_dict(),)
+        return _restored, (self.to_dict(), self._total)
 
     @cached_property
     def _data(self) -> DataFacts | None:
@@ -45,23 +122,8 @@ class Report:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """What limited the loop, why, and what to change."""
+        """What limited the training loop, why, and what to change."""
         return judge(self.counters)
-
-    @property
-    def limit(self) -> str:
-        """"training", "loader", "hand-over", "starts", or "unknown" for too few steps."""
-        return self.verdict.limit
-
-    @property
-    def cause(self) -> str:
-        """What of the loader, such as "op", "storage" or "threads"; "" for none."""
-        return self.verdict.cause
-
-    @property
-    def remedies(self) -> tuple[str, ...]:
-        """What to change, the most promising first."""
-        return self.verdict.remedies
 
     @property
     def table(self) -> list[dict[str, str]]:
@@ -71,29 +133,30 @@ class Report:
         ]
 
     def since(self, earlier: Report) -> Report:
-        """What happened after another report of the same loader, such as in its last epoch."""
+        """What happened after another report of the same loader, such as in its last epoch.
+
+        Raises:
+            InvalidArgumentError: It is no earlier report of this loader.
+        """
         if not isinstance(earlier, Report):
             raise InvalidArgumentError(f"since = {shown(earlier)}; it must be an earlier Report")
-        return Report(self.counters.since(earlier.counters), self._describe_data)
-
-    # ---- As text and numbers ----
+        new, old = self._total, earlier._total
+        ours, theirs = (
+            (one.host, one.pid, one.blobs, one.stats["opened_seconds"]) for one in (new, old)
+        )
+        if ours != theirs or old.stats["now_seconds"] > new.stats["now_seconds"]:
+            raise InvalidArgumentError(
+                f"since = {shown(earlier)}; it must be an earlier Report of the same loader"
+            )
+        return Report(new.since(old), self._describe_data, new)
 
     def __str__(self) -> str:
         return as_text(self.counters, self.verdict)
-
-    def __repr__(self) -> str:
-        return f"Report({self.verdict.sentence!r})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Report) and self.counters == other.counters
 
     __hash__ = None  # type: ignore[assignment]
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        first, *others = str(self).split("\n")
-        return f"<b>{escape(first)}</b><pre>{escape(chr(10).join(others))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers, and the verdict, as values of JSON; with "data" if the report was saved."""
@@ -113,12 +176,11 @@ class Report:
         Raises:
             InvalidArgumentError: It is no such dict.
         """
+        if not isinstance(found, Mapping) or found.get("version") != _VERSION:
+            raise InvalidArgumentError(
+                f"{shown(found)} has no numbers of a report of version {_VERSION}"
+            )
         try:
-            if found["version"] != _VERSION:
-                raise InvalidArgumentError(
-                    f"the report has version {shown(found['version'])}; this pyflowdata reads "
-                    f"version {_VERSION}"
-                )
             report = cls(_counters(found["counters"]))
             if "data" in found:
                 report._data = DataFacts(found["data"]["readers"], found["data"]["order"])
@@ -127,12 +189,6 @@ class Report:
             raise InvalidArgumentError(
                 f"these are not the numbers of a report: {failure!r}"
             ) from None
-
-    def to_json(self) -> str:
-        """As to_dict(), as text."""
-        import json
-
-        return json.dumps(self.to_dict())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Report:
@@ -146,14 +202,12 @@ class Report:
 
         with open(path, encoding="utf-8") as file:
             try:
-                found = json.load(file)
-            except ValueError as failure:
+                return cls.from_dict(json.load(file))
+            except (ValueError, InvalidArgumentError) as failure:
                 raise InvalidArgumentError(
-                    f"{os.fspath(path)} has no JSON, as Report.save() writes it: {failure}"
+                    f"{os.fspath(path)} is not what Report.save() writes as .json: {failure}"
                 ) from None
-        if not isinstance(found, dict):
-            raise InvalidArgumentError(f"{os.fspath(path)} has no report")
-        return cls.from_dict(found)
+
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the report; the name says what: .html a page with pictures, which needs no
@@ -166,27 +220,69 @@ class Report:
             InvalidArgumentError: The name has another ending.
             OSError: The file cannot be written.
         """
-        suffix = os.path.splitext(path)[1].lower()
-        if suffix in (".html", ".htm"):
-            text = self._to_html()
-        elif suffix == ".json":
-            self._data  # noqa: B018
-            text = self.to_json()
-        elif suffix in (".txt", ".log"):
-            text = f"{self}\n"
-        else:
-            raise InvalidArgumentError(
-                f"path = {shown(os.fspath(path))}; a report is saved as .html, .json or .txt"
-            )
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        super().save(path)
 
+    def _kinds(self) -> dict[str, Callable[[], str]]:
+        return {".html": self._as_page, ".json": self._with_data, ".txt": super()._kinds()[".txt"]}
 
-    def _to_html(self) -> str:
+    def _with_data(self) -> str:
+        self._data  # noqa: B018  (which to_dict() has from here on)
+        return self.to_json()
+
+    def _as_page(self) -> str:
         from .page import PageFacts, report_page
 
         data = self._data
         return report_page(PageFacts(self.verdict, self.counters, self.to_dict(), data))
+
+
+def _restored(found: Mapping[str, Any], total: Counters) -> Report:
+    report = Report.from_dict(found)
+    report._total = total
+    return report
+
+
+class RankReport(Judged):
+    """The reports of the ranks of a job: what limited it, and which rank.  Immutable; pickles.
+
+    Attributes:
+        reports: One for each rank, in the order of ranks.
+    """
+
+    def __init__(self, reports: Sequence[Report]) -> None:
+        """Compares ranks.
+
+        Args:
+            reports: One for each rank of the same job, in any order, over the same steps.
+
+        Raises:
+            InvalidArgumentError: There are none, two of the same rank, or of other world sizes.
+        """
+        found = sorted(reports, key=lambda one: one.counters.rank)
+        ranks = [one.counters.rank for one in found]
+        sizes = {one.counters.world_size for one in found}
+        if not found or len(set(ranks)) < len(ranks) or len(sizes) > 1:
+            raise InvalidArgumentError(
+                f"reports of the ranks {ranks} with the world sizes {sorted(sizes)}; there must be "
+                "one for each rank of one job"
+            )
+        self.reports = tuple(found)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What limited the job; its limit is "rank" if that are ranks slower than the others."""
+        return judge_ranks([one.counters for one in self.reports])
+
+    def __str__(self) -> str:
+        return ranks_as_text([one.counters for one in self.reports], self.verdict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict, and the numbers of each rank, as values of JSON."""
+        return {
+            "version": _VERSION,
+            "verdict": dataclasses.asdict(self.verdict),
+            "ranks": [one.to_dict() for one in self.reports],
+        }
 
 
 def _counters(found: Mapping[str, Any]) -> Counters:
@@ -196,6 +292,7 @@ def _counters(found: Mapping[str, Any]) -> Counters:
     return Counters(**{
         **found,
         "blobs": tuple(found["blobs"]),
+        "tuning": tuple(found.get("tuning", ())),
         "readers": _each(ReaderFacts, found["readers"]),
         "work": _each(Work, found["work"]),
         "hand_over": None if copies is None else HandOver(**copies),

@@ -45,6 +45,7 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
     found.append(("records", f"{records}, {number(rate)}/s, {int(stats['skipped'])} skipped"))
     if stats["read_bytes"] or stats["major_faults"]:
         found.append(("files", _files(m)))
+    found += [("tuning" if line == 0 else "", said) for line, said in enumerate(counters.tuning)]
     copies = counters.hand_over
     if copies is not None:
         found.append((

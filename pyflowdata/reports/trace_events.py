@@ -1,4 +1,4 @@
-"""The events of a trace in Chrome's trace event format: JSON that Perfetto and chrome://tracing open.
+"""The events of a trace in the JSON of Chrome's trace events, which Perfetto opens.
 
 Times are microseconds since `baseTimeNanoseconds`, as in a profile of torch, which chooses the same
 base: so the two can be looked at together.
@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..native import CData, ffi, lib, version
-from .trace import Event, Events, Recorded, each
+from .recorded import Event, Events, Recorded, each
 
 _QUARTER_NS = 7_889_238 * 10**9  # torch's base is the last multiple of it
 _PROCESS_BITS = 22  # of the kernel's numbers of processes: those of a trace are above
@@ -90,7 +90,9 @@ class _Events:
 
     # ---- Times and places ---------------------------------------------------------------------
 
-    def _slice(self, name: str, tid: int, begin_ns: int, end_ns: int, **more: Any) -> dict[str, Any]:
+    def _slice(
+        self, name: str, tid: int, begin_ns: int, end_ns: int, **more: Any
+    ) -> dict[str, Any]:
         begin_ns = min(max(begin_ns, self._begin_ns), self._end_ns)
         end_ns = min(max(end_ns, begin_ns), self._end_ns)
         begin_ts = self._begin_ts + round((begin_ns - self._begin_ns) * self._pace)

@@ -46,7 +46,8 @@ def long_counters(*, periods=256, ops=40, name="decoded", seed=1):
     stats = {
         "slots": 12, "slots_held": 2, "slots_ready": 3, "batches": steps + 9, "records": rows,
         "bytes": 8 * 10**12, "skipped": 3, "wait_seconds": 900.0, "help_seconds": 30.0,
-        "idle_seconds": 0.2 * 8 * elapsed, "slot_bytes": 12 * 38_500_000, "read_bytes": 8 * 10**12,
+        "thread_seconds": 8 * elapsed, "idle_seconds": 1.6 * elapsed,
+        "slot_bytes": 12 * 38_500_000, "read_bytes": 8 * 10**12,
         "cpu_seconds": min(cpu, 4 * elapsed), "runnable_seconds": 0.5 * elapsed,
         "major_faults": 1234, "now_seconds": 5000 + elapsed, "opened_seconds": 5000.0,
         "asked_seconds": 5000 + elapsed, "delivered_seconds": 5001 + periods * length - 3,
