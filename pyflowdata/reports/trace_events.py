@@ -186,9 +186,10 @@ class _Events:
         return args
 
     def _with_unended(self, track: int) -> Events:
-        """The events of a thread, and those that had not ended: up to the end of the trace, with
-        the item of work inside."""
+        """The events of a thread that began before the end, and those that had not ended: up to
+        the end of the trace, with the item of work inside."""
         events, found = self._recorded.threads[track], self._recorded.unended
+        events = events[events["begin_ns"] < self._end_ns]
         found = found[found["track"] == track]
         ended = np.isin(found["begin_ns"], events[events["kind"] != lib.PFD_TRACE_WORK]["begin_ns"])
         found = found[~ended]  # it ended while the trace was being stopped

@@ -353,7 +353,7 @@ def test_traces_begin_and_end_at_any_time(tmp_path):
 
         tracer = threading.Thread(target=trace)
         tracer.start()
-        while not over.is_set():
+        while not over.wait(0.002):  # the other one needs the interpreter to write
             list(loader)
         tracer.join()
     for number in range(6):
