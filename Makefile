@@ -104,6 +104,7 @@ IN_VENV := .venv/bin/python
 .venv/jax: requirements-jax.txt .venv/test
 .venv/numba: requirements-numba.txt .venv/test
 .venv/ray: requirements-ray.txt .venv/test
+.venv/pages: requirements-pages.txt .venv/test
 .venv/%:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
@@ -150,6 +151,10 @@ test-numba: all .venv/numba
 	    tests/python/test_python_ops.py::test_the_page_is_true $(ARGS)
 test-ray: all .venv/ray
 	$(PYTEST) tests/integrations/test_ray.py $(ARGS)
+# The pages that reports are, in a browser.
+test-pages: all .venv/pages
+	@tools/install_packages 'pages in a browser' chromium
+	$(PYTEST) tests/reports/test_page_in_browser.py $(ARGS)
 
 # Processes that are killed and resumed with other world sizes, and random pipelines of views; for a
 # short one make soak CYCLES=20 PIPELINES=100.
@@ -253,6 +258,7 @@ help:
 	@echo 'make test-jax the tests with jax, which it adds to .venv'
 	@echo 'make test-ray the tests with Ray, which it adds to .venv'
 	@echo 'make test-numba  the tests with numba, which it adds to .venv'
+	@echo 'make test-pages  report pages in Chromium, which it installs, and playwright in .venv'
 	@echo 'make check    warnings of every compiler here, types, stubs, layers, exported symbols'
 	@echo 'make asan     the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
@@ -267,7 +273,7 @@ help:
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests run-c-tests train test test-arm test-torch test-jax test-numba test-ray \
-        soak check check-warnings check-lines check-types check-tests stubs abi asan tsan \
+        test-pages soak check check-warnings check-lines check-types check-tests stubs abi asan tsan \
         fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions dist clean help \
         always
 .DELETE_ON_ERROR:

@@ -158,6 +158,20 @@ pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread
     return status;
 }
 
+void pfd_loader_set_aside(pfd_loader *l, int32_t is_aside)
+{
+    if (pfd_loader_is_foreign(l)) return;
+    pthread_mutex_lock(&l->lock);
+    l->aside += is_aside ? 1 : -1;
+    if (is_aside && l->aside == 1) {
+        l->kept_steps = l->steps;
+    } else if (!is_aside && l->aside == 0) {
+        l->steps = l->kept_steps;
+        pfd_steps_restart(&l->steps);
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out)
 {
     pfd_loader *l = writable(loader);

@@ -4,6 +4,7 @@
 #include "loader/pipeline.h"
 #include "loader/record_places.h"
 #include "loader/slot_pool.h"
+#include "loader/trace.h"
 #include "loader/tuning.h"
 #include "loader/view_tree.h"
 

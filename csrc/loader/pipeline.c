@@ -10,6 +10,7 @@
 #include "loader/slot_pool.h"
 #include "loader/stream_producer.h"
 #include "loader/tuning.h"
+#include "loader/trace.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 
 #include "core/cpu.h"
 #include "loader/slot_pool.h"
+#include "loader/trace.h"
 
 /* Counts the time in which the ring has room, but memory_budget has none. */
 static void note_memory(pfd_loader *l, int32_t has_memory)

@@ -1,6 +1,7 @@
 /* Which slots a loader has: as many as the ring and a user who holds one batch or two need, and
  * more while more are held, within memory_budget; and the memory of their ragged rows. */
 #include "loader/slot_pool.h"
+#include "loader/trace.h"
 
 #include <stdlib.h>
 

@@ -19,74 +19,6 @@ struct pfd_trace {
     pfd_trace_buffer buffers[]; /* of the threads of the pool, of the program's, of the slots */
 };
 
-static void push(pfd_trace_buffer *buffer, const pfd_trace_event *event)
-{
-    int64_t count = atomic_load_explicit(&buffer->count, memory_order_relaxed);
-    if (count == buffer->capacity) {
-        atomic_fetch_add_explicit(&buffer->dropped, 1, memory_order_relaxed);
-        return;
-    }
-    buffer->events[count] = *event;
-    atomic_store_explicit(&buffer->count, count + 1, memory_order_release);
-}
-
-/* ---- On the thread of a pfd_work ------------------------------------------------------------- */
-
-/* Announces the buffer before it is used; it may have been taken away in between. */
-static pfd_trace_buffer *use_buffer(pfd_traced *traced)
-{
-    pfd_trace_buffer *buffer = atomic_load(&traced->buffer);
-    if (!buffer) return NULL;
-    atomic_store(&traced->used, buffer);
-    if (atomic_load(&traced->buffer) == buffer) return buffer;
-    atomic_store(&traced->used, NULL);
-    return NULL;
-}
-
-int32_t pfd_trace_begin(pfd_work *work)
-{
-    if (!use_buffer(&work->traced)) return 0;
-    work->traced.note_ns = pfd_clock_ns();
-    pfd_work_set(&work->traced.begin_ns, work->traced.note_ns);
-    return 1;
-}
-
-static pfd_trace_event event_of(const pfd_work *work, int32_t kind, int64_t begin_ns)
-{
-    const pfd_work_now *now = &work->now;
-    return (pfd_trace_event){
-        .kind = kind,
-        .item = atomic_load_explicit(&now->item, memory_order_relaxed),
-        .begin_ns = begin_ns,
-        .epoch = pfd_work_get(&now->epoch),
-        .step = pfd_work_get(&now->step),
-        .first_row = pfd_work_get(&now->first_row),
-        .num_rows = pfd_work_get(&now->num_rows),
-        .reader = (int32_t)pfd_work_get(&now->reader),
-        .file = pfd_work_get(&now->file),
-        .ordinal = pfd_work_get(&now->first_ordinal),
-    };
-}
-
-void pfd_trace_note(pfd_work *work, int32_t item, int64_t num_rows)
-{
-    pfd_trace_event event = event_of(work, PFD_TRACE_WORK, work->traced.note_ns);
-    event.item = item;
-    event.num_rows = num_rows;
-    event.end_ns = work->traced.note_ns = pfd_clock_ns();
-    push(atomic_load_explicit(&work->traced.used, memory_order_relaxed), &event);
-}
-
-void pfd_trace_end(pfd_work *work)
-{
-    pfd_traced *traced = &work->traced;
-    pfd_trace_event event = event_of(work, PFD_TRACE_RANGE, pfd_work_get(&traced->begin_ns));
-    event.end_ns = pfd_clock_ns();
-    push(atomic_load_explicit(&traced->used, memory_order_relaxed), &event);
-    pfd_work_set(&traced->begin_ns, 0);
-    atomic_store(&traced->used, NULL);
-}
-
 static pfd_trace_event between(int32_t kind, int64_t begin_ns, int64_t end_ns)
 {
     return (pfd_trace_event){.kind = kind, .item = -1, .begin_ns = begin_ns, .end_ns = end_ns,
@@ -97,11 +29,11 @@ void pfd_trace_idle(void *loader, int32_t i, int64_t begin_ns, int64_t end_ns)
 {
     pfd_loader *l = loader;
     pfd_traced *traced = &l->workers[i].work.traced; /* a thread of the pool */
-    pfd_trace_buffer *buffer = use_buffer(traced);
+    pfd_trace_buffer *buffer = pfd_traced_use(traced);
     if (!buffer) return;
     pfd_trace_event event = between(PFD_TRACE_IDLE, begin_ns, end_ns);
-    push(buffer, &event);
-    atomic_store(&traced->used, NULL);
+    pfd_trace_buffer_put(buffer, &event);
+    pfd_traced_leave(traced);
 }
 
 /* ---- With the loader's lock held ------------------------------------------------------------- */
@@ -109,7 +41,7 @@ void pfd_trace_idle(void *loader, int32_t i, int64_t begin_ns, int64_t end_ns)
 void pfd_trace_wait(pfd_loader *l, int64_t begin_ns, int64_t end_ns)
 {
     pfd_trace_event event = between(PFD_TRACE_WAIT, begin_ns, end_ns);
-    push(&l->trace->buffers[l->most_threads], &event);
+    pfd_trace_buffer_put(&l->trace->buffers[l->most_threads], &event);
 }
 
 void pfd_trace_delivery(pfd_loader *l, const pfd_slot *slot)
@@ -120,7 +52,7 @@ void pfd_trace_delivery(pfd_loader *l, const pfd_slot *slot)
     event.epoch = slot->epoch;
     event.step = slot->step;
     event.num_rows = slot->rows;
-    push(&l->trace->buffers[l->most_threads], &event);
+    pfd_trace_buffer_put(&l->trace->buffers[l->most_threads], &event);
 }
 
 void pfd_trace_slot(pfd_loader *l, const pfd_slot *slot, int32_t state)
@@ -131,7 +63,7 @@ void pfd_trace_slot(pfd_loader *l, const pfd_slot *slot, int32_t state)
     event.epoch = slot->epoch;
     event.step = slot->step;
     event.num_rows = slot->rows;
-    push(&l->trace->buffers[l->most_threads + 1], &event);
+    pfd_trace_buffer_put(&l->trace->buffers[l->most_threads + 1], &event);
 }
 
 static void free_one(pfd_trace *trace)
@@ -254,7 +186,7 @@ static void add_unended(pfd_loader *l, pfd_trace *trace, int32_t i)
     } else {
         int64_t count = pfd_work_get(&work->now.count);
         int64_t begin_ns = pfd_work_get(&work->traced.begin_ns);
-        *event = event_of(work, PFD_TRACE_RANGE, begin_ns);
+        *event = pfd_work_event(work, PFD_TRACE_RANGE, begin_ns);
         if (!begin_ns || pfd_work_get(&work->now.count) != count) return;
     }
     event->track = track_of(l, i);

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/thread_usage.h"
 #include "loader/ring.h"
+#include "loader/trace.h"
 
 #include <stdlib.h>
 

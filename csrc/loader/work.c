@@ -29,6 +29,7 @@ int32_t pfd_work_open(const pfd_plan *plan, pfd_work *work)
     static pthread_once_t measured = PTHREAD_ONCE_INIT;
     (void)pthread_once(&measured, measure_clocks);
     work->counts = calloc((size_t)pfd_work_num_items(plan), sizeof *work->counts);
+    work->drawn = (uint64_t)(uintptr_t)work; /* another one for each thread */
     work->num_since[PFD_CLOCK_WALL] = work->num_since[PFD_CLOCK_CPU] = 1;
     atomic_store(&work->now.item, -1);
     atomic_store(&work->now.file, -1);
@@ -41,34 +42,95 @@ void pfd_work_close(pfd_work *work)
     *work = (pfd_work){0};
 }
 
+/* ---- While a trace is on ---------------------------------------------------------------------*/
+
+static int32_t begin_traced(pfd_work *work)
+{
+    if (!pfd_traced_use(&work->traced)) return 0;
+    work->traced.note_ns = pfd_clock_ns();
+    pfd_work_set(&work->traced.begin_ns, work->traced.note_ns);
+    return 1;
+}
+
+pfd_trace_event pfd_work_event(const pfd_work *work, int32_t kind, int64_t begin_ns)
+{
+    const pfd_work_now *now = &work->now;
+    return (pfd_trace_event){
+        .kind = kind,
+        .item = atomic_load_explicit(&now->item, memory_order_relaxed),
+        .begin_ns = begin_ns,
+        .epoch = pfd_work_get(&now->epoch),
+        .step = pfd_work_get(&now->step),
+        .first_row = pfd_work_get(&now->first_row),
+        .num_rows = pfd_work_get(&now->num_rows),
+        .reader = (int32_t)pfd_work_get(&now->reader),
+        .file = pfd_work_get(&now->file),
+        .ordinal = pfd_work_get(&now->first_ordinal),
+    };
+}
+
+static void note_traced(pfd_work *work, int32_t item, int64_t num_rows)
+{
+    pfd_trace_event event = pfd_work_event(work, PFD_TRACE_WORK, work->traced.note_ns);
+    event.item = item;
+    event.num_rows = num_rows;
+    event.end_ns = work->traced.note_ns = pfd_clock_ns();
+    pfd_trace_buffer_put(atomic_load_explicit(&work->traced.used, memory_order_relaxed), &event);
+}
+
+static void end_traced(pfd_work *work)
+{
+    pfd_traced *traced = &work->traced;
+    pfd_trace_event event = pfd_work_event(work, PFD_TRACE_RANGE, pfd_work_get(&traced->begin_ns));
+    event.end_ns = pfd_clock_ns();
+    pfd_trace_buffer_put(atomic_load_explicit(&traced->used, memory_order_relaxed), &event);
+    pfd_work_set(&traced->begin_ns, 0);
+    pfd_traced_leave(traced);
+}
+
+/* ---- By samples ------------------------------------------------------------------------------ */
+
+/* A random number below n, which is small; a linear congruential generator with Knuth's factor. */
+static int64_t draw(pfd_work *work, int64_t n)
+{
+    work->drawn = work->drawn * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int64_t)(work->drawn >> 33) % n;
+}
+
 static void begin_measured(pfd_work *work)
 {
     work->noted |= PFD_NOTED_MEASURED;
-    work->clock = !work->clock;
+    work->clock = (int32_t)draw(work, 2);
     work->weight = work->num_since[work->clock];
     work->num_since[work->clock] = 0;
     work->num_notes = 1;
     work->begin_ns = work->note_ns = clocks[work->clock]();
 }
 
+/* The pause does not depend on what kind of range this one was, more than on the ones before. */
 static void end_measured(pfd_work *work)
 {
-    int64_t range_ns = work->note_ns - work->begin_ns;
-    int64_t pause = MEASURED_PART * work->num_notes * reading_ns[work->clock] / (range_ns + 1);
-    work->num_unmeasured = pause < MOST_UNMEASURED ? pause : MOST_UNMEASURED;
+    double range_ns = (double)(work->note_ns - work->begin_ns);
+    double cost_ns = (double)(work->num_notes * (reading_ns[0] + reading_ns[1])) / 2;
+    double newer = work->range_ns > 0 ? 1.0 / 8 : 1;
+    work->range_ns += (range_ns - work->range_ns) * newer;
+    work->cost_ns += (cost_ns - work->cost_ns) * newer;
+    double mean = MEASURED_PART * work->cost_ns / (work->range_ns + 1);
+    int64_t pause = mean < MOST_UNMEASURED ? (int64_t)mean : MOST_UNMEASURED;
+    work->num_unmeasured = draw(work, 2 * pause + 1);
     for (int32_t c = 0; c < 2; c++) work->num_since[c] += work->num_unmeasured + 1;
 }
 
 void pfd_work_begin_noted(pfd_work *work)
 {
-    if (pfd_trace_begin(work)) work->noted |= PFD_NOTED_TRACED;
+    if (begin_traced(work)) work->noted |= PFD_NOTED_TRACED;
     if (work->num_unmeasured < 0) begin_measured(work);
 }
 
 void pfd_work_end_noted(pfd_work *work)
 {
     if (work->noted & PFD_NOTED_MEASURED) end_measured(work);
-    if (work->noted & PFD_NOTED_TRACED) pfd_trace_end(work);
+    if (work->noted & PFD_NOTED_TRACED) end_traced(work);
     work->noted = 0;
 }
 
@@ -96,7 +158,7 @@ static void measure(pfd_work *work, int32_t item, int64_t num_rows)
 void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows)
 {
     if (work->noted & PFD_NOTED_MEASURED) measure(work, item, num_rows);
-    if (work->noted & PFD_NOTED_TRACED) pfd_trace_note(work, item, num_rows);
+    if (work->noted & PFD_NOTED_TRACED) note_traced(work, item, num_rows);
 }
 
 void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out)

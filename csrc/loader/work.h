@@ -4,9 +4,10 @@
  * each stream, then joining ragged rows.
  *
  * Clocks and counters would cost more than a small row range takes to make. So ranges are measured
- * only as often as that costs a few thousandths of the time, in turns by one clock and by the
- * other: to ask for a thread's CPU time is a call of the kernel, which may then run another thread.
- * A measured range stands for itself and for all others since the one measured by the same clock.
+ * only as often as that costs a few thousandths of the time, by one clock or by the other: to ask
+ * for a thread's CPU time is a call of the kernel, which may then run another thread.  A measured
+ * range stands for itself and for all others since the one measured by the same clock.  Which
+ * ranges are measured, and by which clock, is drawn: a thread may do two kinds of ranges in turns.
  * While a trace is on, each range is noted, and written down (trace.h).
  *
  * THREADS  One thread at a time writes a pfd_work; any thread may read it.
@@ -14,7 +15,7 @@
 #ifndef PFD_LOADER_WORK_H
 #define PFD_LOADER_WORK_H
 #include "loader/plan.h"
-#include "loader/trace.h"
+#include "loader/trace_buffer.h"
 
 #include "pyflowdata/pyflowdata.h"
 
@@ -40,6 +41,8 @@ typedef struct pfd_work {
     pfd_traced traced;
     _Atomic int64_t note_from; /* 0; INT64_MAX: each range is noted */
     int32_t noted;             /* what is noted of the current range: PFD_NOTED_* */
+    uint64_t drawn;               /* the last random number */
+    double range_ns, cost_ns;     /* of measured ranges: smoothed length, and cost of measuring */
     int64_t weight;               /* ranges that a measured one stands for */
     int64_t num_unmeasured;       /* ranges before the next measured one */
     int64_t num_since[2];         /* ranges since the last one measured by each PFD_CLOCK_* */
@@ -70,6 +73,9 @@ void pfd_work_close(pfd_work *work);                         /* accepts a zeroed
 
 /* Adds the counts of an item to those in *out. */
 void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out);
+
+/* An event of the current range, whose end is open. */
+pfd_trace_event pfd_work_event(const pfd_work *work, int32_t kind, int64_t begin_ns);
 
 /* For those below. */
 void pfd_work_begin_noted(pfd_work *work);

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .graph import Graph
+    from .drawing import Graph
 
 __all__ = ["graph"]
 
@@ -24,6 +24,6 @@ def graph(*blobs: Any) -> Graph:
     Raises:
         InvalidArgumentError: It is none of these, or the blobs do not go together.
     """
-    from .graph import made_graph  # here, as most programs draw nothing
+    from .drawing import made_graph  # here, as most programs draw nothing
 
     return made_graph(blobs)

@@ -245,7 +245,8 @@ class JaxLoader(Measured[BatchT]):
             for blob, array, dtype in zip(blobs, arrays, self._dtypes, strict=True)
         ]
         begin = time.perf_counter()
-        placed = self._placed(hosts)
+        with self.loader._shows("copy to the device"):
+            placed = self._placed(hosts)
         seconds = time.perf_counter() - begin
         size = sum(host.nbytes for host in hosts)
         self.loader.count_copy(seconds, size, jax.default_backend())

@@ -165,7 +165,8 @@ class TorchLoader(Measured[BatchT]):
     def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
         """What a function that copies a batch returns; counted for report()."""
         begin = time.perf_counter()
-        copied = copy_batch(batch)
+        with self.loader._shows(f"copy to {device}"):
+            copied = copy_batch(batch)
         seconds = time.perf_counter() - begin
         sizes: list[int] = []
         _each(batch, lambda array: sizes.append(array.nbytes))

@@ -322,7 +322,8 @@ class DataLoader(Measured[BatchT]):
     @contextlib.contextmanager
     def keep_place(self) -> Iterator[None]:
         """Makes what is done in a `with` block of this not count: after it the loader is where it
-        was before, and iterators that were made before go on.  Other threads wait meanwhile.
+        was before, iterators that were made before go on, and the steps in it are in no report.
+        Other threads wait meanwhile.
 
         Only batches may be taken in the block, with seek(), iter() and repeat().  Afterwards the
         loader seeks: a stream or a shuffle buffer is read again up to the position.
@@ -332,8 +333,10 @@ class DataLoader(Measured[BatchT]):
             self._turns.check_idle()
             kept = self._iterator, self._epoch, self._position, self._started
             try:
+                lib.pfd_loader_set_aside(self._handle, 1)
                 yield
             finally:
+                lib.pfd_loader_set_aside(self._handle, 0)
                 self._iterator, self._epoch, self._position, self._started = kept
                 self._must_seek = True
 

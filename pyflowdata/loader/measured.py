@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from ..reports.speeds import Ceiling, Speed
     from ..reports.trace import Trace
-    from .data_loader import DataLoader
 
 BatchT = TypeVar("BatchT")
 
@@ -94,6 +93,6 @@ class Measured(Generic[BatchT]):
             InvalidArgumentError: The loader is being traced already.
             FileError: The file cannot be written.
         """
-        taken: Any = self
-        loader: DataLoader[Any] = getattr(taken, "loader", taken)  # that this one took over
-        return loader._trace(path, memory)
+        loader: Any = getattr(self, "loader", self)  # the DataLoader that this one took over
+        trace: Trace = loader._trace(path, memory)
+        return trace

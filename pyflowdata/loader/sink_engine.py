@@ -137,7 +137,8 @@ class _Filler:
             return False
         waited = _clock()
         counters.push_wait += waited - fetched
-        made = self._hand_over.send(batch) if kind == _BATCH else batch
+        with self._loader._shows("hand over"):
+            made = self._hand_over.send(batch) if kind == _BATCH else batch
         counters.copy += _clock() - waited
         self.ready.put((kind, made, place))
         counters.push_ends.append(time.time())

@@ -326,7 +326,7 @@ def _processors(m: Measures) -> Finding | None:
     if m.runnable_share < BLOCKED or mine >= MOST and m.process_rate > m.processors * (1 - BLOCKED):
         return None
     is_own = m.process_rate > m.processors * (1 - BLOCKED)
-    user = "the rest of this program" if is_own else "other programs"
+    user = "other parts of this program" if is_own else "other programs"
     remedies = (
         "have other libraries start fewer threads (OMP_NUM_THREADS, torch.set_num_threads)"
         if is_own
@@ -337,7 +337,7 @@ def _processors(m: Measures) -> Finding | None:
     return Finding(
         "processors",
         f"threads wait for a processor {percent(m.runnable_share)} of their time: {user} "
-        f"uses them ({m.processors} allowed, {number(round(m.process_rate, 1))} used)",
+        f"use them ({m.processors} allowed, {number(round(m.process_rate, 1))} used)",
         remedies,
         {"loader_part_of_cpu": mine},
     )

@@ -15,6 +15,7 @@ from .course import course_of
 from .data_facts import DataFacts
 from .measures import Measures
 from .page_style import STYLE
+from .ticks import count_text
 from .text import TABLE_HEAD, lines_below, table_rows
 from .verdict import Verdict
 from .words import number, percent, seconds
@@ -92,9 +93,13 @@ def _verdict(facts: PageFacts) -> Html:
     )
 
 
+def _count(count: float) -> str:
+    return number(int(count)) if count < 10**6 else count_text(count)
+
+
 def _tiles(counters: Counters) -> Html:
     stats, m = counters.stats, Measures(counters)
-    shown = [("records", number(int(stats["records"]))), ("steps", number(m.steps))]
+    shown = [("records", _count(stats["records"])), ("steps", _count(m.steps))]
     if m.steps:
         shown += [
             ("of the steps waited", percent(m.waited_share)),

@@ -56,10 +56,10 @@ svg text.title{font-weight:600}
 .cell{fill:var(--a)}
 .scroll{overflow-x:auto}
 .shares{margin:0;padding:0;list-style:none}
-.shares li{margin:8px 0;break-inside:avoid}
-.shares .line{display:flex;justify-content:space-between;gap:12px;font-size:14px}
-.shares .line span:first-child{overflow-wrap:anywhere}
-.shares .line span:last-child{white-space:nowrap;color:var(--soft)}
+.shares li{display:grid;grid-template-columns:minmax(0,270px) 1fr 58px;gap:0 16px;margin:5px 0;
+  align-items:center;font-size:14px;break-inside:avoid}
+.shares span:first-child{overflow-wrap:anywhere}
+.shares span:last-child{text-align:right;color:var(--soft)}
 table{border-collapse:collapse;width:100%;font-size:14px;margin:8px 0}
 th,td{text-align:right;padding:5px 0 5px 14px;border-bottom:1px solid var(--line);
   vertical-align:top}
@@ -70,6 +70,8 @@ td:first-child,.words td+td{white-space:normal;overflow-wrap:anywhere}
 .words td:first-child{white-space:nowrap;width:1%}
 code{font:13px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}
 @media screen and (max-width:720px){
+.shares li{grid-template-columns:1fr 64px;margin:8px 0}
+.shares svg{grid-row:2;grid-column:1/-1}
 table,tbody,td{display:block}thead{display:none}
 tr{display:grid;grid-template-columns:1fr 1fr;gap:0 28px;border-bottom:1px solid var(--line);
   padding:8px 0}
@@ -79,7 +81,8 @@ td,.words td{border:0;padding:2px 0;text-align:left;display:flex;justify-content
 td:first-child{font-weight:600;grid-column:1/-1}
 .words td:first-child{font-weight:400;color:var(--soft);grid-column:1;white-space:normal;width:auto}
 td[data-of]::before{content:attr(data-of);color:var(--soft);font-weight:400;flex:none}
-td>span{text-align:right;min-width:0}.words td>span{text-align:left}
+td>span{text-align:right;min-width:0}
+td:first-child>span,.words td>span{text-align:left}
 h2{margin-top:28px}.verdict p{font-size:17px}}
 @media print{
 :root{color-scheme:light;

@@ -15,6 +15,8 @@ from .words import number, percent, seconds, size
 
 Numbers = Mapping[str, Any]
 
+_MOST_BARS = 12
+
 
 def figure(chart: Html, caption: object) -> Html:
     """A chart and what it shows."""
@@ -142,7 +144,7 @@ def work_picture(work: Sequence[Work]) -> Html:
     if total <= 0:
         return Html("")
     lines = []
-    for one in work:
+    for one in work[:_MOST_BARS]:
         wall, cpu = one.wall_seconds, min(one.cpu_seconds, one.wall_seconds)
         bar = stacked(
             [Part(cpu / total, "a", f"computes {seconds(cpu)}"),
@@ -150,9 +152,12 @@ def work_picture(work: Sequence[Work]) -> Html:
             f"{one.title}: {percent(wall / total)} of the threads' work",
         )  # fmt: skip
         lines.append(
-            f'<li><div class="line"><span>{escape(one.title)}</span>'
-            f"<span>{percent(wall / total)}</span></div>{bar}</li>"
+            f"<li><span>{escape(one.title)}</span>{bar}<span>{percent(wall / total)}</span></li>"
         )
+    rest = work[_MOST_BARS:]
+    if rest:
+        share = percent(sum(one.wall_seconds for one in rest) / total)
+        lines.append(f"<li><span>{len(rest)} others</span><span></span><span>{share}</span></li>")
     marks = legend([("a", "computes"), ("b", "waits for a file, a lock or a processor")])
     return Html(f'<ul class="shares">{"".join(lines)}</ul>{marks}')
 

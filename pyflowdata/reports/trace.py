@@ -8,88 +8,13 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import IO, Any, NamedTuple
+from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import FileError, InvalidArgumentError, shown
-from ..native import CData, check, ffi, lib, new_error, new_struct, text
-
-Events = npt.NDArray[Any]  # of pfd_trace_event
-
-class Event(NamedTuple):
-    """A `pfd_trace_event`."""
-
-    begin_ns: int
-    end_ns: int
-    epoch: int
-    step: int
-    first_row: int
-    num_rows: int
-    file: int
-    ordinal: int
-    reader: int
-    kind: int
-    item: int
-    track: int
-
-
-_TYPES = {"int64_t": "i8", "int32_t": "i4"}
-_FIELDS = ffi.typeof("pfd_trace_event").fields
-EVENT = np.dtype(
-    {
-        "names": [name for name, _ in _FIELDS],
-        "formats": [_TYPES[field.type.cname] for _, field in _FIELDS],
-        "offsets": [field.offset for _, field in _FIELDS],
-        "itemsize": ffi.sizeof("pfd_trace_event"),
-    }
-)
-assert EVENT.names == Event._fields
-
-
-def each(events: Events) -> Iterator[Event]:
-    """The rows of an array, a few thousand at a time: as objects they take far more memory."""
-    for begin in range(0, len(events), 4096):
-        yield from map(Event._make, events[begin : begin + 4096].tolist())
-
-
-@dataclass(frozen=True)
-class Work:
-    """An item of a loader's work.
-
-    Attributes:
-        kind: PFD_WORK_*.
-        name: What to show: an op, with the one that is fused with it, or a stage of the loader.
-    """
-
-    kind: int
-    name: str
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """What was written down from the start of a trace to its end.
-
-    Attributes:
-        info: The `pfd_trace_info`.
-        threads: The events of each thread of the pool, then of the thread in next().
-        slots: Their changes.
-        unended: Events that had not ended, of all threads.
-        spans: What the program noted itself: name, begin and end on the monotonic clock.
-        system_ids: Of the threads of the pool.
-        work: Its items, by number.
-    """
-
-    info: CData
-    threads: list[Events]
-    slots: Events
-    unended: Events
-    spans: list[tuple[str, int, int]]
-    system_ids: list[int]
-    work: list[Work]
-
+from ..native import CData, check, ffi, lib, new_error, new_struct
+from .recorded import EVENT, Events, Recorded, read_work
 
 class Trace:
     """Writes a file of Chrome's trace events about a loader; a context manager, used once."""
@@ -200,19 +125,3 @@ def _system_ids(handle: CData) -> list[int]:
     while lib.pfd_loader_get_thread(handle, len(ids), now) == 0:
         ids.append(int(now.system_id))
     return ids[:-1]
-
-
-def read_work(handle: CData) -> list[Work]:
-    """The items of a loader's work, as pfd_loader_get_work() numbers them."""
-    found: list[Work] = []
-    stats = new_struct("pfd_work_stats")
-    while lib.pfd_loader_get_work(handle, len(found), stats) == 0:
-        op, fused = text(stats.op), text(stats.fused_op)
-        name = {
-            lib.PFD_WORK_OP: f"{fused} + {op}" if fused else op,
-            lib.PFD_WORK_RECORDS: f"find records of {op}",
-            lib.PFD_WORK_READ: f"read {op}",
-            lib.PFD_WORK_JOIN: "join ragged rows",
-        }[stats.kind]
-        found.append(Work(stats.kind, name))
-    return found

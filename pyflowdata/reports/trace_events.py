@@ -15,13 +15,14 @@ from typing import IO, Any
 import numpy as np
 
 from ..native import CData, ffi, lib, version
-from .trace import Event, Events, Recorded, each
+from .recorded import Event, Events, Recorded, each
 
 _QUARTER_NS = 7_889_238 * 10**9  # torch's base is the last multiple of it
 _PROCESS_BITS = 22  # of the kernel's numbers of processes: those of a trace are above
 _MOST_PROCESSES = 1 << (32 - _PROCESS_BITS)
 _numbers = itertools.count()
-_TIMES = ("ts", "dur")
+_UNENDED = -1  # in place of a track
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 # Perfetto reads microseconds as doubles, which round to about 1 ns, and drops events that overlap.
 _APART_NS = 2
 
@@ -56,11 +57,11 @@ def write(file: IO[str], recorded: Recorded, handle: CData) -> None:
 
 def _text(event: dict[str, Any]) -> str:
     """The JSON of an event, with exact times: "ts" and "dur" are ns in it so far."""
-    times = "".join(
-        f'"{key}":{event[key] // 1000}.{event[key] % 1000:03d},' for key in _TIMES if key in event
-    )
-    rest = {key: value for key, value in event.items() if key not in _TIMES}
-    return "{" + times + json.dumps(rest, separators=(",", ":"))[1:]
+    ts, dur = event.pop("ts"), event.pop("dur", None)
+    times = f'{{"ts":{ts // 1000}.{ts % 1000:03d},'
+    if dur is not None:
+        times += f'"dur":{dur // 1000}.{dur % 1000:03d},'
+    return times + _encode(event)[1:]
 
 
 class _Events:
@@ -94,10 +95,8 @@ class _Events:
     ) -> dict[str, Any]:
         begin_ns = min(max(begin_ns, self._begin_ns), self._end_ns)
         end_ns = min(max(end_ns, begin_ns), self._end_ns)
-        begin_ts, end_ts = (
-            self._begin_ts + round((at_ns - self._begin_ns) * self._pace)
-            for at_ns in (begin_ns, end_ns)
-        )
+        begin_ts = self._begin_ts + round((begin_ns - self._begin_ns) * self._pace)
+        end_ts = self._begin_ts + round((end_ns - self._begin_ns) * self._pace)
         return {
             "ts": begin_ts, "dur": max(end_ts - begin_ts - _APART_NS, 0), "ph": "X", "name": name,
             "pid": self._threads_pid, "tid": tid, **more,
@@ -118,9 +117,8 @@ class _Events:
         *pool, program = recorded.threads
         tids = self._tids(program)
         yield from self._names(tids, len(pool))
-        for track, events in enumerate(recorded.threads):
-            yield from self._thread(tids[track], events)
-        yield from self._unended(tids)
+        for track, tid in enumerate(tids):
+            yield from self._thread(tid, self._with_unended(track))
         for name, begin_ns, end_ns in recorded.spans:
             yield self._slice(name, tids[-1], begin_ns, end_ns, cname="thread_state_iowait")
         yield from self._flows(tids)
@@ -148,11 +146,13 @@ class _Events:
 
     def _thread(self, tid: int, events: Events) -> Iterator[dict[str, Any]]:
         """Outer events before inner ones."""
-        for event in each(events[np.lexsort((-events["end_ns"], events["begin_ns"]))]):
-            yield self._of_thread(tid, event, event.end_ns)
+        order = np.lexsort((events["kind"], -events["end_ns"], events["begin_ns"]))
+        for event in each(events[order]):
+            yield self._of_thread(tid, event)
 
-    def _of_thread(self, tid: int, event: Event, end_ns: int, **more: Any) -> dict[str, Any]:
-        kind, begin_ns = event.kind, event.begin_ns
+    def _of_thread(self, tid: int, event: Event) -> dict[str, Any]:
+        kind, begin_ns, end_ns = event.kind, event.begin_ns, event.end_ns
+        more = {"ended": False} if event.track == _UNENDED else {}
         args = self._args(event) | more
         if kind == lib.PFD_TRACE_IDLE:
             return self._slice("idle", tid, begin_ns, end_ns, cat="idle", cname="grey", args=more)
@@ -184,21 +184,21 @@ class _Events:
             args["record"] = event.ordinal
         return args
 
-    def _unended(self, tids: list[int]) -> Iterator[dict[str, Any]]:
-        """Shown up to the end of the trace, with the item of work inside."""
-        for event in each(self._recorded.unended):
-            kind, begin_ns = event.kind, event.begin_ns
-            events, tid = self._recorded.threads[event.track], tids[event.track]
-            if np.any((events["kind"] == kind) & (events["begin_ns"] == begin_ns)):
-                continue  # it ended while the trace was being stopped
-            yield self._of_thread(tid, event, self._end_ns, ended=False)
-            if kind != lib.PFD_TRACE_RANGE or event.item < 0:
-                continue
-            is_inner = (events["kind"] == lib.PFD_TRACE_WORK) & (events["begin_ns"] >= begin_ns)
-            inner = events[is_inner]
-            since_ns = int(inner["end_ns"].max()) if len(inner) else begin_ns
-            item = event._replace(kind=lib.PFD_TRACE_WORK, begin_ns=since_ns)
-            yield self._of_thread(tid, item, self._end_ns, ended=False)
+    def _with_unended(self, track: int) -> Events:
+        """The events of a thread, and those that had not ended: up to the end of the trace, with
+        the item of work inside."""
+        events, found = self._recorded.threads[track], self._recorded.unended
+        found = found[found["track"] == track]
+        ended = np.isin(found["begin_ns"], events[events["kind"] != lib.PFD_TRACE_WORK]["begin_ns"])
+        found = found[~ended]  # it ended while the trace was being stopped
+        found["end_ns"] = self._end_ns
+        found["track"] = _UNENDED
+        inner = found[(found["kind"] == lib.PFD_TRACE_RANGE) & (found["item"] >= 0)]
+        done = events[events["kind"] == lib.PFD_TRACE_WORK]["end_ns"]
+        for item in inner:
+            item["kind"] = lib.PFD_TRACE_WORK
+            item["begin_ns"] = max(item["begin_ns"], done.max(initial=0))
+        return np.concatenate([events, found, inner])
 
     # ---- Batches ------------------------------------------------------------------------------
 

@@ -2,10 +2,13 @@
 
 import itertools
 import json
+import re
+import textwrap
 
 import numpy as np
 import pytest
 from support.files import lines, write_parts
+from support.paths import ROOT
 
 jax = pytest.importorskip("jax", reason="jax is not here: pip install -r requirements-jax.txt")
 jax.config.update("jax_platforms", "cpu")
@@ -160,3 +163,17 @@ def test_a_step_that_gives_its_batch_away_gets_another(folder):
     with JaxLoader(make_loader(folder)) as loader:
         assert loader.ceiling(step, steps=3, warm_up=1).is_copied
     assert seen == [seen[0]] * 4
+
+
+def test_the_scan_of_the_page(folder):
+    page = (ROOT / "docs/sink.md").read_text()
+    (code,) = re.findall(r"^    from pyflowdata.integrations.jax import scan\n.*?(?=^\S)", page,
+                         re.S | re.M)  # fmt: skip
+    seen = {"jax": jax, "weights": jnp.ones(2) * 1e-4, "loss_of": loss_of}
+    with make_loader(folder) as seen["loader"]:
+        exec(textwrap.dedent(code), seen)  # noqa: S102
+    assert seen["losses"].shape == (100,) and seen["losses"][-1] < seen["losses"][0]
+
+
+def loss_of(weights, batch):
+    return jnp.square(jnp.tanh(batch["x"] / 240 @ weights) - 0.5).mean()

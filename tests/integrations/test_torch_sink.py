@@ -3,11 +3,15 @@ and how a TorchLoader measures itself."""
 
 import itertools
 import json
+import re
+import shutil
+import subprocess
 import sys
 
 import pytest
 from support.command import here
 from support.files import lines, write_parts
+from support.paths import ROOT
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
 
@@ -232,3 +236,21 @@ for batch in TorchLoader(flow.DataLoader(x)).repeat():
     assert found["loader"] == "DataLoader(MiniReader/out)", "a thread of the sink iterates"
     assert found["both_together"]["steps"] > 0 and found["training_alone"]["steps"] > 0
     assert sys.modules["torch"] is torch
+
+
+def test_the_page_is_true(tmp_path):
+    page = (ROOT / "docs/sink.md").read_text()
+    code, printed = (
+        "".join(re.findall(rf"^```{language}\n(.*?)^```$", page, re.S | re.M))
+        for language in ("python", "text")
+    )
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    script = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True,
+                          text=True)  # fmt: skip
+    assert (done.stdout, done.stderr) == (printed, "")
+    with make_loader(write_parts(tmp_path / "parts", lines(0, 5))) as loader:
+        with flow.sink(loader, len) as run:
+            run()
+            documented = set(re.findall(r"`(\w+)`", page[page.index("| key |") :]))
+            assert set(run.stats()) - {"steps"} == documented - {"time"}

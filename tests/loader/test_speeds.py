@@ -1,14 +1,19 @@
 """speed(), ceiling() and keep_place(): what they count, and that the loader stays where it is."""
 
+import re
+import sys
 import threading
 
 import numpy as np
 import pytest
+from support.command import here
 from support.files import lines, write_parts
+from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata.reports.speeds import Ceiling, Limits, Speed, Steps, median_and_p95
 
+__all__ = ["here"]
 RECORDS, BATCH = 29, 4
 STEPS = 8  # of an epoch; the last has one record
 
@@ -120,6 +125,28 @@ def test_speed_counts_what_it_took(folder):
         assert speed.records_per_second == speed.records / speed.seconds
         assert str(speed).startswith("loader alone: ") and "\n" not in str(speed)
         assert loader.speed(seconds=0.01).seconds >= 0.01
+
+
+def test_what_is_measured_is_no_step_of_the_program(folder):
+    names = ("starts", "start_seconds", "steps", "waited_steps", "step_wait_seconds",
+             "step_train_seconds", "asked_seconds", "delivered_seconds")  # fmt: skip
+    with open_loader(folder) as loader:
+        for number in (0, 3):
+            batches = loader.repeat()
+            for _ in range(number):
+                next(batches)
+            before = loader.stats()
+            assert before["starts"] == bool(number)
+            loader.speed(steps=50)
+            with loader.keep_place():
+                use(loader, 0)
+                next(loader.repeat())
+            loader.ceiling(lambda batch: None, steps=2)
+            after = loader.stats()
+            assert {name: after[name] for name in names} == {name: before[name] for name in names}
+        next(batches)
+        assert loader.stats()["starts"] == 2, "what follows is a start, as after a seek"
+        assert loader.stats()["steps"] == before["steps"]
 
 
 def test_speed_of_a_ragged_loader(folder):
@@ -237,3 +264,31 @@ def test_which_one_is_the_limit():
     assert unknown.limit is None and unknown.as_dict()["both_together"] is None
     assert "training alone, both together were not measured" in unknown.sentence
     assert "2 steps" in str(Ceiling(2, 8, 1.0))
+
+
+# ---- docs/speed.md ------------------------------------------------------------------------------
+
+
+def form_of(text):
+    """Without numbers, units and the widths of columns."""
+    text = re.sub(r"\d[\d,.e+-]*( [mu]?s\b)?", "#", re.sub(" +", " ", text))
+    return text.rstrip("\n").split("\n")
+
+
+def test_the_page_is_true(here, tmp_path, monkeypatch, capsys):
+    page = (ROOT / "docs/speed.md").read_text()
+    train, measure = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
+    (table,) = re.findall(r"^```\n\$ pyflowdata speed train.py\n(.*?)^```$", page, re.S | re.M)
+    (printed,) = re.findall(r"^```text\n(.*?)^```$", page, re.S | re.M)
+    (tmp_path / "train.py").write_text(train.replace("range(256)", "range(64)"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    run = here("speed", "--seconds", "0.05", "train.py")
+    assert run.returncode == 0, run.stderr
+    *rows, sentence = form_of(run.stdout)
+    assert rows == form_of(table)[:-1]
+    end = form_of(table)[-1].partition(":")[2]
+    assert sentence.partition(":")[2] == end
+    exec(measure.replace("seconds=2", "seconds=0.05"), {})  # noqa: S102
+    assert form_of(capsys.readouterr().out) == form_of(printed)
+    sys.modules.pop("train")

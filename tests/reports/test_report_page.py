@@ -5,6 +5,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from support.paths import ROOT
 from support.report_pages import HOSTILE, Page, long_counters, long_report
 
 import pyflowdata as flow
@@ -89,6 +90,7 @@ def test_bars_count_what_the_report_counts(tmp_path):
     assert len(marks(page, "hover")) == len(history.periods)
     assert len(marks(page, "area", "path")) == 3
     assert len(page.tables[0]) == 1 + len(report.counters.work)
+    assert len(marks(page, "rest")) == 12 + 2 and "28 others" in page.text
     # 64 batches of 24 values, one of which is missing in each; 39 ends of files.
     assert sum(len(re.findall("M", one["d"])) for one in marks(page, "cell", "path")) == 64 * 23
     assert len(marks(page, "mark", "line")) == 39
@@ -172,3 +174,15 @@ def test_parts_of_a_page_are_xml_with_hostile_names(tmp_path):
     """As a viewer of XHTML, or a converter to other formats, reads them."""
     for chart in page_of(long_report(HOSTILE), tmp_path).charts():
         assert ElementTree.tostring(chart)
+
+
+def test_the_docs_are_true(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs/report-page.md").read_text()
+    ((code, prints),) = re.findall(r"^```python\n(.*?)^```\n```text\n(.*?)^```$", text, re.S | re.M)
+    exec(compile(code, "docs/report-page.md", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out == prints
+    page = Page((tmp_path / "report.html").read_text())
+    titles = re.findall(r"<h[23]>([^<]+)</h[23]>", page.text)
+    for part in re.findall(r"^\| ([A-Z][\w' ]+) \|", text, re.M):
+        assert part.replace("'", "&#39;") in titles, part

@@ -518,6 +518,9 @@ pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_sta
 /* Thread i of a loader; after those of the pool comes the one that is in next(), whose system_id is
  * 0.  PFD_END: there are no more, or the loader is closed.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
+/* With 1: the batches that follow are not for the program's work, as when a loader is measured.
+ * With 0: counters of steps and history are again as they were at the 1.  Calls may be nested. */
+void pfd_loader_set_aside(pfd_loader *loader, int32_t is_aside);
 /* PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out);
 
