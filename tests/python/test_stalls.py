@@ -265,7 +265,8 @@ with flow.DataLoader(flow.SlowReader(delay_ms=3600000, batch_size=2), num_thread
         process.kill()
     assert re.match(
         r"<string>:5: StallWarning: next\(\) has waited 0\.\d+ s for step 0 of epoch 0: thread \d "
-        r"of 3 has been reading SlowReader for 0\.\d+ s; 2 of the loader's threads are idle\n", line,
+        r"of 3 has been reading SlowReader for 0\.\d+ s; 2 of the loader's threads are idle\n",
+        line,
     ), line  # fmt: skip
 
 
