@@ -144,6 +144,8 @@ test-reports: all .venv/test
 	$(PYTEST) -p no:xdist tests/reports/planted_suite.py $(ARGS)
 
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
+# Their libraries have threads and processes of their own.
+test-torch test-jax test-numba: JOBS = 2
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py lightning.py) \
 	    tests/integrations/test_accelerate.py \
@@ -199,8 +201,7 @@ check-types: all .venv/test
 	$(IN_VENV) -m mypy --strict pyflowdata tools/write_stubs.py tools/declarations.py
 check-tests: all .venv/test
 	$(PYTEST) tests/project/test_layering_c.py tests/project/test_layering_python.py \
-	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py \
-	    --deselect tests/project/test_stubs.py::test_package_is_strictly_typed
+	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py -m 'not slow'
 
 stubs: all .venv/train
 	$(IN_VENV) -m tools.write_stubs
@@ -281,8 +282,8 @@ help:
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests run-c-tests train test test-arm test-reports test-torch test-jax \
-        test-numba test-ray test-pages soak check check-warnings check-lines check-types \
-        check-tests stubs abi asan tsan \
+        test-numba test-ray test-pages soak check check-warnings check-lines check-types check-tests \
+        stubs abi asan tsan \
         fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions dist clean help \
         always
 .DELETE_ON_ERROR:
