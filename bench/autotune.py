@@ -5,8 +5,8 @@
 The workloads of bench/README.md, and one whose op waits 5 ms for each batch of 64, as for a server.
 Bare: nothing is done with batches.  Trained: the loop computes for as long as the loader by default
 takes for a batch, so that neither waits long for the other.  Each figure is of a new loader, with
-the first batch left out: the trials of the search are in it.  Rounds are interleaved; a ratio is the
-median of those within the rounds.
+the first batch left out: the trials of the search are in it.  Rounds are interleaved; a ratio is
+the median of those within the rounds.
 """
 
 from __future__ import annotations
