@@ -138,7 +138,14 @@ run-arm: $(C_TESTS:%=%-on-arm)
 $(C_TESTS:%=%-on-arm): %-on-arm: %
 	@ulimit -c 0; echo '$<' && qemu-aarch64 -L /usr/aarch64-linux-gnu $<
 
+# Loaders with planted bottlenecks: their reports name these, and the remedies help.  It measures, so
+# it is for a machine that does nothing else.
+test-reports: all .venv/test
+	$(PYTEST) -p no:xdist tests/reports/planted_suite.py $(ARGS)
+
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
+# Their libraries have threads and processes of their own.
+test-torch test-jax test-numba: JOBS = 2
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py lightning.py) \
 	    tests/integrations/test_accelerate.py \
@@ -194,8 +201,7 @@ check-types: all .venv/test
 	$(IN_VENV) -m mypy --strict pyflowdata tools/write_stubs.py tools/declarations.py
 check-tests: all .venv/test
 	$(PYTEST) tests/project/test_layering_c.py tests/project/test_layering_python.py \
-	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py \
-	    --deselect tests/project/test_stubs.py::test_package_is_strictly_typed
+	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py -m 'not slow'
 
 stubs: all .venv/train
 	$(IN_VENV) -m tools.write_stubs
@@ -210,11 +216,13 @@ abi: .venv/train
 # Without address randomisation, where that may be set: older sanitizers trip over it.
 # AddressSanitizer runs the folders that use the library in pytest's process; the others start
 # compilers, installers and commands, or test only Python.  ThreadSanitizer runs the tests with
-# threads: the loader, and the Python that its threads call.
+# threads: the loader, the Python that its threads call, and C tests that start some.
 ASAN_TESTS := $(addprefix tests/,core loader formats images ops python datasets/test_properties.py \
               test_mini_dataloader.py)
 TSAN_TESTS := $(addprefix tests/,loader datasets/test_properties.py formats/objects \
               python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py)
+TSAN_C_TESTS := $(addprefix $(BUILD)/tests/c/test_,core dataset files image_regions loader plugin \
+                registry samplers)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_ADDRESSES) \
             env GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536 SANITIZER_FLAGS='$(SANITIZE)' LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST) --capture=sys
@@ -226,7 +234,7 @@ run-asan: LAUNCH = ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES)
 run-asan: all run-c-tests .venv/test
 	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow' $(ASAN_TESTS) $(ARGS)
 run-tsan: LAUNCH = $(FIXED_ADDRESSES)
-run-tsan: all run-c-tests .venv/test
+run-tsan: all $(TSAN_C_TESTS:%=%-run) .venv/test
 	$(call SANITIZED,libtsan.so) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
@@ -253,6 +261,7 @@ help:
 	@echo 'make train    trains the example model on data/ (first makes .venv with numpy and cffi)'
 	@echo 'make test     all tests (first adds the test tools to .venv)'
 	@echo 'make test-torch  the tests with torch, Lightning and accelerate, which it adds to .venv'
+	@echo 'make test-reports  the tests that measure planted bottlenecks, on an idle machine'
 	@echo 'make test-arm the C tests for aarch64 under qemu'
 	@echo 'make soak     kills and resumes 200 times, with 1, 4, 2 and 3 processes'
 	@echo 'make test-jax the tests with jax, which it adds to .venv'
@@ -272,8 +281,9 @@ help:
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests run-c-tests train test test-arm test-torch test-jax test-numba test-ray \
-        test-pages soak check check-warnings check-lines check-types check-tests stubs abi asan tsan \
+.PHONY: all objects c-tests run-c-tests train test test-arm test-reports test-torch test-jax \
+        test-numba test-ray test-pages soak check check-warnings check-lines check-types check-tests \
+        stubs abi asan tsan \
         fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions dist clean help \
         always
 .DELETE_ON_ERROR:

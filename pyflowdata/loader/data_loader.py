@@ -480,7 +480,7 @@ class DataLoader(Measured[BatchT]):
 
         self._check_process()
         describe = functools.partial(
-            data_facts, DataLoader, self._blobs, self._readers, self.epoch
+            data_facts, DataLoader, self._form, self._blobs, self._readers, self.epoch
         )
         report = Report(self._counted.count(), describe)
         return report if since is None else report.since(since)

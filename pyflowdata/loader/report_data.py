@@ -14,12 +14,14 @@ from .state import Reader
 
 
 def data_facts(
-    open_loader: Callable[..., Any], blobs: Sequence[Blob], readers: Sequence[Reader], epoch: int
-) -> DataFacts:
+    open_loader: Callable[..., Any], form: Callable[[list[Any]], Any], blobs: Sequence[Blob],
+    readers: Sequence[Reader], epoch: int,
+) -> DataFacts:  # fmt: skip
     """Facts about the data of a loader, open or closed.  It reads, for up to some two seconds.
 
     Args:
         open_loader: The class `DataLoader`.
+        form: Makes a batch of the blobs' arrays: a dict, a tuple, or a bare array.
         blobs: Of the loader.
         readers: Of the loader.
         epoch: Whose order is looked at.
@@ -27,14 +29,14 @@ def data_facts(
     return DataFacts(
         readers=[{**dataclasses.asdict(one), "shuffle": one.shuffle} for one in readers],
         order=sample_order(open_loader, blobs, readers, epoch),
-        graph=_graph(blobs),
+        graph=_graph(form(list(blobs))),
     )
 
 
-def _graph(blobs: Sequence[Blob]) -> str:
+def _graph(blobs: Any) -> str:
     from ..graphs import graph
 
     try:
-        return graph(*blobs)._repr_html_()
+        return graph(blobs)._repr_html_()
     except Error:  # such as of files that are gone
         return ""

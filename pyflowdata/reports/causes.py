@@ -30,9 +30,17 @@ NO_MEMORY = 0.2
 THROTTLED = 0.05
 # Of a processor: a rate that is nearer to a whole number than this is that number.
 NEARLY = 0.25
+# A gain in steps that is worth a change.
+WORTH = 0.05
 # A reader may give out a batch held, and the program may hold the one before; more is held on
 # purpose.
 USUALLY_HELD = 2
+
+
+RUN_ELSEWHERE = (
+    "run it in processes (processes=2 or more where it is registered or mapped), compile it with "
+    "numba.njit, or use ops of pyflowdata, which are C"
+)
 
 
 @dataclass(frozen=True)
@@ -62,10 +70,8 @@ def _of_cpu(m: Measures, one: Work) -> str:
 
 def _more_threads(m: Measures) -> str | None:
     """What further threads are predicted to bring, if there are processors for them."""
-    if m.threads >= m.processors or m.process_rate > m.processors - 1 + NEARLY:
-        return None
     gain = m.steps_gain(m.processors)
-    if gain < 0.03:
+    if m.threads >= m.processors or gain < WORTH:
         return None
     return (
         f"more threads would help (this machine allows {m.processors}; num_threads="
@@ -77,19 +83,18 @@ def _more_threads(m: Measures) -> str | None:
 
 
 def _memory(m: Measures) -> Finding | None:
-    if m.no_memory_share < NO_MEMORY or m.busy_share >= 1 - NO_MEMORY / 2:
+    stats, budget = m.counters.stats, m.counters.memory_budget
+    is_short = m.no_memory_share >= NO_MEMORY or _cuts_prefetch(m)
+    if not is_short or m.busy_share >= 1 - NO_MEMORY / 2:
         return None
-    stats = m.counters.stats
-    held, budget = int(stats["slots_held"]), size(m.counters.memory_budget)
-    evidence: dict[str, float] = {
-        "slots_held": held, "memory_budget": m.counters.memory_budget
-    }  # fmt: skip
-    spent = f"for {percent(m.no_memory_share)} of the time memory_budget={budget} was used up"
-    raise_it = f"raise memory_budget, which is {budget}"
+    held = int(stats["slots_held"])
+    evidence: dict[str, float] = {"slots_held": held, "memory_budget": budget}
+    raise_it = f"raise memory_budget, which is {size(budget)}"
     if held > USUALLY_HELD:
         return Finding(
             "held",
-            f"{spent}, and the program holds {held} batches",
+            f"the program holds {held} batches, and memory_budget={size(budget)} is used up "
+            f"{percent(m.no_memory_share)} of the time",
             (
                 "let go of batches before the next ones are made: keep copies of the rows that "
                 "are needed longer (batch[rows].copy())",
@@ -99,10 +104,20 @@ def _memory(m: Measures) -> Finding | None:
         )
     return Finding(
         "memory",
-        f"{spent}, and no further batch could be started",
+        f"{_busy(m)}: memory_budget={size(budget)} leaves no room for more batches of "
+        f"{size(_batch_bytes(m))}",
         (raise_it, "make batches smaller: uint8 in place of float32, or a smaller batch size"),
         evidence,
     )
+
+
+def _batch_bytes(m: Measures) -> float:
+    return ratio(m.counters.stats["slot_bytes"], m.counters.stats["slots"])
+
+
+def _cuts_prefetch(m: Measures) -> bool:
+    """A loader opens with fewer batches ahead than it was told to if there is no room for them."""
+    return m.counters.memory_budget < (m.counters.prefetch + 4) * _batch_bytes(m)
 
 
 # ---- Stages that one thread does ----------------------------------------------------------------
@@ -201,8 +216,7 @@ def _python(m: Measures) -> Finding | None:
         f"{number(round(inside, 1))} threads are in it and use {number(round(cores, 1))} "
         "processors, since one at a time holds the interpreter's lock",
         (
-            "run it in processes (processes=2 or more where it is registered or mapped), compile "
-            "it with numba.njit, or use ops of pyflowdata, which are C",
+            RUN_ELSEWHERE,
             "have it called once for a batch (per=\"batch\") with NumPy on all rows",
             "keep its results with cache() if they do not change from epoch to epoch",
         ),
@@ -406,6 +420,22 @@ LOADER_CAUSES: tuple[Callable[[Measures], Finding | None], ...] = (
 
 
 # ---- Not the loader -----------------------------------------------------------------------------
+
+
+def holding_the_lock(m: Measures) -> Finding | None:
+    """Python in the loader's threads takes the interpreter from the training loop."""
+    work = [one for one in m.counters.work if one.language == "Python"]
+    held = ratio(sum(one.cpu_seconds for one in work), m.loop_seconds)
+    if not MOST <= held <= 1 + NEARLY:
+        return None
+    one = m.top(work)
+    return Finding(
+        "python-op",
+        f"but {one.title} holds the interpreter's lock {percent(min(held, 1))} of the time, and "
+        "the training loop waits for it, too",
+        (RUN_ELSEWHERE, "keep its results with cache() if they do not change"),
+        {"python_processors": held},
+    )
 
 
 def copying(m: Measures) -> Finding:

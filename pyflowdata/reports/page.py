@@ -127,7 +127,7 @@ def _work(counters: Counters) -> Html:
     return _section(
         "work", "Where the loader's time goes",
         _note("Time of all threads, estimated from row ranges that were measured."),
-        pictures.work_picture(counters.work), _table(TABLE_HEAD, rows),
+        pictures.work_picture(counters), _table(TABLE_HEAD, rows),
     )  # fmt: skip
 
 

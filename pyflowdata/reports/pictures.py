@@ -8,14 +8,16 @@ from typing import Any
 from ..html_text import Html, escape
 from ..plain_text import clipped, counted
 from .charts import Axis, Bar, Panel, Part, histogram, scatter, stacked, strips, timeline
-from .counters import Counters, History, Work
+from .counters import Counters, History
 from .course import Course
+from .measures import Measures
 from .ticks import count_text, edge_text, moment_text, ticks, time_ticks, whole_ticks
 from .words import number, percent, seconds, size
 
 Numbers = Mapping[str, Any]
 
 _MOST_BARS = 12
+_STATES = (("a", "computes"), ("d", "waits for a processor"), ("b", "waits for a file or a lock"))
 
 
 def figure(chart: Html, caption: object) -> Html:
@@ -114,6 +116,8 @@ def _durations(history: History, kind: str, title: str, color: str, said: str) -
 def waits_picture(counters: Counters) -> Html:
     """How long the steps waited that did."""
     steps, waited = int(counters.stats["steps"]), int(counters.stats["waited_steps"])
+    if not waited:
+        return figure(Html(""), f"None of {counted(steps, 'step')} waited: a batch was ready.")
     chart = _durations(
         counters.history, "waits", "steps that waited, by duration", "b", "Histogram of waits"
     )
@@ -130,36 +134,38 @@ def steps_picture(history: History) -> Html:
         history, "trains", "training steps, by duration", "a", "Histogram of training steps"
     )
     return figure(
-        chart, "The time from a batch to the question for the next one. Both charts have one scale."
+        chart, "The time from a batch to the question for the next one, on the same scale as waits."
     )
 
 
 # ---- Shares -------------------------------------------------------------------------------------
 
 
-def work_picture(work: Sequence[Work]) -> Html:
-    """A bar for each op and stage: what it computes, and how long it waits; the longest first."""
-    work = sorted((one for one in work if one.rows), key=lambda one: -one.wall_seconds)
-    total = sum(one.wall_seconds for one in work)
-    if total <= 0:
+def work_picture(counters: Counters) -> Html:
+    """A bar for each op and stage: computing and waiting; the longest first."""
+    m = Measures(counters)
+    work = sorted((one for one in counters.work if one.rows), key=lambda one: -one.wall_seconds)
+    if m.wall_seconds <= 0:
         return Html("")
     lines = []
     for one in work[:_MOST_BARS]:
-        wall, cpu = one.wall_seconds, min(one.cpu_seconds, one.wall_seconds)
-        bar = stacked(
-            [Part(cpu / total, "a", f"computes {seconds(cpu)}"),
-             Part((wall - cpu) / total, "b", f"waits {seconds(wall - cpu)}")],
-            f"{one.title}: {percent(wall / total)} of the threads' work",
-        )  # fmt: skip
-        lines.append(
-            f"<li><span>{escape(one.title)}</span>{bar}<span>{percent(wall / total)}</span></li>"
-        )
+        held = m.waiting_share(one) * one.wall_seconds
+        cpu = min(one.cpu_seconds, one.wall_seconds)
+        took = (cpu, one.wall_seconds - cpu - held, held)
+        named = [(*state, each) for state, each in zip(_STATES, took, strict=True)]
+        share = percent(m.wall_share(one))
+        bar = stacked(_parts(named, m.wall_seconds), f"{one.title}: {share} of the threads' work")
+        lines.append(f"<li><span>{escape(one.title)}</span>{bar}<span>{share}</span></li>")
     rest = work[_MOST_BARS:]
     if rest:
-        share = percent(sum(one.wall_seconds for one in rest) / total)
+        share = percent(sum(map(m.wall_share, rest)))
         lines.append(f"<li><span>{len(rest)} others</span><span></span><span>{share}</span></li>")
-    marks = legend([("a", "computes"), ("b", "waits for a file, a lock or a processor")])
-    return Html(f'<ul class="shares">{"".join(lines)}</ul>{marks}')
+    return Html(f'<ul class="shares">{"".join(lines)}</ul>{legend(_STATES)}')
+
+
+def _parts(named: Sequence[tuple[str, str, float]], whole: float) -> list[Part]:
+    """Of a bar: colors, what they stand for, and seconds."""
+    return [Part(took / whole, color, f"{said}: {seconds(took)}") for color, said, took in named]
 
 
 def threads_picture(counters: Counters) -> Html:
@@ -175,8 +181,8 @@ def threads_picture(counters: Counters) -> Html:
         ("b", "wait for a file or a lock", total - idle - cpu - runnable),
         ("e", "have no work", idle),
     ]  # fmt: skip
-    parts = [Part(one / total, color, f"{said}: {seconds(one)}") for color, said, one in named]
     marks = legend([(color, f"{said} {percent(one / total)}") for color, said, one in named])
+    parts = _parts(named, total)
     said = f"{counted(counters.num_threads, 'thread')} in {seconds(elapsed)}"
     return figure(Html(stacked(parts, said) + marks), f"{said}, from open to close or to now.")
 
@@ -227,7 +233,7 @@ def order_picture(order: Numbers) -> Html:
     dots = "Each dot is a record" if len(order["places"]) == rows else f"A dot is {every} records"
     lines = f"; lines are where files begin ({len(files):,} files)" if starts else ""
     return figure(
-        scatter(points, up, across, said, lines=starts),
+        scatter(points, up, across, said, lines=starts, radius=1.5 if rows > 1500 else 2.5),
         f"{dots} of the first {len(order['rows'])} batches of all ranks{lines}. A line from "
         "corner to corner is the order of the files, an even cloud a good shuffle; bands or steps "
         "mean that only near records are mixed.",

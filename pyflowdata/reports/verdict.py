@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .causes import LOADER_CAUSES, Finding, copying, starting
+from .causes import LOADER_CAUSES, Finding, copying, holding_the_lock, starting
 from .counters import Counters
 from .measures import Measures
 from .words import number, percent, seconds
@@ -20,6 +20,8 @@ HIGHLY_BOUND = 0.20
 FEW_STEPS = 10
 # First batches, of the loop's time: epochs then are too short for what they cost to start.
 LONG_STARTS = 0.10
+# In seconds, of all of them together: shorter ones are not felt, whatever they are a part of.
+FELT = 0.1
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,8 @@ class Verdict:
     Attributes:
         limit: "training": the loader kept up; "loader"; "hand-over": copying batches to a device;
             "starts": the first batches of epochs; "unknown": there were too few steps.
-        cause: What of the loader, as docs/slow.md lists them, such as "op" or "storage"; "" if
-            the limit is "training" or "unknown".
+        cause: What of the loader, as docs/slow.md lists them, such as "op" or "storage"; "" for
+            none.
         sentence: In words, with the numbers that show it.
         remedies: What to change, the most promising first; may be empty.
         evidence: The numbers that decided.
@@ -72,9 +74,10 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
             if finding is not None:
                 return "loader", finding
         return "loader", None
-    if measures.start_share >= LONG_STARTS:
+    start_seconds = measures.counters.stats["start_seconds"]
+    if measures.start_share >= LONG_STARTS and start_seconds >= FELT:
         return "starts", starting(measures)
-    return "training", None
+    return "training", holding_the_lock(measures)
 
 
 def _head(measures: Measures, limit: str) -> str:
@@ -94,7 +97,7 @@ def _head(measures: Measures, limit: str) -> str:
         return f"bound by the starts of epochs: {waited}"
     word = "loader-bound" if measures.wait_share >= HIGHLY_BOUND else "slightly loader-bound"
     apart = f" (first batch {seconds(measures.mean_start_seconds)} apart)"
-    return f"{word}: {waited}{apart if measures.mean_start_seconds >= 0.1 else ''}"
+    return f"{word}: {waited}{apart if measures.mean_start_seconds >= FELT else ''}"
 
 
 def _count(count: int, what: str) -> str:

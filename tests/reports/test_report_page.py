@@ -58,8 +58,9 @@ def test_a_page_shows_the_numbers_of_its_loader(tmp_path):
     # The table is that of the report.
     head, *rows = page.tables[0]
     assert [dict(zip(head, row, strict=True)) for row in rows] == report.table and len(rows) >= 2
-    # A bar for each of its rows, two parts each; then threads and memory.
+    # A bar of three parts for each of its rows; then threads and memory.
     assert len(marks(page, "rest")) == len(rows) + 2
+    assert len(marks(page, "d")) == len(rows) + 1 + 2  # and two legends
     # Order and labels: 30 batches of 20.
     (dots,) = marks(page, "dots", "path")
     assert len(re.findall(r"M\d+ [\d.]+h0", dots["d"])) == 600

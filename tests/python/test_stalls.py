@@ -1,0 +1,274 @@
+"""StallWarning: one for each wait that is too long, which says who is stuck on what."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from support.paths import ROOT
+
+import pyflowdata as flow
+from pyflowdata.reports import watch
+
+WAIT = 60  # seconds after which something that comes in any case is given up
+
+
+class Gate:
+    """Where a function of a loader stops at one value, until it is opened."""
+
+    def __init__(self, at):
+        self.at = at
+        self.reached, self.opened = threading.Event(), threading.Event()
+        self.passes = 0
+
+    def pass_by(self, value):
+        if value == self.at:
+            self.passes += 1
+            self.reached.set()
+            assert self.opened.wait(WAIT)
+
+
+class Caught:
+    """The warnings of a `with` block, of all threads; come() waits for the first one."""
+
+    def __enter__(self):
+        self._catcher = warnings.catch_warnings()
+        self._catcher.__enter__()
+        warnings.simplefilter("always")
+        self.all, self._first = [], threading.Event()
+
+        def show(message, category, filename, lineno, *_):
+            self.all.append((str(message), category, filename, lineno))
+            self._first.set()
+
+        warnings.showwarning = show
+        return self
+
+    def __exit__(self, *exception):
+        self._catcher.__exit__(*exception)
+
+    def come(self):
+        assert self._first.wait(WAIT)
+        return self.all[0][0]
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    monkeypatch.setenv(watch.VARIABLE, "0.2")
+
+
+def numbers(count=64, batch=4):
+    return flow.from_arrays({"x": np.arange(count)}).batch(batch)["x"]
+
+
+def stall(loader, gate):
+    """Takes an epoch, opens the gate when the warning has come; what it said, and the rows."""
+    with Caught() as caught:
+        rows, line = [], sys._getframe().f_lineno + 3
+
+        def take():
+            for batch in loader:
+                rows.extend(batch.tolist())
+
+        taker = threading.Thread(target=take)
+        taker.start()
+        text = caught.come()
+        gate.opened.set()
+        taker.join(WAIT)
+    (only,) = [each for each in caught.all if each[1] is flow.StallWarning]
+    assert only[2:] == (__file__, line)  # where next() was called
+    assert loader.last_stall is not None and loader.last_stall.text == text
+    assert loader.last_stall.seconds >= 0.2
+    return text, rows
+
+
+WHO = r"(thread \d of \d|the thread in next\(\))"
+
+
+def test_a_stuck_op_is_named_with_rows_and_line():
+    for per, threads in (("row", 1), ("row", 3), ("batch", 2)):
+        gate = Gate(41)
+
+        @flow.register_decoder(outputs={"out": "int64"}, per=per, replace=True)
+        def stuck(x):
+            for value in np.atleast_1d(x):
+                gate.pass_by(value)
+            return x
+
+        with flow.DataLoader(stuck(numbers()), num_threads=threads, prefetch=2) as loader:
+            assert loader.last_stall is None
+            text, rows = stall(loader, gate)
+        assert rows == list(range(64)) and gate.passes == 1
+        assert re.match(
+            rf"next\(\) has waited 0\.\d+ s for step 10 of epoch 0: {WHO} has been in Stuck for "
+            r"0\.\d+ s, on 4 rows, records 40 to 43; ", text,
+        ), text  # fmt: skip
+        assert re.search(rf"stuck\(\) is at {re.escape(__file__)}:\d+$", text), text
+        assert (loader.last_stall.epoch, loader.last_stall.step) == (0, 10)
+
+
+def test_a_source_in_python_and_its_line():
+    class Source:
+        def __init__(self, gate):
+            self.gate = gate
+
+        def __len__(self):
+            return 40
+
+        def __getitem__(self, index):
+            self.gate.pass_by(index)
+            return {"x": np.int64(index)}
+
+    def stream_of(gate):
+        def stream():
+            for index in range(40):
+                gate.pass_by(index)
+                yield {"x": np.int64(index)}
+
+        return stream
+
+    for make, doing in (
+        (Source, "looking for the records of GeneratorReader"),
+        (stream_of, "reading GeneratorReader"),
+    ):
+        gate = Gate(22)
+        rows = flow.GeneratorReader(make(gate), fields=["x:int64"], batch_size=4)
+        with flow.DataLoader(rows, num_threads=2, prefetch=2) as loader:
+            text, found = stall(loader, gate)
+        assert found == list(range(40))
+        assert re.search(rf"for step 5 of epoch 0: {WHO} has been {doing} for 0\.\d+ s", text), text
+        assert re.search(rf"\w+\(\) is at {re.escape(__file__)}:\d+$", text), text
+
+
+def test_files_are_named():
+    gate = Gate(9)
+
+    @flow.register_decoder(outputs={"out": "float32"}, per="row", replace=True)
+    def held(x, *, ids):
+        gate.pass_by(int(ids[1]))
+        return x[0]
+
+    rows = flow.MiniReader(str(ROOT / "data"), batch_size=3)
+    with flow.DataLoader(held(flow.MiniDecoder(rows)[0]), num_threads=1, prefetch=1) as loader:
+        text, _ = stall(loader, gate)
+    assert f"on 3 rows, records 9 to 11 of {ROOT}/data/part-001; " in text
+    with flow.DataLoader(flow.MiniReader(str(ROOT / "data"), batch_size=4)) as loader:
+        next(iter(loader))
+        assert loader.last_stall is None
+
+
+def test_each_stall_is_told_once_and_state_goes_on():
+    gates = [Gate(5), Gate(33)]
+
+    @flow.register_decoder(outputs={"out": "int64"}, per="row", replace=True)
+    def stuck(x):
+        for gate in gates:
+            gate.pass_by(x)
+        return x
+
+    with flow.DataLoader(stuck(numbers()), num_threads=1, prefetch=1) as loader, Caught() as caught:
+        batches = iter(loader)
+        opener = threading.Thread(target=open_after, args=(gates, caught.all))
+        opener.start()
+        assert [batch.tolist() for batch in batches] == np.arange(64).reshape(16, 4).tolist()
+        opener.join()
+    texts = [text for text, category, *_ in caught.all if category is flow.StallWarning]
+    assert len(texts) == 2
+    assert "for step 1 of epoch 0" in texts[0] and "for step 8 of epoch 0" in texts[1]
+
+
+def open_after(gates, told):
+    """Opens each gate some looks after its warning has come, so that a second one could."""
+    for number, gate in enumerate(gates):
+        assert gate.reached.wait(WAIT)
+        for _ in range(WAIT * 100):
+            if len(told) > number:
+                break
+            threading.Event().wait(0.01)
+        threading.Event().wait(0.1)
+        gate.opened.set()
+
+
+def test_a_filter_can_make_it_an_error():
+    gate = Gate(6)
+
+    @flow.register_decoder(outputs={"out": "int64"}, per="row", replace=True)
+    def stuck(x):
+        gate.pass_by(x)
+        return x
+
+    with flow.DataLoader(stuck(numbers()), num_threads=2, prefetch=1) as loader:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", flow.StallWarning)
+            batches = iter(loader)
+            next(batches)
+            free = threading.Timer(0, open_when_told, (loader, gate))
+            free.start()
+            with pytest.raises(flow.StallWarning, match="for step 1 of epoch 0"):
+                next(batches)
+            free.join()
+        state = loader.state_dict()
+        assert (state["epoch"], state["position"]) == (0, 1)
+        assert next(batches).tolist() == [4, 5, 6, 7]  # nothing was lost
+
+
+def open_when_told(loader, gate):
+    """The thread in next() may be the stuck one: it raises when it comes back."""
+    for _ in range(WAIT * 100):
+        if loader.last_stall is not None:
+            break
+        threading.Event().wait(0.01)
+    assert gate.opened.set() is None
+
+
+def test_the_time_is_chosen_in_the_environment(monkeypatch):
+    for given in ("soon", "-1", "inf", "nan"):
+        monkeypatch.setenv(watch.VARIABLE, given)
+        with flow.DataLoader(numbers()) as loader:
+            with pytest.raises(flow.InvalidArgumentError, match=f"STALL_SECONDS = '{given}'; "):
+                iter(loader)
+    monkeypatch.setenv(watch.VARIABLE, "0")
+    with flow.DataLoader(numbers()) as loader:
+        assert len(list(loader)) == 16
+        assert loader._wait is None and loader.last_stall is None
+    monkeypatch.setenv(watch.VARIABLE, "")
+    assert watch.stall_seconds() == 60
+
+
+IN_C = """
+import sys
+import pyflowdata as flow
+from support import plugin_sources
+plugin_sources.load_test_ops({folder!r})
+with flow.DataLoader(flow.SlowReader(delay_ms=3600000, batch_size=2)) as loader:
+    next(iter(loader))
+"""
+
+
+def test_a_read_in_c_that_does_not_return(test_ops, tmp_path):
+    """It is ended when it has said so: nothing else would end it for an hour."""
+    program = f"""
+import pyflowdata as flow
+flow.load_library({str(test_ops.path)!r})
+with flow.DataLoader(flow.SlowReader(delay_ms=3600000, batch_size=2), num_threads=3) as loader:
+    next(iter(loader))
+"""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), watch.VARIABLE: "0.2"}
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        line = process.stderr.readline()
+        process.kill()
+    assert re.match(
+        r"<string>:5: StallWarning: next\(\) has waited 0\.\d+ s for step 0 of epoch 0: thread \d "
+        r"of 3 has been reading SlowReader for 0\.\d+ s; 2 of the loader's threads are idle\n",
+        line,
+    ), line  # fmt: skip
+
+
+def test_a_process_is_named():
+    from support.process_functions import faulty  # noqa: F401  (see below)

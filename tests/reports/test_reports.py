@@ -1,0 +1,194 @@
+"""Reports of real loaders: what they count against what was done, after close, at the end of
+programs, by the command; no verdicts, which depend on the machine."""
+
+import gc
+import itertools
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support.command import here  # noqa: F401  (a fixture)
+from support.paths import ROOT
+
+import pyflowdata as flow
+
+
+def data(count=640):
+    return flow.from_arrays({"x": np.arange(count * 4, dtype=np.float32).reshape(count, 4)})
+
+
+def twice(x):
+    return x * 2
+
+
+def take(loader, batches):
+    for _ in itertools.islice(loader.repeat(), batches):
+        pass
+
+
+def test_counts_are_those_of_the_loop():
+    with flow.DataLoader(data().shuffle(seed=1).batch(10).blobs, num_threads=2) as loader:
+        take(loader, 100)  # 64 batches an epoch
+        first = loader.report()
+        take(loader, 50)
+        last = loader.report(since=first)
+    stats = first.counters.stats
+    assert (stats["batches"], stats["steps"], stats["starts"]) == (100, 98, 2)
+    assert stats["records"] == 1000 and stats["processors"] >= 1
+    assert sum(first.counters.history.waits) == stats["waited_steps"] <= 98
+    assert sum(one.batches for one in first.counters.history.periods) == 100
+    more = last.counters.stats
+    assert (more["batches"], more["steps"]) == (50, 49)  # its first one is a start
+    assert more["opened_seconds"] == stats["now_seconds"] <= more["now_seconds"]
+    assert first.counters.blobs == ("BatchDataset/x",) and first.counters.pid == os.getpid()
+    assert first.counters.num_threads == 2 and first.counters.world_size == 1
+    assert str(first).startswith(first.verdict.sentence)
+
+
+def test_work_has_titles_and_languages():
+    batch = data().map(twice, "x").map(flow.Cast, "x", dtype="int32", overflow="wrap").batch(10)
+    source = flow.GeneratorReader(lambda: iter(range(640)), fields=["y:int64"], batch_size=10)
+    with flow.DataLoader({"x": batch["x"]}) as loader:
+        take(loader, 64)
+        found = {one.title: one for one in loader.report().counters.work}
+    assert found["MapTwice"].language == "Python" and found["Cast"].language == "C"
+    assert found["find records of ArrayReader"].kind == "records"
+    assert found["MapTwice"].ranges > 0 and found["MapTwice"].rows > 0
+    with flow.DataLoader(source) as loader:
+        take(loader, 64)
+        found = {one.title: one for one in loader.report().counters.work}
+    assert found["read GeneratorReader"].language == "Python"
+
+
+def test_a_report_stays_after_close():
+    loader = flow.DataLoader(data().batch(10).blobs)
+    take(loader, 64)
+    loader.close()
+    last = loader.report()
+    assert last == loader.report()  # no time passes
+    assert last.counters.stats["batches"] == 64
+    assert sum(one.rows for one in last.counters.work) > 0
+    assert loader.report(since=last).limit == "unknown"
+
+
+def test_copies_are_counted():
+    with flow.DataLoader(data().batch(10)["x"]) as loader:
+        assert loader.report().counters.hand_over is None
+        for batch in loader:
+            loader.count_copy(0.5, batch.nbytes, "cuda:0")
+        report = loader.report()
+        copies = report.counters.hand_over
+        assert (copies.batches, copies.bytes, copies.seconds) == (64, 640 * 16, 32.0)
+        loader.count_copy(1.0, 1, "cuda:0")
+        assert copies.batches == 64  # what was counted then
+        assert loader.report(since=report).counters.hand_over.seconds == 1.0
+    assert report.cause == "copy" and "to cuda:0" in report.verdict.sentence
+
+
+SCRIPT = """
+import gc, numpy as np, pyflowdata as flow
+blobs = flow.from_arrays({"x": np.zeros((640, 4), np.float32)}).batch(10).blobs
+def epoch(loader):
+    for batch in loader:
+        pass
+with flow.DataLoader(blobs) as closed:
+    epoch(closed)
+collected = flow.DataLoader(blobs)
+epoch(collected)
+del collected
+gc.collect()
+print("alive", flush=True)
+left = flow.DataLoader(blobs)
+epoch(left)
+unused = flow.DataLoader(blobs)
+"""
+
+
+def program(wanted, script):
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYFLOWDATA_REPORT": wanted},
+    )  # fmt: skip
+
+
+def test_programs_print_reports_when_loaders_end():
+    done = program("1", SCRIPT)
+    said = [line for line in done.stderr.split("\n") if line.startswith("pyflowdata: report of")]
+    assert said == ["pyflowdata: report of DataLoader(BatchDataset/x)"] * 3
+    assert done.stderr.count("of 63 steps waited") == 3 and done.stdout == "alive\n"
+
+
+def epoch(**options):
+    """The program's part of it: opens a loader, takes an epoch, and closes it."""
+    with flow.DataLoader(data().batch(10, **options).blobs) as loader:
+        for _ in loader:
+            pass
+
+
+def test_programs_write_reports(tmp_path, monkeypatch, here, capsys):
+    path = tmp_path / "report.json"
+    monkeypatch.setenv("PYFLOWDATA_REPORT", str(path))
+    for _ in range(3):
+        epoch()
+    pid = os.getpid()
+    names = ["report.json", f"report-{pid}.json", f"report-{pid}-2.json"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == sorted(names)
+    for name in names:
+        assert flow.Report.load(tmp_path / name).counters.stats["batches"] == 64
+    for rank in range(2):
+        epoch(rank=rank, world_size=2)
+    ranks = [str(tmp_path / f"report-rank{rank}.json") for rank in range(2)]
+    done = here("report", *ranks)
+    lines = done.stdout.split("\n")
+    assert done.returncode == 0 and "rank" in lines[0]
+    assert [line.split()[0] for line in lines[-3:-1]] == ["0", "1"]
+    monkeypatch.setenv("PYFLOWDATA_REPORT", str(tmp_path / "none" / "r.json"))
+    epoch()
+    assert "pyflowdata: no report: " in capsys.readouterr().err
+    monkeypatch.setenv("PYFLOWDATA_REPORT", "0")
+    epoch()
+    assert capsys.readouterr().err == ""
+
+
+def test_the_command_prints_reports(tmp_path, here):
+    with flow.DataLoader(data().batch(10).blobs) as loader:
+        take(loader, 64)
+        report = loader.report()
+    path = str(tmp_path / "r.json")
+    report.save(path)
+    assert here("report", path).stdout == f"{report}\n"
+    assert json.loads(here("report", path, "--json").stdout)["verdict"]["limit"] == report.limit
+    done = here("report", str(tmp_path / "other.json"))
+    assert done.returncode == 1 and "No such file" in done.stderr
+    done = here("report", path, path)
+    assert done.returncode == 1 and "one for each rank" in done.stderr
+
+
+def test_a_loader_of_another_process_gives_no_report():
+    loader = flow.DataLoader(data().batch(10).blobs)
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        try:
+            loader.report()
+        except flow.UnsupportedError:
+            os.write(writing, b"refused")
+        os._exit(0)
+    os.close(writing)
+    assert os.read(reading, 100) == b"refused"
+    os.wait()
+    os.close(reading)
+    loader.close()
+    del loader
+    gc.collect()
+
+
+def test_import_is_light():
+    """Few programs ask for reports; the package imports what they need when they do."""
+    script = "import sys, pyflowdata; print([m for m in sys.modules if '.reports.' in m])"
+    done = program("", script)
+    assert "report" not in {name.rpartition(".")[2] for name in eval(done.stdout)}
+    with pytest.raises(AttributeError):
+        flow.Reports  # noqa: B018

@@ -1,0 +1,289 @@
+"""The rules of verdicts on recorded numbers: which cause, in which words, with which remedy."""
+
+import json
+import pickle
+
+import pytest
+from reports.recorded import STATS, WAITING, recorded, work
+
+import pyflowdata as flow
+from pyflowdata.reports.counters import HandOver
+from pyflowdata.reports.measures import Measures
+from pyflowdata.reports.verdict import judge
+from pyflowdata.reports.words import joined, number, percent, seconds, size
+
+BLOCKED = {**WAITING, "cpu_seconds": 2.0, "process_cpu_seconds": 3.0}
+IDLE = {**WAITING, "idle_seconds": 10.0, "cpu_seconds": 5.9, "process_cpu_seconds": 6.5}
+
+# Name -> (counters, limit, cause, what the sentence must have).
+CASES = {
+    "keeps up": (recorded(), "training", "", "not loader-bound: 0 % of 400 steps waited"),
+    "too few steps": (
+        recorded(**{**WAITING, "steps": 9}), "unknown", "", "9 steps are too few to judge",
+    ),
+    "a little": (
+        recorded(**{**WAITING, "step_wait_seconds": 0.4, "step_train_seconds": 3.6}, processors=4),
+        "loader", "op", "slightly loader-bound: 75 % of 400 steps waited, for 10 % of their time",
+    ),
+    "just under": (
+        recorded(**{**WAITING, "step_wait_seconds": 0.19, "step_train_seconds": 3.81}),
+        "training", "", "for 4.8 % of their time",
+    ),
+    "an op": (
+        recorded(work("Decode", 14.0, 13.5, gives="images"), work("Cast", 2.8, 2.7),
+                 **WAITING, processors=4),
+        "loader", "op", "Decode takes 83 % of the loader's CPU, 4 of 4 threads busy",
+    ),
+    "finding records": (
+        recorded(work("Reader", 14.0, 13.5, kind="records"), **WAITING, processors=4),
+        "loader", "records", "find records of Reader takes 100 %",
+    ),
+    "joining": (
+        recorded(work("", 14.0, 13.5, kind="join", reader=-1), **WAITING, processors=4),
+        "loader", "join", "join ragged rows takes 100 %",
+    ),
+    "too few threads": (
+        recorded(work("Decode", 16.0, 15.5), **WAITING), "loader", "threads",
+        "4 of 4 threads busy; more threads would help (this machine allows 8; num_threads=8 ",
+    ),
+    "Python": (
+        recorded(work("Augment", 15.5, 3.9, language="Python"), work("Decode", 0.5, 0.5),
+                 **{**BLOCKED, "cpu_seconds": 4.2, "process_cpu_seconds": 4.4}),
+        "loader", "python-op", "the Python op Augment takes 97 % of the threads' time",
+    ),
+    "NumPy without the lock": (
+        recorded(work("Augment", 15.5, 15.0, language="Python"), **WAITING, processors=4),
+        "loader", "op", "Augment takes 100 % of the loader's CPU",
+    ),
+    "Python that waits": (
+        recorded(work("Fetch", 15.5, 0.3, language="Python"),
+                 **{**BLOCKED, "cpu_seconds": 0.4, "process_cpu_seconds": 0.6}),
+        "loader", "python-op", "waits for something else than the interpreter",
+    ),
+    "Python beside training": (
+        recorded(work("Augment", 4.0, 3.5, language="Python")),
+        "training", "python-op", "Augment holds the interpreter's lock 87 % of the time",
+    ),
+    "processes": (
+        recorded(work("Augment", 15.5, 0.3, language="processes"), **BLOCKED),
+        "loader", "processes", "threads wait for the processes of Augment 100 % of their time",
+    ),
+    "a generator": (
+        recorded(work("GeneratorReader", 3.9, 3.8, kind="read", language="Python"),
+                 **{**IDLE, "idle_seconds": 12.0}),
+        "loader", "python-source", "gives its records one after another, 3,200 a second",
+    ),
+    "objects by number": (
+        recorded(work("GeneratorReader", 15.0, 3.8, kind="records", language="Python"), **BLOCKED),
+        "loader", "python-source", "gives its records one at a time",
+    ),
+    "a stream": (
+        recorded(work("Reader", 3.8, 3.7, kind="read"), work("Decode", 1.0, 1.0),
+                 **{**IDLE, "idle_seconds": 11.0}),
+        "loader", "stream", "read Reader is done by one thread, and it is in there 95 % of the ",
+    ),
+    "a stream that waits": (
+        recorded(work("Reader", 3.9, 0.4, kind="read"), work("Decode", 1.0, 1.0),
+                 **{**IDLE, "idle_seconds": 11.0, "cpu_seconds": 1.4, "read_bytes": 80_000_000}),
+        "loader", "storage", "for the files, which come at 20 MB/s",
+    ),
+    "pages of mapped files": (
+        recorded(work("Decode", 14.0, 2.0), work("Reader", 1.5, 0.1, kind="records"),
+                 **BLOCKED, major_faults=4000),
+        "loader", "storage", "4,000 pages were fetched",
+    ),
+    "an op that waits": (
+        recorded(work("Fetch", 14.0, 2.0), **BLOCKED),
+        "loader", "op", "Fetch waits 85 % of its time rather than computes",
+    ),
+    "a budget": (
+        recorded(**IDLE, no_memory_seconds=3.0, memory_budget=11_000_000),
+        "loader", "memory", "memory_budget=11 MB leaves no room for more batches of 1 MB",
+    ),
+    "a budget that cut prefetch": (
+        recorded(**IDLE, prefetch=8, memory_budget=10_500_000),
+        "loader", "memory", "memory_budget=10.5 MB leaves no room",
+    ),
+    "held batches": (
+        recorded(**IDLE, no_memory_seconds=3.0, slots_held=9),
+        "loader", "held", "the program holds 9 batches, and memory_budget=1 GB is used up 75 %",
+    ),
+    "prefetch": (
+        recorded(**IDLE, prefetch=1), "loader", "prefetch",
+        "1.5 of 4 threads busy: the loader makes at most 1 batch ahead",
+    ),
+    "whole batches": (
+        recorded(work("Mix", 5.0, 4.9, is_whole=True), work("Decode", 0.9, 0.9), **IDLE),
+        "loader", "whole-batch", "Mix works on whole batches, each in one thread",
+    ),
+    "a quota": (
+        recorded(**WAITING, throttled_seconds=6.0, processors=4),
+        "loader", "quota", "the container's quota of 4 processors was used up for 38 % of the time",
+    ),
+    "other programs": (
+        recorded(**{**WAITING, "cpu_seconds": 6.0, "runnable_seconds": 9.4,
+                    "process_cpu_seconds": 7.0}, processors=4),
+        "loader", "processors", "other programs use them (4 allowed, 1.7 used)",
+    ),
+    "this program": (
+        recorded(**{**WAITING, "cpu_seconds": 5.0, "runnable_seconds": 10.4, "help_seconds": 0.2,
+                    "process_cpu_seconds": 15.5}, processors=4),
+        "loader", "processors", "other parts of this program use them",
+    ),
+    "a copy": (
+        recorded(hand_over=HandOver("cuda:0", 400, 400_000_000, 2.0)),
+        "hand-over", "copy", "50 % of the time of 400 steps went into copying batches; 5 ms for "
+        "each batch of 1 MB, 200 MB/s to cuda:0",
+    ),
+    "a copy, and a slower loader": (
+        recorded(**WAITING, processors=4, hand_over=HandOver("cuda:0", 400, 400_000_000, 1.0)),
+        "loader", "op", "loader-bound: 75 %",
+    ),
+    "starts": (
+        recorded(start_seconds=6.0, starts=3), "starts", "start",
+        "3 first batches took 2 s each, 60 % of the loop's time",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cause_and_sentence(name):
+    counters, limit, cause, said = CASES[name]
+    verdict = judge(counters)
+    assert (verdict.limit, verdict.cause) == (limit, cause), verdict.sentence
+    assert said in verdict.sentence
+    has_remedy = cause != ""
+    assert bool(verdict.remedies) == has_remedy
+    assert not has_remedy or verdict.sentence.endswith(verdict.remedies[0])
+    assert json.loads(json.dumps(verdict.evidence)) == verdict.evidence
+
+
+def test_the_first_batch_stands_apart():
+    counters = recorded(**WAITING, processors=4, start_seconds=1.9)
+    assert "(first batch 1.9 s apart)" in judge(counters).sentence
+
+
+def test_more_threads_are_predicted_by_arithmetic():
+    """One thread and the program's own do steps of w = 6 ms of work and t = 2 ms of training: a
+    step takes (w + t) / 2 = 4 ms; with two threads it would take (w + t) / 3."""
+    m = Measures(recorded(
+        num_threads=1, processors=8, thread_seconds=4.0, idle_seconds=0.0, steps=1000,
+        batches_made=1000, step_wait_seconds=2.0, step_train_seconds=2.0, help_seconds=2.0,
+        process_cpu_seconds=6.0,
+    ))  # fmt: skip
+    assert m.busy_seconds == 4.0
+    assert m.steps_gain(2) == pytest.approx(4 / (8 / 3) - 1)
+    assert m.steps_gain(100) == pytest.approx(1.0)  # then training is the limit
+    m = Measures(recorded(
+        num_threads=1, processors=2, thread_seconds=4.0, idle_seconds=0.0, steps=1000,
+        batches_made=1000, step_wait_seconds=2.0, step_train_seconds=2.0, help_seconds=2.0,
+        process_cpu_seconds=7.0,
+    ))  # fmt: skip
+    assert m.steps_gain(100) == pytest.approx(4 / 3.5 - 1)  # both processors are then busy
+
+
+def test_quantiles_of_waits():
+    """300 of 400 steps waited for 2^21 to 2^22 ns, the others did not."""
+    m = Measures(recorded(**WAITING))
+    assert m.wait_quantile(0.2) == 0
+    assert m.wait_quantile(0.5) == m.wait_quantile(0.95) == 2**22 / 1e9
+    assert Measures(recorded()).wait_quantile(0.95) == 0
+
+
+def test_words():
+    assert [percent(x) for x in (0, 0.0001, 0.004, 0.0994, 0.0996, 0.314, 1)] == [
+        "0 %", "under 0.1 %", "0.4 %", "9.9 %", "10 %", "31 %", "100 %",
+    ]  # fmt: skip
+    assert [seconds(x) for x in (0, 5e-9, 3.5e-4, 0.012, 1.9, 123.4)] == [
+        "0 s", "5 ns", "350 us", "12 ms", "1.9 s", "123 s",
+    ]  # fmt: skip
+    assert [size(x) for x in (12, 1500, 2.5e6, 12e9)] == ["12 bytes", "1.5 KB", "2.5 MB", "12 GB"]
+    numbers = [number(x) for x in (4700, 3.14159, 12.0, 123456.7)]
+    assert numbers == ["4,700", "3.14", "12", "123,457"]
+    assert joined(["a", "b", "c"]) == "a, b or c" and joined(["a"], "and") == "a"
+
+
+def test_text_and_tables():
+    counters, *_ = CASES["an op"]
+    report = flow.Report(counters)
+    lines = str(report).split("\n")
+    assert lines[0] == report.verdict.sentence
+    assert report.table[0] == {
+        "work": "Decode", "rows": "12,800", "CPU": "13.5 s", "rows/s a core": "951",
+        "of CPU": "83 %", "waits": "3.2 %", "threads in it": "3.49",
+    }  # fmt: skip
+    assert any(line.startswith("Decode ") and "13.5 s" in line for line in lines)
+    subjects = [line.split()[0] for line in lines[lines.index("", 3) + 1 :]]
+    assert subjects == ["steps", "starts", "threads", "processors", "memory", "records"]
+    assert report._repr_html_().startswith("<b>loader-bound")
+    assert repr(report).startswith('Report("loader-bound')
+
+
+def test_numbers_go_round():
+    """Through JSON, files and pickles."""
+    for counters, limit, cause, _ in CASES.values():
+        report = flow.Report(counters)
+        again = flow.Report.from_dict(json.loads(report.to_json()))
+        for one in (again, pickle.loads(pickle.dumps(report))):
+            assert one == report and (one.limit, one.cause) == (limit, cause)
+            assert str(one) == str(report)
+    for wrong in ({}, {"version": 99}, {"version": 1}, {"version": 1, "counters": {}}, [1]):
+        with pytest.raises(flow.InvalidArgumentError, match="report"):
+            flow.Report.from_dict(wrong)
+
+
+def test_save_and_load(tmp_path):
+    report = flow.Report(CASES["an op"][0])
+    report.save(tmp_path / "r.json")
+    assert flow.Report.load(tmp_path / "r.json") == report
+    report.save(tmp_path / "r.txt")
+    assert (tmp_path / "r.txt").read_text() == f"{report}\n"
+    with pytest.raises(flow.InvalidArgumentError, match=r"saved as \.html, \.json or \.txt"):
+        report.save(tmp_path / "r.pdf")
+    (tmp_path / "no.json").write_text("no")
+    with pytest.raises(flow.InvalidArgumentError, match="is not what Report.save"):
+        flow.Report.load(tmp_path / "no.json")
+
+
+def test_since():
+    """Counters are differences, levels are those of the end; the base is what was counted last."""
+    first = flow.Report(recorded())
+    more = {
+        name: value * 3 if name in ("steps", "step_train_seconds", "batches", "records") else value
+        for name, value in STATS.items()
+    }
+    last = flow.Report(recorded(work("Decode", 9.2, 9.1), work("Reader", 2.8, 1.8, kind="records"),
+                                **{**more, "now_seconds": 112.0, "slots_held": 3}))  # fmt: skip
+    later = last.since(first)
+    stats = later.counters.stats
+    assert stats["steps"] == 800 and stats["step_train_seconds"] == 8
+    assert stats["slots_held"] == 3 and stats["processors"] == 8
+    assert stats["opened_seconds"] == 104 and stats["now_seconds"] == 112
+    assert [one.wall_seconds for one in later.counters.work] == pytest.approx([6.0, 2.0])
+    assert flow.Report(last.counters).since(later).counters.stats["steps"] == 0
+    with pytest.raises(flow.InvalidArgumentError, match="earlier Report of the same loader"):
+        first.since(last)
+    with pytest.raises(flow.InvalidArgumentError, match="must be an earlier Report"):
+        first.since(None)
+
+
+def test_ranks():
+    slow = recorded(work("Decode", 14.0, 13.5), rank=3, world_size=4, processors=4, **WAITING)
+    fast = [flow.Report(recorded(rank=i, world_size=4)) for i in range(3)]
+    both = flow.RankReport([flow.Report(slow), *fast])
+    assert [one.counters.rank for one in both.reports] == [0, 1, 2, 3]
+    assert (both.limit, both.cause) == ("rank", "op")
+    assert both.verdict.sentence.startswith(
+        "rank 3 is slow: its loader waits in 75 % of 400 steps, the others in 0 %; Decode takes"
+    )
+    assert both.verdict.evidence["slowest_rank"] == 3
+    lines = str(both).split("\n")
+    assert [line.split()[0] for line in lines[-4:]] == ["0", "1", "2", "3"]
+    assert lines[-1].endswith("op") and lines[-2].endswith("training")
+    alike = flow.RankReport(fast)
+    assert alike.limit == "training"
+    assert alike.verdict.sentence.startswith("3 ranks, all alike; rank 0 is not loader-bound")
+    assert len(both.to_dict()["ranks"]) == 4 and pickle.loads(pickle.dumps(both)).cause == "op"
+    for wrong in ([], [fast[0], fast[0]], [fast[0], flow.Report(recorded(rank=1, world_size=2))]):
+        with pytest.raises(flow.InvalidArgumentError, match="one for each rank"):
+            flow.RankReport(wrong)
