@@ -280,3 +280,22 @@ def test_a_process_is_named():
         assert b"pyops.worker" in Path(f"/proc/{process}/cmdline").read_bytes()
         loader.close()
         taker.join(WAIT)
+
+
+def test_the_page_is_true(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs/trace.md").read_text()
+    code, printed = re.findall(r"```python\n(import os\n.*?)```\n```text\n(.*?)```", page, re.S)[0]
+    with Caught() as caught:
+        exec(compile(code, "train.py", "exec"), {"__name__": "train"})  # noqa: S102
+    said = [
+        f"{filename}:{line}: {category.__name__}: {text}"
+        for text, category, filename, line in caught.all
+    ]
+    assert list(map(shape_of, said)) == [shape_of(printed)]
+
+
+def shape_of(text):
+    """Without what may differ from run to run: times, and which of the two threads it was."""
+    text = re.sub(WHO, "who", " ".join(text.split()))
+    return re.sub(r"\d+\.\d+ s|; 1 (of the loader's threads is idle|is at work on other rows)", "", text)
