@@ -7,10 +7,12 @@ training step that does not matter sleeps, as one does that waits for a device.
 from __future__ import annotations
 
 import collections
-import contextlib
+import gzip
 import itertools
 import os
+import pickle
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +24,7 @@ import numpy as np
 from support.paths import ROOT
 
 import pyflowdata as flow
+from pyflowdata.io import CSVWriter
 
 # An op in C that computes for a time: rows of float32, passed on.
 SPIN = r"""
@@ -145,7 +148,7 @@ def spinning(micros: int, **options: Any) -> Any:
 # ---- One cause each: (the loader as it is, and with the remedy) ---------------------------------
 
 
-def slow_op(*, remedied: bool) -> Run:
+def slow_op(_folder: Path, *, remedied: bool) -> Run:
     """An op in C that takes all threads; the remedy keeps its results."""
     data = records().map(spin(), "x", micros=150)
     data = data.cache() if remedied else data
@@ -161,12 +164,12 @@ def python_work(x: Any) -> Any:
     return x + total
 
 
-def python_op(*, remedied: bool) -> Run:
+def python_op(_folder: Path, *, remedied: bool) -> Run:
     """A function in Python; the remedy runs it in processes."""
     processes = {"processes": 2} if remedied else {}
     data = records().map(python_work, "x", outputs={"x": "float32[64]"}, **processes)
     loader = flow.DataLoader(data.batch(BATCH).blobs, prefetch=4)
-    return measure(loader, sleeping(0), steps=60)
+    return measure(loader, sleeping(0), steps=150)
 
 
 def python_records() -> Iterator[dict[str, Any]]:
@@ -175,7 +178,7 @@ def python_records() -> Iterator[dict[str, Any]]:
         yield {"x": python_work(np.full(64, i, np.float32)).astype(np.float32)}
 
 
-def python_source(*, remedied: bool) -> Run:
+def python_source(_folder: Path, *, remedied: bool) -> Run:
     """Records from a generator; the remedy keeps them."""
     data = flow.Dataset(flow.GeneratorReader(python_records, fields=["x:float32[64]"]))
     data = data.cache(version="1") if remedied else data
@@ -183,26 +186,26 @@ def python_source(*, remedied: bool) -> Run:
     return measure(loader, sleeping(0), steps=200)
 
 
-def one_thread(*, remedied: bool) -> Run:
+def one_thread(_folder: Path, *, remedied: bool) -> Run:
     """Too few threads; the remedy is the default number."""
     loader = spinning(100, num_threads=None if remedied else 1)
-    return measure(loader, sleeping(0.0015), steps=150)
+    return measure(loader, sleeping(0.0015), steps=300)
 
 
-def no_prefetch(*, remedied: bool) -> Run:
+def no_prefetch(_folder: Path, *, remedied: bool) -> Run:
     """Batches are made while a long step runs, if there is room for them."""
     loader = spinning(40, prefetch=16 if remedied else 1)
     return measure(loader, bursts(8, 0.012), steps=240, warm_up=16)
 
 
-def tight_budget(*, remedied: bool) -> Run:
+def tight_budget(_folder: Path, *, remedied: bool) -> Run:
     """The same, with room that memory_budget refuses."""
     budget = None if remedied else 3 * BATCH * 64 * 4 + 1000
     loader = spinning(40, prefetch=16, memory_budget=budget)
     return measure(loader, bursts(8, 0.012), steps=240, warm_up=16)
 
 
-def held_batches(*, remedied: bool) -> Run:
+def held_batches(_folder: Path, *, remedied: bool) -> Run:
     """The same, with the budget spent on batches that the program holds."""
     loader = spinning(40, prefetch=16, memory_budget=19 * BATCH * 64 * 4)
     held: collections.deque[Any] = collections.deque(maxlen=17)
@@ -217,12 +220,12 @@ def held_batches(*, remedied: bool) -> Run:
     return measure(loader, step, steps=240, warm_up=32)
 
 
-def slow_training(*, remedied: bool) -> Run:
+def slow_training(_folder: Path, *, remedied: bool) -> Run:
     """A training step that takes longer than its batch; only a faster step helps."""
     return measure(spinning(20), sleeping(0.002 if remedied else 0.006), steps=100)
 
 
-def slow_copy(*, remedied: bool) -> Run:
+def slow_copy(_folder: Path, *, remedied: bool) -> Run:
     """Batches are copied to where they are used in the program's thread, at 100 MB/s; the remedy
     hands over uint8 in place of float32."""
     data = records(128, 4096)
@@ -241,27 +244,24 @@ def slow_copy(*, remedied: bool) -> Run:
     return measure(loader, step, steps=60)
 
 
+def write_compressed(folder: Path) -> None:
+    """4096 lines of 48 numbers, as numbers.csv.gz."""
+    rng = np.random.default_rng(0)
+    plain = folder / "numbers.csv"
+    with CSVWriter(plain) as writer:
+        writer.write_batch({f"c{i}": rng.normal(size=4096) for i in range(48)})
+    (folder / "numbers.csv.gz").write_bytes(gzip.compress(plain.read_bytes(), 1))
+
+
 def compressed_stream(folder: Path, *, remedied: bool) -> Run:
     """A compressed file, which one thread decompresses and splits; the remedy keeps its records."""
-    path = folder / "numbers.csv.gz"
-    if not path.exists():
-        from pyflowdata.io import CSVWriter
-
-        rng = np.random.default_rng(0)
-        columns = {f"c{i}": rng.normal(size=4096) for i in range(48)}
-        plain = folder / "numbers.csv"
-        with CSVWriter(plain) as writer:
-            writer.write_batch(columns)
-        import gzip
-
-        path.write_bytes(gzip.compress(plain.read_bytes(), 1))
-    data = flow.open(path)
+    data = flow.open(folder / "numbers.csv.gz")
     data = data.cache() if remedied else data
     loader = flow.DataLoader(data.batch(256).blobs)
     return measure(loader, sleeping(0.0001), steps=80)
 
 
-# A file system that takes 4 ms for each read.
+# A file system that takes 0.3 ms for each read.
 SLOW_READS = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -271,7 +271,7 @@ ssize_t pread(int fd, void *to, size_t size, off_t at)
 {
     static ssize_t (*real)(int, void *, size_t, off_t);
     if (!real) real = (ssize_t (*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
-    usleep(4000);
+    usleep(300);
     return real(fd, to, size, at);
 }
 
@@ -280,6 +280,36 @@ ssize_t pread64(int fd, void *to, size_t size, off_t at)
     return pread(fd, to, size, at);
 }
 """
+
+
+def slow_storage(folder: Path, *, remedied: bool) -> Run:
+    """Shuffled records on such a file system, which only a process can have that is started with
+    it; the remedy keeps the records."""
+    script = f"""
+import pickle, sys
+from pathlib import Path
+from reports import planted
+run = planted.read_slowly(Path({str(folder)!r}), remedied={remedied})
+sys.stdout.buffer.write(pickle.dumps(run))
+"""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    done = subprocess.run(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, check=True,
+        env={**os.environ, "PYTHONPATH": path, "LD_PRELOAD": slow_reads(folder)},
+    )  # fmt: skip
+    run: Run = pickle.loads(done.stdout)
+    return run
+
+
+def read_slowly(folder: Path, *, remedied: bool) -> Run:
+    """Reads a file, not mapped, in a random order."""
+    path = folder / "numbers.npy"
+    np.save(path, np.zeros((512, 64), np.float32))
+    x = flow.NpyReader(files=str(path), file_access="read")
+    data = flow.Dataset({"x": x})
+    data = data.cache() if remedied else data
+    loader = flow.DataLoader(data.shuffle(seed=1).batch(BATCH).blobs)
+    return measure(loader, sleeping(0.0005), steps=60)
 
 
 def slow_reads(folder: Path) -> str:

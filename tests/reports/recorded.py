@@ -11,7 +11,8 @@ from pyflowdata.reports.counters import Counters, HandOver, History, ReaderFacts
 STATS: dict[str, float] = {
     "slots": 10, "slots_held": 1, "slots_ready": 6, "batches": 401, "records": 12832,
     "bytes": 64_000_000, "skipped": 0, "wait_seconds": 0.0, "help_seconds": 0.0,
-    "idle_seconds": 12.0, "slot_bytes": 10_000_000, "read_bytes": 0, "cpu_seconds": 3.9,
+    "thread_seconds": 16.0, "idle_seconds": 12.0, "slot_bytes": 10_000_000, "read_bytes": 0,
+    "cpu_seconds": 3.9,
     "runnable_seconds": 0.05, "major_faults": 0, "now_seconds": 104.0, "opened_seconds": 100.0,
     "asked_seconds": 104.0, "delivered_seconds": 104.0, "batches_made": 407, "starts": 1,
     "start_seconds": 0.01, "steps": 400, "waited_steps": 0, "step_wait_seconds": 0.0,

@@ -167,16 +167,16 @@ def test_more_threads_are_predicted_by_arithmetic():
     """One thread and the program's own do steps of w = 6 ms of work and t = 2 ms of training: a
     step takes (w + t) / 2 = 4 ms; with two threads it would take (w + t) / 3."""
     m = Measures(recorded(
-        num_threads=1, processors=8, idle_seconds=0.0, steps=1000, batches_made=1000,
-        step_wait_seconds=2.0, step_train_seconds=2.0, help_seconds=2.0,
+        num_threads=1, processors=8, thread_seconds=4.0, idle_seconds=0.0, steps=1000,
+        batches_made=1000, step_wait_seconds=2.0, step_train_seconds=2.0, help_seconds=2.0,
         process_cpu_seconds=6.0,
     ))  # fmt: skip
     assert m.busy_seconds == 4.0
     assert m.steps_gain(2) == pytest.approx(4 / (8 / 3) - 1)
     assert m.steps_gain(100) == pytest.approx(1.0)  # then training is the limit
     m = Measures(recorded(
-        num_threads=1, processors=2, idle_seconds=0.0, steps=1000, batches_made=1000,
-        step_wait_seconds=2.0, step_train_seconds=2.0, help_seconds=2.0,
+        num_threads=1, processors=2, thread_seconds=4.0, idle_seconds=0.0, steps=1000,
+        batches_made=1000, step_wait_seconds=2.0, step_train_seconds=2.0, help_seconds=2.0,
         process_cpu_seconds=7.0,
     ))  # fmt: skip
     assert m.steps_gain(100) == pytest.approx(4 / 3.5 - 1)  # both processors are then busy
@@ -198,8 +198,8 @@ def test_words():
         "0 s", "5 ns", "350 us", "12 ms", "1.9 s", "123 s",
     ]  # fmt: skip
     assert [size(x) for x in (12, 1500, 2.5e6, 12e9)] == ["12 bytes", "1.5 KB", "2.5 MB", "12 GB"]
-    written = [number(x) for x in (4700, 3.14159, 12.0, 123456.7)]
-    assert written == ["4,700", "3.14", "12", "123,457"]
+    numbers = [number(x) for x in (4700, 3.14159, 12.0, 123456.7)]
+    assert numbers == ["4,700", "3.14", "12", "123,457"]
     assert joined(["a", "b", "c"]) == "a, b or c" and joined(["a"], "and") == "a"
 
 
