@@ -653,7 +653,7 @@ class _Batches(Iterator[BatchT]):
                     ended = True
                 loader._check_life()
                 if loader._wait is not None and loader._wait.failure is not None:
-                    loader._wait.raise_failure()
+                    loader._wait.raise_failure(*loader._next_place())
         except BaseException:
             loader._arrays.give_back()
             raise

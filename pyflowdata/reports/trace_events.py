@@ -27,7 +27,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 _APART_NS = 2
 
 _STATES = {  # of a slot: what to show, and its colour
-    lib.PFD_TRACE_SLOT_FILLS: ("make {step}", "thread_state_running"),
+    lib.PFD_TRACE_SLOT_FILLS: ("fill {step}", "thread_state_running"),
     lib.PFD_TRACE_SLOT_READY: ("ready: {step}", "good"),
     lib.PFD_TRACE_SLOT_HELD: ("held: {step}", "yellow"),
     lib.PFD_TRACE_SLOT_FREE: ("free", "grey"),

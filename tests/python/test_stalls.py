@@ -6,10 +6,12 @@ import subprocess
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.paths import ROOT
+from support.process_functions import faulty
 
 import pyflowdata as flow
 from pyflowdata.reports import watch
@@ -33,17 +35,20 @@ class Gate:
 
 
 class Caught:
-    """The warnings of a `with` block, of all threads; come() waits for the first one."""
+    """The warnings of a `with` block, of all threads; come() waits for the next one."""
 
     def __enter__(self):
         self._catcher = warnings.catch_warnings()
         self._catcher.__enter__()
         warnings.simplefilter("always")
-        self.all, self._first = [], threading.Event()
+        self.all, self._new = [], []
+        self._came, self._lock = threading.Event(), threading.Lock()
 
         def show(message, category, filename, lineno, *_):
             self.all.append((str(message), category, filename, lineno))
-            self._first.set()
+            with self._lock:
+                self._new.append(str(message))
+                self._came.set()
 
         warnings.showwarning = show
         return self
@@ -52,8 +57,13 @@ class Caught:
         self._catcher.__exit__(*exception)
 
     def come(self):
-        assert self._first.wait(WAIT)
-        return self.all[0][0]
+        """The text of the next one."""
+        assert self._came.wait(WAIT)
+        with self._lock:
+            text = self._new.pop(0)
+            if not self._new:
+                self._came.clear()
+        return text
 
 
 @pytest.fixture(autouse=True)
@@ -99,7 +109,7 @@ def test_a_stuck_op_is_named_with_rows_and_line():
                 gate.pass_by(value)
             return x
 
-        with flow.DataLoader(stuck(numbers()), num_threads=threads, prefetch=2) as loader:
+        with flow.DataLoader(stuck(numbers()), num_threads=threads, prefetch=1) as loader:
             assert loader.last_stall is None
             text, rows = stall(loader, gate)
         assert rows == list(range(64)) and gate.passes == 1
@@ -137,7 +147,7 @@ def test_a_source_in_python_and_its_line():
     ):
         gate = Gate(22)
         rows = flow.GeneratorReader(make(gate), fields=["x:int64"], batch_size=4)
-        with flow.DataLoader(rows, num_threads=2, prefetch=2) as loader:
+        with flow.DataLoader(rows, num_threads=2, prefetch=1) as loader:
             text, found = stall(loader, gate)
         assert found == list(range(40))
         assert re.search(rf"for step 5 of epoch 0: {WHO} has been {doing} for 0\.\d+ s", text), text
@@ -147,7 +157,7 @@ def test_a_source_in_python_and_its_line():
 def test_files_are_named():
     gate = Gate(9)
 
-    @flow.register_decoder(outputs={"out": "float32"}, per="row", replace=True)
+    @flow.register_decoder(outputs={"out": "float64"}, per="row", replace=True)
     def held(x, *, ids):
         gate.pass_by(int(ids[1]))
         return x[0]
@@ -194,35 +204,29 @@ def open_after(gates, told):
 
 
 def test_a_filter_can_make_it_an_error():
-    gate = Gate(6)
+    """next() raises while it waits for another thread: here each other thread is stuck."""
+    opened = threading.Event()
 
     @flow.register_decoder(outputs={"out": "int64"}, per="row", replace=True)
     def stuck(x):
-        gate.pass_by(x)
+        if threading.current_thread() is not threading.main_thread():
+            assert opened.wait(WAIT)
         return x
 
-    with flow.DataLoader(stuck(numbers()), num_threads=2, prefetch=1) as loader:
+    with flow.DataLoader(stuck(numbers()), num_threads=2, prefetch=2) as loader:
+        batches = loader.repeat()
         with warnings.catch_warnings():
             warnings.simplefilter("error", flow.StallWarning)
-            batches = iter(loader)
-            next(batches)
-            free = threading.Timer(0, open_when_told, (loader, gate))
-            free.start()
-            with pytest.raises(flow.StallWarning, match="for step 1 of epoch 0"):
-                next(batches)
-            free.join()
+            with pytest.raises(flow.StallWarning, match="next\\(\\) has waited") as caught:
+                for _ in batches:
+                    pass
+        assert caught.value.args == (loader.last_stall.text,)
         state = loader.state_dict()
-        assert (state["epoch"], state["position"]) == (0, 1)
-        assert next(batches).tolist() == [4, 5, 6, 7]  # nothing was lost
-
-
-def open_when_told(loader, gate):
-    """The thread in next() may be the stuck one: it raises when it comes back."""
-    for _ in range(WAIT * 100):
-        if loader.last_stall is not None:
-            break
-        threading.Event().wait(0.01)
-    assert gate.opened.set() is None
+        last = loader.last_stall
+        assert (state["epoch"], state["position"]) == (last.epoch, last.step)
+        opened.set()
+        first = 4 * state["position"]
+        assert next(batches).tolist() == [first, first + 1, first + 2, first + 3]  # none is lost
 
 
 def test_the_time_is_chosen_in_the_environment(monkeypatch):
@@ -237,16 +241,6 @@ def test_the_time_is_chosen_in_the_environment(monkeypatch):
         assert loader._wait is None and loader.last_stall is None
     monkeypatch.setenv(watch.VARIABLE, "")
     assert watch.stall_seconds() == 60
-
-
-IN_C = """
-import sys
-import pyflowdata as flow
-from support import plugin_sources
-plugin_sources.load_test_ops({folder!r})
-with flow.DataLoader(flow.SlowReader(delay_ms=3600000, batch_size=2)) as loader:
-    next(iter(loader))
-"""
 
 
 def test_a_read_in_c_that_does_not_return(test_ops, tmp_path):
@@ -271,4 +265,41 @@ with flow.DataLoader(flow.SlowReader(delay_ms=3600000, batch_size=2), num_thread
 
 
 def test_a_process_is_named():
-    from support.process_functions import faulty  # noqa: F401  (see below)
+    """Its function sleeps for a minute; the loader closes meanwhile, and ends the process."""
+    data = flow.from_arrays({"x": np.arange(40.0).reshape(-1, 1)}).batch(4)
+    with flow.DataLoader(faulty(data["x"], fault="wait", at=9), num_threads=1) as loader:
+
+        def take():
+            with pytest.raises(flow.CancelledError):
+                list(loader)
+
+        with Caught() as caught:
+            taker = threading.Thread(target=take)
+            taker.start()
+            text = caught.come()
+            while "for step 0 " in text:  # its process took long to start
+                text = caught.come()
+        (process,) = re.findall(r"; process (\d+) has rows of faulty\(\)$", text)
+        assert b"pyops.worker" in Path(f"/proc/{process}/cmdline").read_bytes()
+        loader.close()
+        taker.join(WAIT)
+
+
+def test_the_page_is_true(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs/trace.md").read_text()
+    code, printed = re.findall(r"```python\n(import os\n.*?)```\n```text\n(.*?)```", page, re.S)[0]
+    with Caught() as caught:
+        exec(compile(code, "train.py", "exec"), {"__name__": "train"})  # noqa: S102
+    said = [
+        f"{filename}:{line}: {category.__name__}: {text}"
+        for text, category, filename, line in caught.all
+    ]
+    assert list(map(shape_of, said)) == [shape_of(printed)]
+
+
+def shape_of(text):
+    """Without what may differ from run to run: times, and which of the two threads it was."""
+    text = re.sub(WHO, "who", " ".join(text.split()))
+    others = "; 1 (of the loader's threads is idle|is at work on other rows)"
+    return re.sub(rf"\d+\.\d+ s|{others}", "", text)
