@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from ..reports.speeds import Ceiling, Speed, median_and_p95
+from .results import Ceiling, Speed, median_and_p95
 from .replay import Replay, leaves, rows_of, wait_for_devices
 
 _clock = time.perf_counter
