@@ -41,7 +41,8 @@ PYTHON_LAYERS = {
     "plugins": {"ops", "nodes", "native", "errors"},
     "pyops": {"plugins", "nodes", "native", "ragged", "errors"},
     "__init__": {
-        "datasets", "pyops", "plugins", "sheet", "graphs", "loader", "reports", "progress_bars", "ops",
+        "datasets", "pyops", "plugins", "sheet", "graphs", "loader", "reports", "progress_bars",
+        "ops",
         "other_names", "nodes", "native", "ragged", "image_statistics", "errors",
     },
     "conformance": {"plugins", "loader", "nodes", "native", "errors"},
@@ -215,7 +216,8 @@ def test_integrations_are_on_top():
     """They take the public face, types, and the graph as data; nothing names them."""
     allowed = {
         "__init__", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
-        "loader.batches", "loader.opening", "loader.state", "loader.any_loader", "loader.iterator_hook",
+        "loader.batches", "loader.opening", "loader.state", "loader.any_loader",
+        "loader.iterator_hook",
         "loader.sinks",
     }  # fmt: skip
     for path, tree in modules("integrations"):
