@@ -147,7 +147,7 @@ test-reports: all .venv/test
 # Their libraries have threads and processes of their own.
 test-torch test-jax test-numba: JOBS = 2
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
-	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py lightning.py) \
+	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py torch_trace.py lightning.py) \
 	    tests/integrations/test_accelerate.py \
 	    $(addprefix tests/project/test_,examples.py image_examples.py port_pages.py) $(ARGS)
 test-jax: all .venv/jax

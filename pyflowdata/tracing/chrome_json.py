@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..native import CData, ffi, lib, version
-from .recorded import Event, Events, Recorded, each
+from .raw_events import Event, Events, Recorded, each
 
 _QUARTER_NS = 7_889_238 * 10**9  # torch's base is the last multiple of it
 _PROCESS_BITS = 22  # of the kernel's numbers of processes: those of a trace are above
@@ -27,7 +27,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 _APART_NS = 2
 
 _STATES = {  # of a slot: what to show, and its colour
-    lib.PFD_TRACE_SLOT_FILLS: ("make {step}", "thread_state_running"),
+    lib.PFD_TRACE_SLOT_FILLS: ("fill {step}", "thread_state_running"),
     lib.PFD_TRACE_SLOT_READY: ("ready: {step}", "good"),
     lib.PFD_TRACE_SLOT_HELD: ("held: {step}", "yellow"),
     lib.PFD_TRACE_SLOT_FREE: ("free", "grey"),
