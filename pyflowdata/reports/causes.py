@@ -18,6 +18,7 @@ from .findings import (
     MOST,
     NEARLY,
     NO_MEMORY,
+    OFTEN,
     SMALL_FILE,
     RUN_ELSEWHERE,
     THROTTLED,
@@ -126,7 +127,7 @@ def _reading(m: Measures) -> Finding | None:
     one = m.top(reads)
     inside = m.threads_in(one)
     evidence = {"threads_in": inside, "waiting_share": m.waiting_share(one)}
-    if inside < (ALWAYS if m.worked_share >= BUSY else MOST):
+    if inside < (ALWAYS if m.worked_share >= BUSY else OFTEN):
         return None
     if m.waiting_share(one) >= MOST:
         return _storage(m, one, evidence)
