@@ -138,11 +138,16 @@ run-arm: $(C_TESTS:%=%-on-arm)
 $(C_TESTS:%=%-on-arm): %-on-arm: %
 	@ulimit -c 0; echo '$<' && qemu-aarch64 -L /usr/aarch64-linux-gnu $<
 
+# Loaders with planted bottlenecks: their reports name these, and the remedies help.  It measures, so
+# it is for a machine that does nothing else.
+test-reports: all .venv/test
+	$(PYTEST) -p no:xdist tests/reports/planted_suite.py $(ARGS)
+
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
 # Their libraries have threads and processes of their own.
 test-torch test-jax test-numba: JOBS = 2
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
-	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py lightning.py) \
+	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py torch_trace.py lightning.py) \
 	    tests/integrations/test_accelerate.py \
 	    $(addprefix tests/project/test_,examples.py image_examples.py port_pages.py) $(ARGS)
 test-jax: all .venv/jax
@@ -255,6 +260,7 @@ help:
 	@echo 'make train    trains the example model on data/ (first makes .venv with numpy and cffi)'
 	@echo 'make test     all tests (first adds the test tools to .venv)'
 	@echo 'make test-torch  the tests with torch, Lightning and accelerate, which it adds to .venv'
+	@echo 'make test-reports  the tests that measure planted bottlenecks, on an idle machine'
 	@echo 'make test-arm the C tests for aarch64 under qemu'
 	@echo 'make soak     kills and resumes 200 times, with 1, 4, 2 and 3 processes'
 	@echo 'make test-jax the tests with jax, which it adds to .venv'
@@ -274,8 +280,9 @@ help:
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests run-c-tests train test test-arm test-torch test-jax test-numba test-ray \
-        test-pages soak check check-warnings check-lines check-types check-tests stubs abi asan tsan \
+.PHONY: all objects c-tests run-c-tests train test test-arm test-reports test-torch test-jax \
+        test-numba test-ray test-pages soak check check-warnings check-lines check-types check-tests \
+        stubs abi asan tsan \
         fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions dist clean help \
         always
 .DELETE_ON_ERROR:

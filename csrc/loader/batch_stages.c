@@ -71,7 +71,7 @@ static pfd_status join_rows(void *ctx, int64_t begin, int64_t end, int32_t worke
     pfd_loader *l = slot->loader;
     pfd_work *work = &l->workers[worker].work;
     int32_t item = pfd_work_joining(&l->plan);
-    pfd_work_begin(work, slot->epoch, slot->step, begin, end - begin);
+    pfd_work_begin(work, l->plan.num_stages, slot->epoch, slot->step, begin, end - begin);
     pfd_work_start(work, item);
     pfd_ragged_rows_join(&l->plan, slot, begin, end);
     pfd_work_done(work, item, end - begin);

@@ -488,7 +488,7 @@ pfd_status pfd_kernel_chain_run(const pfd_plan *plan, pfd_worker *worker, pfd_sl
                  .base = begin,
                  .begin = begin,
                  .end = end};
-    pfd_work_begin(&worker->work, slot->epoch, slot->step, begin, end - begin);
+    pfd_work_begin(&worker->work, slot->stage, slot->epoch, slot->step, begin, end - begin);
     if (slot->stage == 0 && slot->row_numbers)
         for (int64_t i = begin; i < end; i++) slot->row_numbers[i] = i;
     range_step step = slot->stage == 0 ? locate_and_run : run_ops;

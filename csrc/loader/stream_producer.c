@@ -87,7 +87,8 @@ static pfd_status produce(void *ctx, int64_t begin, int64_t end, int32_t worker,
     (void)begin, (void)end;
     pfd_loader *l = ctx;
     pfd_work *work = &l->workers[worker].work;
-    pfd_work_begin(work, l->produced->epoch, l->produced->step, 0, l->plan.local_batch_size);
+    pfd_work_begin(work, l->plan.num_stages + 1, l->produced->epoch, l->produced->step, 0,
+                   l->plan.local_batch_size);
     pfd_status status = read_batches(l, work, err);
     pfd_work_end(work);
     return status;

@@ -93,6 +93,17 @@ static int64_t used_ns(const pfd_loader *l, int32_t num_sampled)
     return usage.cpu_ns + usage.runnable_ns;
 }
 
+/* The first batches of epochs are made ahead as any other, where there was no seek. */
+static int64_t all_steps(const pfd_steps *steps)
+{
+    return steps->steps + steps->starts;
+}
+
+static int64_t all_wait_ns(const pfd_steps *steps)
+{
+    return steps->wait_ns + steps->start_ns;
+}
+
 static void begin_period(pfd_loader *l, int64_t now_ns)
 {
     pfd_tuning *tuning = l->tuning;
@@ -103,8 +114,8 @@ static void begin_period(pfd_loader *l, int64_t now_ns)
     tuning->num_chunks = counts.num_chunks;
     tuning->thread_ns = counts.thread_ns;
     tuning->idle_ns = counts.idle_ns;
-    tuning->steps = l->steps.steps;
-    tuning->wait_ns = l->steps.wait_ns;
+    tuning->steps = all_steps(&l->steps);
+    tuning->wait_ns = all_wait_ns(&l->steps);
     tuning->train_ns = l->steps.train_ns;
     tuning->batches_made = l->stats.batches_made;
     tuning->no_memory_ns = l->stats.no_memory_ns;
@@ -127,9 +138,9 @@ static int32_t end_period(pfd_loader *l, int64_t now_ns, pfd_tune_period *out)
     const pfd_steps *steps = &l->steps;
     pfd_pool_counts counts = pfd_thread_pool_counts(l->pool);
     int64_t chunks = counts.num_chunks - tuning->num_chunks, ns = now_ns - tuning->begin_ns;
-    int64_t num_steps = steps->steps - tuning->steps;
+    int64_t num_steps = all_steps(steps) - tuning->steps;
     if (num_steps < 1 || (num_steps < LEAST_STEPS && chunks < LEAST_CHUNKS)) return 0;
-    int64_t wait_ns = steps->wait_ns - tuning->wait_ns;
+    int64_t wait_ns = all_wait_ns(steps) - tuning->wait_ns;
     int64_t train_ns = steps->train_ns - tuning->train_ns;
     int64_t threads_used_ns = used_ns(l, tuning->num_sampled) - tuning->used_ns;
     *out = (pfd_tune_period){

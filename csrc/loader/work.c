@@ -16,11 +16,15 @@ static int64_t reading_ns[2]; /* what it takes to read each of them */
 
 static void measure_clocks(void)
 {
-    enum { TIMES = 32 };
+    enum { TIMES = 8, ROUNDS = 4 }; /* of which the quickest counts: others may be interrupted */
     for (int32_t c = 0; c < 2; c++) {
-        int64_t since = pfd_clock_ns();
-        for (int32_t i = 0; i < TIMES; i++) (void)clocks[c]();
-        reading_ns[c] = (pfd_clock_ns() - since) / TIMES + 1;
+        reading_ns[c] = INT64_MAX;
+        for (int32_t round = 0; round < ROUNDS; round++) {
+            int64_t since = pfd_clock_ns();
+            for (int32_t i = 0; i < TIMES; i++) (void)clocks[c]();
+            int64_t taken_ns = (pfd_clock_ns() - since) / TIMES + 1;
+            if (taken_ns < reading_ns[c]) reading_ns[c] = taken_ns;
+        }
     }
 }
 
@@ -29,16 +33,19 @@ int32_t pfd_work_open(const pfd_plan *plan, pfd_work *work)
     static pthread_once_t measured = PTHREAD_ONCE_INIT;
     (void)pthread_once(&measured, measure_clocks);
     work->counts = calloc((size_t)pfd_work_num_items(plan), sizeof *work->counts);
-    work->drawn = (uint64_t)(uintptr_t)work; /* another one for each thread */
-    work->num_since[PFD_CLOCK_WALL] = work->num_since[PFD_CLOCK_CPU] = 1;
+    int32_t num_stages = plan->num_stages + 2;
+    work->stages = calloc((size_t)num_stages, sizeof *work->stages);
+    for (int32_t i = 0; work->stages && i < num_stages; i++)
+        work->stages[i].num_since[PFD_CLOCK_WALL] = work->stages[i].num_since[PFD_CLOCK_CPU] = 1;
     atomic_store(&work->now.item, -1);
     atomic_store(&work->now.file, -1);
-    return work->counts != NULL;
+    return work->counts && work->stages;
 }
 
 void pfd_work_close(pfd_work *work)
 {
     free(work->counts);
+    free(work->stages);
     *work = (pfd_work){0};
 }
 
@@ -90,41 +97,38 @@ static void end_traced(pfd_work *work)
 
 /* ---- By samples ------------------------------------------------------------------------------ */
 
-/* A random number below n, which is small; a linear congruential generator with Knuth's factor. */
+/* A number in [0, n), n <= 2^31: of a sequence that spreads evenly, and has no period. */
 static int64_t draw(pfd_work *work, int64_t n)
 {
-    work->drawn = work->drawn * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (int64_t)(work->drawn >> 33) % n;
+    const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15); /* of 2^64, the golden ratio */
+    return (int64_t)((++work->draws * golden >> 32) * (uint64_t)n >> 32);
 }
 
 static void begin_measured(pfd_work *work)
 {
+    pfd_measuring *stage = work->measuring;
     work->noted |= PFD_NOTED_MEASURED;
-    work->clock = (int32_t)draw(work, 2);
-    work->weight = work->num_since[work->clock];
-    work->num_since[work->clock] = 0;
+    work->clock = stage->wall_ns ? (int32_t)draw(work, 2) : PFD_CLOCK_WALL;
+    work->weight = stage->num_since[work->clock];
+    stage->num_since[work->clock] = 0;
     work->num_notes = 1;
     work->begin_ns = work->note_ns = clocks[work->clock]();
 }
 
-/* The pause does not depend on what kind of range this one was, more than on the ones before. */
 static void end_measured(pfd_work *work)
 {
-    double range_ns = (double)(work->note_ns - work->begin_ns);
-    double cost_ns = (double)(work->num_notes * (reading_ns[0] + reading_ns[1])) / 2;
-    double newer = work->range_ns > 0 ? 1.0 / 8 : 1;
-    work->range_ns += (range_ns - work->range_ns) * newer;
-    work->cost_ns += (cost_ns - work->cost_ns) * newer;
-    double mean = MEASURED_PART * work->cost_ns / (work->range_ns + 1);
-    int64_t pause = mean < MOST_UNMEASURED ? (int64_t)mean : MOST_UNMEASURED;
-    work->num_unmeasured = draw(work, 2 * pause + 1);
-    for (int32_t c = 0; c < 2; c++) work->num_since[c] += work->num_unmeasured + 1;
+    pfd_measuring *stage = work->measuring;
+    if (work->clock == PFD_CLOCK_WALL) stage->wall_ns = work->note_ns - work->begin_ns + 1;
+    int64_t pause = MEASURED_PART * work->num_notes * reading_ns[work->clock] / stage->wall_ns;
+    if (pause > MOST_UNMEASURED) pause = MOST_UNMEASURED;
+    stage->num_unmeasured = pause / 2 + draw(work, pause + 1); /* `pause` on average */
+    for (int32_t c = 0; c < 2; c++) stage->num_since[c] += stage->num_unmeasured + 1;
 }
 
 void pfd_work_begin_noted(pfd_work *work)
 {
     if (begin_traced(work)) work->noted |= PFD_NOTED_TRACED;
-    if (work->num_unmeasured < 0) begin_measured(work);
+    if (work->measuring->num_unmeasured < 0) begin_measured(work);
 }
 
 void pfd_work_end_noted(pfd_work *work)

@@ -4,10 +4,12 @@
  * each stream, then joining ragged rows.
  *
  * Clocks and counters would cost more than a small row range takes to make. So ranges are measured
- * only as often as that costs a few thousandths of the time, by one clock or by the other: to ask
- * for a thread's CPU time is a call of the kernel, which may then run another thread.  A measured
- * range stands for itself and for all others since the one measured by the same clock.  Which
- * ranges are measured, and by which clock, is drawn: a thread may do two kinds of ranges in turns.
+ * only as often as that costs a few thousandths of the time, each by one of two clocks: to
+ * ask for a thread's CPU time is a call of the kernel, which may then run another thread.  Which
+ * clock is drawn, so that it has no pattern in common with the work.  Each stage has its own ranges
+ * that are measured: those of one may take a thousand times as long as those of another.
+ * A measured range stands for itself and for all others of its stage since the one measured by the
+ * same clock.
  * While a trace is on, each range is noted, and written down (trace.h).
  *
  * THREADS  One thread at a time writes a pfd_work; any thread may read it.
@@ -36,19 +38,25 @@ typedef struct pfd_work_now {
     _Atomic int32_t item;
 } pfd_work_now;
 
+/* Which ranges of a stage are measured. */
+typedef struct pfd_measuring {
+    int64_t num_unmeasured; /* ranges before the next measured one */
+    int64_t num_since[2];   /* ranges since the last one measured by each PFD_CLOCK_* */
+    int64_t wall_ns;        /* of the last one measured by PFD_CLOCK_WALL; 0: none yet */
+} pfd_measuring;
+
 typedef struct pfd_work {
     pfd_work_now now;
     pfd_traced traced;
     _Atomic int64_t note_from; /* 0; INT64_MAX: each range is noted */
     int32_t noted;             /* what is noted of the current range: PFD_NOTED_* */
-    uint64_t drawn;               /* the last random number */
-    double range_ns, cost_ns;     /* of measured ranges: smoothed length, and cost of measuring */
-    int64_t weight;               /* ranges that a measured one stands for */
-    int64_t num_unmeasured;       /* ranges before the next measured one */
-    int64_t num_since[2];         /* ranges since the last one measured by each PFD_CLOCK_* */
-    int32_t clock, num_notes;     /* of this range */
-    int64_t begin_ns, note_ns;    /* of this range, of its last note, on that clock */
-    pfd_work_count *counts;       /* of each item */
+    int64_t weight;            /* ranges that a measured one stands for */
+    int32_t clock, num_notes;  /* of this range */
+    uint64_t draws;            /* made so far */
+    int64_t begin_ns, note_ns; /* of this range, of its last note, on that clock */
+    pfd_measuring *measuring;  /* the ranges of the current stage; in: */
+    pfd_measuring *stages;     /* of each; after them, of joining and of reading */
+    pfd_work_count *counts;    /* of each item */
 } pfd_work;
 
 static inline int32_t pfd_work_finding(const pfd_plan *plan, int32_t reader)
@@ -91,17 +99,19 @@ static inline int64_t pfd_work_get(const _Atomic int64_t *number)
     return atomic_load_explicit(number, memory_order_relaxed);
 }
 
-/* The thread begins, and ends, a row range of a batch. */
-static inline void pfd_work_begin(pfd_work *work, int64_t epoch, int64_t step, int64_t first_row,
-                                  int64_t num_rows)
+/* The thread begins, and ends, a row range of a batch, in a stage of the plan; num_stages: joining,
+ * and the next number: reading. */
+static inline void pfd_work_begin(pfd_work *work, int32_t stage, int64_t epoch, int64_t step,
+                                  int64_t first_row, int64_t num_rows)
 {
+    pfd_measuring *measuring = work->measuring = &work->stages[stage];
     pfd_work_now *now = &work->now;
     pfd_work_set(&now->epoch, epoch);
     pfd_work_set(&now->step, step);
     pfd_work_set(&now->first_row, first_row);
     pfd_work_set(&now->num_rows, num_rows);
     pfd_work_set(&now->count, pfd_work_get(&now->count) + 1); /* one thread writes: no atomic add */
-    if (work->num_unmeasured-- <= pfd_work_get(&work->note_from)) pfd_work_begin_noted(work);
+    if (measuring->num_unmeasured-- <= pfd_work_get(&work->note_from)) pfd_work_begin_noted(work);
 }
 static inline void pfd_work_end(pfd_work *work)
 {

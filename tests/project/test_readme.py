@@ -77,7 +77,8 @@ PAGES = """README.md CONTRIBUTING.md docs/torch.md docs/python-ops.md docs/plugi
     docs/samplers.md docs/mix.md docs/packs.md docs/map.md docs/formats.md docs/writers.md
     docs/command-line.md docs/decoders.md docs/eager.md docs/show.md docs/images.md
     docs/equivalents-datasets.md docs/equivalents-images.md docs/python-sources.md
-    docs/datasets.md docs/graph.md docs/report-page.md docs/speed.md docs/sink.md""".split()
+    docs/datasets.md docs/graph.md docs/report-page.md docs/speed.md docs/sink.md
+    docs/autotune.md docs/trace.md""".split()
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -4,15 +4,17 @@ import collections
 import gzip
 import json
 import os
+import re
 import threading
 import time
 from decimal import Decimal
 
 import numpy as np
 import pytest
+from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.reports.trace import read_work
+from pyflowdata.tracing.trace import read_work
 
 SLACK_NS = 2_000_000  # between two readings of the clocks, which may be corrected meanwhile
 
@@ -112,8 +114,8 @@ class Traced:
     def check_slots(self):
         """The states of a slot follow each other without a gap, in their order."""
         following = {
-            None: ("free", "make", "ready", "held"), "free": ("make",),
-            "make": ("ready", "held", "free"), "ready": ("held", "free"), "held": ("free", "make"),
+            None: ("free", "fill", "ready", "held"), "free": ("fill",),
+            "fill": ("ready", "held", "free"), "ready": ("held", "free"), "held": ("free", "fill"),
         }  # fmt: skip
         slots = collections.defaultdict(list)
         for event in self.slices:
@@ -265,7 +267,7 @@ def test_every_kind_of_work_is_shown(tmp_path):
             if name == "a file":
                 files = {e["args"]["file"] for e in traced.slices if "file" in e.get("args", {})}
                 assert files == {"data/part-000", "data/part-001"}
-                assert traced.named("held: read()") and traced.named("make read()")
+                assert traced.named("held: read()") and traced.named("fill read()")
 
 
 # ---- Its beginning and end -----------------------------------------------------------------------
@@ -284,7 +286,6 @@ def test_a_stuck_op_is_in_the_trace(tmp_path):
     with flow.DataLoader(waiting(numbers()["x"]), num_threads=1, prefetch=8) as loader:
         batches = iter(loader)
         with loader.trace(tmp_path / "one.json"):
-            next(batches)
             taker = threading.Thread(target=lambda: list(batches))
             taker.start()
             assert stuck.wait(60)
@@ -354,8 +355,24 @@ def test_traces_begin_and_end_at_any_time(tmp_path):
 
         tracer = threading.Thread(target=trace)
         tracer.start()
-        while not over.is_set():
+        while not over.wait(0.002):  # the other one needs the interpreter to write
             list(loader)
         tracer.join()
     for number in range(6):
         Traced(tmp_path / f"{number}.json").check()
+
+
+def test_the_page_is_true(tmp_path, monkeypatch, capsys):
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/trace.md").read_text()
+    begin, show, _, _ = re.findall(r"```python\n(.*?)```", page, re.S)
+    printed = re.findall(r"```text\n(.*?)```", page, re.S)[0]
+    for code in (begin, show):
+        exec(compile(code, "docs/trace.md", "exec"), {})  # noqa: S102
+    found = json.loads(capsys.readouterr().out.replace("'", '"'))
+    shown = json.loads(printed.replace("'", '"'))
+    assert found.keys() == shown.keys()
+    Traced(tmp_path / "trace.json").check()
+    loaded = load(tmp_path / "trace.json")["traceEvents"]
+    assert [event["args"] for event in loaded if event["name"] == "MiniDecoder"].count(shown) == 1

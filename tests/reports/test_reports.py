@@ -38,7 +38,7 @@ def test_counts_are_those_of_the_loop():
     stats = first.counters.stats
     assert (stats["batches"], stats["steps"], stats["starts"]) == (100, 98, 2)
     assert stats["records"] == 1000 and stats["processors"] >= 1
-    assert stats["waited_steps"] <= 98 and sum(first.counters.history.waits) == stats["waited_steps"]
+    assert sum(first.counters.history.waits) == stats["waited_steps"] <= 98
     assert sum(one.batches for one in first.counters.history.periods) == 100
     more = last.counters.stats
     assert (more["batches"], more["steps"]) == (50, 49)  # its first one is a start

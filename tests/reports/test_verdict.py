@@ -38,6 +38,21 @@ CASES = {
         recorded(work("Reader", 14.0, 13.5, kind="records"), **WAITING, processors=4),
         "loader", "records", "find records of Reader takes 100 %",
     ),
+    "small files": (
+        recorded(work("Reader", 14.0, 13.5, kind="records"), **WAITING, processors=4,
+                 files=300_000),
+        "loader", "records", "put the records into few files (pyflowdata convert)",
+    ),
+    "files of a folder": (
+        recorded(work("Reader", 14.0, 13.5), **WAITING, processors=4, read_bytes=12_832_000,
+                 file_bytes=0),
+        "loader", "op", "put the records into few files (pyflowdata convert)",
+    ),
+    "large files of a folder": (
+        recorded(work("Reader", 14.0, 13.5), **WAITING, processors=4, read_bytes=12_832_000_000,
+                 file_bytes=0),
+        "loader", "op", "store smaller or simpler records (pyflowdata convert)",
+    ),
     "joining": (
         recorded(work("", 14.0, 13.5, kind="join", reader=-1), **WAITING, processors=4),
         "loader", "join", "join ragged rows takes 100 %",
@@ -139,6 +154,26 @@ CASES = {
         recorded(**WAITING, processors=4, hand_over=HandOver("cuda:0", 400, 400_000_000, 1.0)),
         "loader", "op", "loader-bound: 75 %",
     ),
+    "long steps": (
+        recorded(trains={20: 380, 25: 20}), "training", "long-steps",
+        "but 5.0 % of the steps take 63 % of the time of training, each over 8 times as long",
+    ),
+    "one long step": (recorded(trains={20: 399, 25: 1}), "training", "", "not loader-bound"),
+    "steps of all lengths": (
+        recorded(trains={20: 200, 22: 100, 24: 100}), "training", "", "not loader-bound",
+    ),
+    "one start": (
+        recorded(start_seconds=6.0, starts=1), "starts", "start",
+        "; the first batch took 6 s, 60 % of the loop's time",
+    ),
+    "starts of streams": (
+        recorded(work("Reader", 3.0, 3.0, kind="read"), start_seconds=6.0, starts=3),
+        "starts", "start", "take files with an index (pyflowdata convert)",
+    ),
+    "quick starts": (
+        recorded(start_seconds=0.09, step_train_seconds=0.2, steps=20), "training", "",
+        "not loader-bound",
+    ),
     "starts": (
         recorded(start_seconds=6.0, starts=3), "starts", "start",
         "3 first batches took 2 s each, 60 % of the loop's time",
@@ -167,16 +202,16 @@ def test_more_threads_are_predicted_by_arithmetic():
     """One thread and the program's own do steps of w = 6 ms of work and t = 2 ms of training: a
     step takes (w + t) / 2 = 4 ms; with two threads it would take (w + t) / 3."""
     m = Measures(recorded(
-        num_threads=1, processors=8, idle_seconds=0.0, steps=1000, batches_made=1000,
-        step_wait_seconds=2.0, step_train_seconds=2.0, help_seconds=2.0,
+        num_threads=1, processors=8, thread_seconds=4.0, idle_seconds=0.0, steps=1000,
+        batches_made=1000, step_wait_seconds=2.0, step_train_seconds=2.0, help_seconds=2.0,
         process_cpu_seconds=6.0,
     ))  # fmt: skip
     assert m.busy_seconds == 4.0
     assert m.steps_gain(2) == pytest.approx(4 / (8 / 3) - 1)
     assert m.steps_gain(100) == pytest.approx(1.0)  # then training is the limit
     m = Measures(recorded(
-        num_threads=1, processors=2, idle_seconds=0.0, steps=1000, batches_made=1000,
-        step_wait_seconds=2.0, step_train_seconds=2.0, help_seconds=2.0,
+        num_threads=1, processors=2, thread_seconds=4.0, idle_seconds=0.0, steps=1000,
+        batches_made=1000, step_wait_seconds=2.0, step_train_seconds=2.0, help_seconds=2.0,
         process_cpu_seconds=7.0,
     ))  # fmt: skip
     assert m.steps_gain(100) == pytest.approx(4 / 3.5 - 1)  # both processors are then busy
@@ -198,7 +233,8 @@ def test_words():
         "0 s", "5 ns", "350 us", "12 ms", "1.9 s", "123 s",
     ]  # fmt: skip
     assert [size(x) for x in (12, 1500, 2.5e6, 12e9)] == ["12 bytes", "1.5 KB", "2.5 MB", "12 GB"]
-    assert [number(x) for x in (4700, 3.14159, 12.0, 123456.7)] == ["4,700", "3.14", "12", "123,457"]
+    numbers = [number(x) for x in (4700, 3.14159, 12.0, 123456.7)]
+    assert numbers == ["4,700", "3.14", "12", "123,457"]
     assert joined(["a", "b", "c"]) == "a, b or c" and joined(["a"], "and") == "a"
 
 

@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..native import CData, ffi, lib, version
-from .recorded import Event, Events, Recorded, each
+from .raw_events import Event, Events, Recorded, each
 
 _QUARTER_NS = 7_889_238 * 10**9  # torch's base is the last multiple of it
 _PROCESS_BITS = 22  # of the kernel's numbers of processes: those of a trace are above
@@ -27,7 +27,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 _APART_NS = 2
 
 _STATES = {  # of a slot: what to show, and its colour
-    lib.PFD_TRACE_SLOT_FILLS: ("make {step}", "thread_state_running"),
+    lib.PFD_TRACE_SLOT_FILLS: ("fill {step}", "thread_state_running"),
     lib.PFD_TRACE_SLOT_READY: ("ready: {step}", "good"),
     lib.PFD_TRACE_SLOT_HELD: ("held: {step}", "yellow"),
     lib.PFD_TRACE_SLOT_FREE: ("free", "grey"),
@@ -114,9 +114,8 @@ class _Events:
 
     def all(self) -> Iterator[dict[str, Any]]:
         recorded = self._recorded
-        *pool, program = recorded.threads
-        tids = self._tids(program)
-        yield from self._names(tids, len(pool))
+        tids = self._tids(recorded.threads[-1])
+        yield from self._names(tids)
         for track, tid in enumerate(tids):
             yield from self._thread(tid, self._with_unended(track))
         for name, begin_ns, end_ns in recorded.spans:
@@ -132,12 +131,14 @@ class _Events:
         pool = [*found, *range(1 + len(found), 1 + count)]
         return [*pool, int(deliveries[0]) if len(deliveries) else os.getpid()]
 
-    def _names(self, tids: list[int], num_threads: int) -> Iterator[dict[str, Any]]:
-        pid = os.getpid()
+    def _names(self, tids: list[int]) -> Iterator[dict[str, Any]]:
+        pid, num_threads = os.getpid(), len(self._recorded.system_ids) or len(tids) - 1
         for process, what in ((self._threads_pid, "threads"), (self._slots_pid, "batches")):
             yield _meta("process_name", process, 0, name=f"pyflowdata {what} (process {pid})")
             yield _meta("process_sort_index", process, 0, sort_index=process >> _PROCESS_BITS)
         for index, tid in enumerate(tids):
+            if num_threads <= index < len(tids) - 1:
+                continue  # it was never started
             name = f"thread {index} of {num_threads}" if index < num_threads else "next()"
             yield _meta("thread_name", self._threads_pid, tid, name=name)
             yield _meta("thread_sort_index", self._threads_pid, tid, sort_index=index)
@@ -185,9 +186,10 @@ class _Events:
         return args
 
     def _with_unended(self, track: int) -> Events:
-        """The events of a thread, and those that had not ended: up to the end of the trace, with
-        the item of work inside."""
+        """The events of a thread that began before the end, and those that had not ended: up to
+        the end of the trace, with the item of work inside."""
         events, found = self._recorded.threads[track], self._recorded.unended
+        events = events[events["begin_ns"] < self._end_ns]
         found = found[found["track"] == track]
         ended = np.isin(found["begin_ns"], events[events["kind"] != lib.PFD_TRACE_WORK]["begin_ns"])
         found = found[~ended]  # it ended while the trace was being stopped

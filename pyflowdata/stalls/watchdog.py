@@ -15,11 +15,11 @@ import warnings
 import weakref
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 from ..errors import InvalidArgumentError, StallWarning, shown
 from ..native import CData
-from .stalls import ThreadSince, describe
+from .who_works import ThreadSince, describe
 
 VARIABLE = "PYFLOWDATA_STALL_SECONDS"  # in the environment: 0 for never
 _SECONDS = 60.0
@@ -92,11 +92,12 @@ class Wait:
         with self._lock:
             self.is_over = True
 
-    def raise_failure(self) -> NoReturn:
-        """In next(), once."""
+    def raise_failure(self, epoch: int, step: int) -> None:
+        """In a next() that waits for this batch: raises the failure, if it is of this wait."""
         failure, self.failure = self.failure, None
-        assert failure is not None
-        raise failure
+        assert self.stall is not None
+        if failure is not None and (epoch, step) == (self.stall.epoch, self.stall.step):
+            raise failure
 
     def look(self) -> None:
         """Warns if the loader's next() has waited for one batch too long."""

@@ -1,0 +1,90 @@
+"""Planted bottlenecks decide: the report of each loader names its cause, and its remedy helps.
+
+`make test-reports` runs it, one test after another on a machine that does nothing else; its name
+keeps it out of `make test`.  What is measured is compared with itself.  A test that fails is tried
+once more: other programs may have run.
+"""
+
+import functools
+import sys
+
+import pytest
+from support.paths import ROOT
+
+sys.path.insert(0, str(ROOT / "examples"))
+
+import slow_loaders  # noqa: E402
+
+# Name -> (limit, cause, words of the sentence, words of the remedy that is tried, by how much there
+# are more steps with it, at least).
+EXPECTED = {
+    "slow_op": ("loader", "op", "Spin takes", "cache()", 1.5),
+    "python_op": ("loader", "python-op", "MapPythonWork", "processes=", 1.1),
+    "python_source": ("loader", "python-source", "GeneratorReader", "cache()", 1.5),
+    "one_thread": ("loader", "threads", "1 of 1 threads busy", "num_threads=", 1.15),
+    "no_prefetch": ("loader", "prefetch", "at most 1 batch ahead", "raise prefetch", 1.25),
+    "tight_budget": ("loader", "memory", "memory_budget=", "raise memory_budget", 1.25),
+    "held_batches": ("loader", "held", "the program holds 17 batches", ".copy()", 1.25),
+    "compressed_stream": ("loader", "stream", "is done by one thread", "cache()", 1.5),
+    "slow_storage": ("loader", "storage", "for the files", "cache()", 1.5),
+    "small_files": ("loader", "op", "ImageFolderReader", "into few files", 1.5),
+    "decoding": ("loader", "op", "ImageDecoder", "smaller images", 1.5),
+    "shuffle_buffer": ("starts", "start", "first batch", "files with an index", 1.5),
+    "logging": ("training", "long-steps", "of the steps take", "less often", 1.5),
+    "slow_training": ("training", "", "not loader-bound", "", 1.5),
+    "slow_copy": ("hand-over", "copy", "to a device", "uint8 in place of float32", 1.3),
+}
+
+
+def twice(test):
+    """Tries a test once more if it fails."""
+
+    @functools.wraps(test)
+    def tried(*args, **named):
+        try:
+            test(*args, **named)
+        except AssertionError as failure:
+            print(f"once more, after: {failure}")
+            test(*args, **named)
+
+    return tried
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("slow")
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+@twice
+def test_the_cause_is_named_and_the_remedy_helps(name, folder):
+    limit, cause, said, remedy, factor = EXPECTED[name]
+    build = getattr(slow_loaders, name)
+    found = build(folder, remedied=False)
+    report, sentence = found.report, found.report.verdict.sentence
+    assert (report.limit, report.cause) == (limit, cause), f"\n{report}"
+    assert said in sentence, sentence
+    assert any(remedy in one for one in report.remedies) or not remedy, f"\n{report}"
+    better = build(folder, remedied=True)
+    gain = better.steps_per_second / found.steps_per_second
+    print(f"{name}: {sentence}\n  the remedy: {gain:.2f} times the steps")
+    assert gain >= factor, f"{gain:.2f} times\n{report}\nthen\n{better.report}"
+
+
+@twice
+def test_more_threads_bring_what_was_predicted(folder):
+    found = slow_loaders.one_thread(folder, remedied=False)
+    better = slow_loaders.one_thread(folder, remedied=True)
+    gain = better.steps_per_second / found.steps_per_second - 1
+    predicted = found.report.verdict.evidence["predicted_gain"]
+    print(f"predicted {predicted:.0%}, measured {gain:.0%}")
+    assert 0.5 * predicted <= gain <= 2 * predicted
+
+
+@twice
+def test_a_slow_rank_is_named_and_its_remedy_helps():
+    slow, alike = slow_loaders.ranks(remedied=False), slow_loaders.ranks(remedied=True)
+    assert slow.limit == "rank" and slow.cause in ("op", "threads"), f"\n{slow}"
+    assert slow.verdict.sentence.startswith("rank 1 is slow: its loader waits in "), f"\n{slow}"
+    assert slow.verdict.evidence["slowest_rank"] == 1 and "Spin takes" in slow.verdict.sentence
+    assert alike.limit == "training", f"\n{alike}"
