@@ -239,7 +239,7 @@ def test_ctrl_c_ends_a_wait(blocking):
 
     def interrupt():
         source.asked.wait()
-        time.sleep(0.2)  # the program has taken what there is, most likely, and waits
+        time.sleep(0.1)  # until no batch is left: samples before that one may come after it
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
