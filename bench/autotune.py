@@ -4,9 +4,9 @@
 
 The workloads of bench/README.md, and one whose op waits 5 ms for each batch of 64, as for a server.
 Bare: nothing is done with batches.  Trained: the loop computes for as long as the loader by default
-takes for a batch, so that neither waits long for the other.  Each figure is of a new loader,
-with the first batch left out: the trials of the search are in it.  Rounds are interleaved; a ratio
-is the median of those within the rounds.
+takes for a batch, so that neither waits long for the other.  Each figure is of a new loader, with
+the first batch left out: the trials of the search are in it.  Rounds are interleaved; a ratio is
+the median of those within the rounds.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from statistics import median
 from typing import Any
 
 import pyflowdata as flow
+from bench.columns import VALUES
 from bench.contender import Source
 from bench.data import Data
 from bench.digits import SCALE, Images
 from bench.examples import Examples
 from bench.peers import pyflowdata as ours
 from bench.text import Text
-from bench.columns import VALUES
 
 WAIT_SECONDS = 0.005
 

@@ -42,7 +42,7 @@ from .plugins import Plugin, load_library, load_plugins_of_environment
 from .plugins import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .pyops import register_decoder
 from .ragged import Ragged
-from .reports.progress import progress
+from .progress_bars.progress import progress
 from .sheet import Sheet, show
 
 __all__ = [

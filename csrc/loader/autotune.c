@@ -29,6 +29,7 @@ void pfd_autotune_open(pfd_autotune *t, const pfd_tune_bounds *bounds)
     *t = (pfd_autotune){.bounds = *bounds,
                         .num_threads = bounds->usual_threads,
                         .factor = 1,
+                        .from_factor = 1,
                         .trial = -1,
                         .settling = 1,
                         .is_fresh = 1,
@@ -134,6 +135,7 @@ static int32_t change(pfd_autotune *t, int32_t kind, int32_t num_threads, int32_
                          .from_prefetch = t->prefetch,
                          .batches_per_s_before = t->now.batches_per_s,
                          .wait_before = 1 - t->now.use};
+    t->from_factor = t->factor;
     set(t, num_threads, factor);
     made.to_threads = t->num_threads;
     made.to_prefetch = t->prefetch;
@@ -165,11 +167,17 @@ static void note_result(pfd_autotune *t, int32_t outcome)
 
 static void keep(pfd_autotune *t)
 {
-    pfd_tune_way *way = &t->ways[t->trial];
+    static const int32_t opposites[PFD_TUNE_KINDS] = {
+        [PFD_TUNE_MORE_THREADS] = PFD_TUNE_FEWER_THREADS,
+        [PFD_TUNE_FEWER_THREADS] = PFD_TUNE_MORE_THREADS,
+        [PFD_TUNE_MORE_PREFETCH] = PFD_TUNE_LESS_PREFETCH,
+        [PFD_TUNE_LESS_PREFETCH] = PFD_TUNE_MORE_PREFETCH,
+        [PFD_TUNE_IDLE_THREADS] = PFD_TUNE_FEWER_THREADS,
+    };
+    pfd_tune_way *way = &t->ways[t->trial], *opposite = &t->ways[opposites[t->trial]];
     if (t->trial == PFD_TUNE_IDLE_THREADS && !t->former_threads)
         t->former_threads = last_decision(t)->from_threads;
-    if (t->trial == PFD_TUNE_MORE_THREADS) t->ways[PFD_TUNE_FEWER_THREADS].left = 4 * BASE_PAUSE;
-    if (t->trial == PFD_TUNE_FEWER_THREADS) t->ways[PFD_TUNE_MORE_THREADS].left = 4 * BASE_PAUSE;
+    if (opposite->left < 4 * BASE_PAUSE) opposite->left = 4 * BASE_PAUSE;
     way->pause = way->pause > 2 * BASE_PAUSE ? way->pause / 2 : BASE_PAUSE;
     way->stride = t->num_threads;
     t->calm = 0;
@@ -191,8 +199,7 @@ static int32_t take_back(pfd_autotune *t)
     int32_t kind = t->trial;
     note_result(t, PFD_TUNE_TAKEN_BACK);
     wait_longer(&t->ways[kind]);
-    int32_t factor = kind == PFD_TUNE_MORE_PREFETCH ? t->factor / 2 : t->factor;
-    set(t, made->from_threads, factor);
+    set(t, made->from_threads, t->from_factor);
     t->now = t->before;
     t->calm = 0;
     return 1;
@@ -253,6 +260,17 @@ static int32_t judge_more_prefetch(pfd_autotune *t)
     return is_open(use, needed) && t->now.n < MOST_SAMPLES ? 0 : take_back(t);
 }
 
+static int32_t judge_less_prefetch(pfd_autotune *t)
+{
+    static const double missed = -0.01;
+    gain use = gain_of_use(t);
+    if (use.value - use.error >= missed) {
+        keep(t);
+        return 0;
+    }
+    return is_open(use, missed) && t->now.n < MOST_SAMPLES ? 0 : take_back(t);
+}
+
 /* Fewer threads are kept if the program still does not wait. */
 static int32_t judge_idle_threads(pfd_autotune *t)
 {
@@ -268,6 +286,7 @@ static int32_t judge(pfd_autotune *t)
     if (t->trial == PFD_TUNE_MORE_THREADS) return judge_more_threads(t);
     if (t->trial == PFD_TUNE_FEWER_THREADS) return judge_fewer_threads(t);
     if (t->trial == PFD_TUNE_MORE_PREFETCH) return judge_more_prefetch(t);
+    if (t->trial == PFD_TUNE_LESS_PREFETCH) return judge_less_prefetch(t);
     return judge_idle_threads(t);
 }
 
@@ -385,12 +404,12 @@ static int32_t choose(pfd_autotune *t, const pfd_tune_period *period)
     if (!is_known(&t->now)) return 0;
     if (t->wait < some_wait) return choose_when_calm(t, period);
     if (t->former_threads > t->num_threads) return use_again(t, period);
-    if (t->idle < mostly_idle) return choose_threads(t, period);
-    if (choose_prefetch(t, period)) return 1;
+    if (t->idle >= mostly_idle && choose_prefetch(t, period)) return 1;
     int32_t state = t->state;
     if (t->idle < 2 * mostly_idle && choose_threads(t, period)) return 1;
-    t->state = state;
-    return 0;
+    if (t->idle >= mostly_idle) t->state = state;
+    if (t->factor == 1 || is_resting(t, PFD_TUNE_LESS_PREFETCH)) return 0;
+    return try(t, PFD_TUNE_LESS_PREFETCH, t->num_threads, t->factor / 2, period);
 }
 
 int32_t pfd_autotune_step(pfd_autotune *t, const pfd_tune_period *period)

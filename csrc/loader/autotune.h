@@ -50,7 +50,7 @@ typedef struct pfd_tune_way {
 typedef struct pfd_autotune {
     pfd_tune_bounds bounds;
     int32_t num_threads, prefetch; /* to be used */
-    int32_t factor;                /* of the usual prefetch */
+    int32_t factor, from_factor;   /* of the usual prefetch; before the last change */
     int32_t state, trial;          /* PFD_TUNING_*; PFD_TUNE_* of the trial, -1: none */
     int32_t settling;              /* periods to be left out */
     int32_t calm;                  /* periods without waiting */

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import CorruptDataError, InvalidArgumentError
 from ..formats import COMPRESSION_SUFFIXES, FORMATS, ImageChange, Source, damage_of, image_formats
-from ..reports.bars import Bar
+from ..progress_bars.bar import Bar
 from .conversion.plan import Conversion
 from .conversion.target import Target
 from .conversion.workers import run_tasks

@@ -15,9 +15,9 @@ from typing import Any
 
 import pyflowdata
 
-from ..loader.watching import watch_with
+from ..loader.iterator_hook import hook_with
 from .output import say, say_json
-from .script_watch import ScriptWatch, Watched
+from .speed_of_script import ScriptWatch, Watched
 from .usage import UsageError
 
 _EPILOG = """\
@@ -88,7 +88,7 @@ def _run_script(args: argparse.Namespace) -> int:
     if not os.path.isfile(args.script):
         raise UsageError(f"{args.script}: there is no such script")
     watch = ScriptWatch(args.steps, args.seconds)
-    with _as_main(args.script, args.arguments), watch_with(watch):
+    with _as_main(args.script, args.arguments), hook_with(watch):
         printed = contextlib.redirect_stdout(sys.stderr) if args.json else contextlib.nullcontext()
         with printed:
             status = _run_until_measured(args.script, watch)

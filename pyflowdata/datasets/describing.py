@@ -11,7 +11,7 @@ from ..errors import shown
 from ..formats import FORMATS, field_of
 from ..nodes import Attr, Blob, Node
 from ..nodes.objects import Object
-from ..nodes.words import (
+from ..nodes.attr_words import (
     has_tables,
     prepared_of,
     said_of_tables,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import InvalidArgumentError, shown
-from ..nodes.words import ORDER_KEY
+from ..nodes.attr_words import ORDER_KEY
 from .base import DatasetBase, SetT, Shuffle, check_sources, named_view, several_view
 from .mixing import Changes, Weights, mix
 

@@ -10,8 +10,8 @@ from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob
 from ..nodes.records import Records
 from ..plain_text import counted
-from .branches import folded
-from .building import Builder
+from .fold_branches import folded
+from .from_nodes import Builder
 from .model import Drawn
 from .terminal import drawn_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .lines import lines_of
+from .box_lines import lines_of
 from .model import Drawn
 
 _PLAIN_SIGNS = " ,.:/=()-+_"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..html_text import Html, escape
 from .layout import Layout
-from .lines import Line, lines_of
+from .box_lines import Line, lines_of
 from .model import Drawn
 
 _FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from ..plain_text import clipped
-from .lines import Line, lines_of
+from .box_lines import Line, lines_of
 from .model import FILES, Drawn
 
 _WIDTH = 100

@@ -27,9 +27,9 @@ import numpy as np
 from .. import Blob, DataLoader, InvalidArgumentError, Report, UnsupportedError
 from ..errors import shown
 from ..loader.batches import Array
-from ..loader.measured import Measured
-from ..loader.sink_engine import Sink
-from ..loader.watching import watched
+from ..loader.any_loader import AnyLoader
+from ..loader.sinks import Sink
+from ..loader.iterator_hook import hooked
 from .jax_blobs import can_spread, check_sharding, device_dtype, narrowed, rank_and_world_size
 from .jax_scan import Scan
 
@@ -42,7 +42,7 @@ Where: TypeAlias = "jax.sharding.Sharding | jax.Device | None"
 _AHEAD = 1  # batches that are on their way to the devices while the one before is in use
 
 
-class JaxLoader(Measured[BatchT]):
+class JaxLoader(AnyLoader[BatchT]):
     """Moves the batches of a DataLoader to devices, one batch ahead of its use.
 
     A batch has the form that the DataLoader gives it, with jax arrays in place of NumPy arrays.
@@ -152,7 +152,7 @@ class JaxLoader(Measured[BatchT]):
     def _begin(self, batches: Iterator[Any]) -> Iterator[Any]:
         self._batches = _JaxBatches(self, batches)
         self._state, self._epoch = self.loader.state_dict(), self.loader.epoch
-        return watched(self, self._batches)
+        return hooked(self, self._batches)
 
     # ---- State --------------------------------------------------------------------------------
 

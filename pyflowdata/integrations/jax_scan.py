@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import DataLoader, InvalidArgumentError
 from ..errors import shown
-from ..loader.sink_engine import HandOver, Sink
+from ..loader.sinks import HandOver, Sink
 from .jax_blobs import check_equal_rows
 
 __all__ = ["Scan"]

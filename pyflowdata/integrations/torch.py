@@ -24,9 +24,9 @@ import torch
 
 from .. import Blob, DataLoader, Error, InvalidArgumentError, RankReport, Report, UnsupportedError
 from ..loader.batches import Array
-from ..loader.measured import Measured
-from ..loader.sink_engine import Sink
-from ..loader.watching import watched
+from ..loader.any_loader import AnyLoader
+from ..loader.sinks import Sink
+from ..loader.iterator_hook import hooked
 
 __all__ = ["TorchLoader", "sink"]
 
@@ -34,7 +34,7 @@ BatchT = TypeVar("BatchT")
 ResultT = TypeVar("ResultT")
 
 
-class TorchLoader(Measured[BatchT]):
+class TorchLoader(AnyLoader[BatchT]):
     """A DataLoader whose batches are torch tensors.
 
     What a batch is stays as it is: one tensor, a tuple or a dict of them.  Without a device, or
@@ -145,7 +145,7 @@ class TorchLoader(Measured[BatchT]):
         else:
             batches = self._current = _Ahead(self, self._copies, begin)
         self._started_at = self.state_dict()
-        return watched(self, batches)
+        return hooked(self, batches)
 
     @contextlib.contextmanager
     def keep_place(self) -> Iterator[None]:

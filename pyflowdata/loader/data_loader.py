@@ -21,7 +21,7 @@ from ..reports.at_end import report_at_end
 from ..reports.stats import read_stats
 from ..reports.tuning import Tuning, read_tuning
 from .batches import Array, Batch, BatchArrays
-from .measured import Measured
+from .any_loader import AnyLoader
 from .opening import (
     arrange,
     describe_threads,
@@ -35,13 +35,13 @@ from .places import Places
 from .skipped import read_skipped
 from .state import LAST_EPOCH, Reader, make_state, read_state
 from .turns import Turns
-from .watching import watched
+from .iterator_hook import hooked
 
 if TYPE_CHECKING:
     from ..reports.counters import CountedLoader
     from ..reports.report import Report
-    from ..reports.trace import Trace
-    from ..reports.watch import Stall, Wait
+    from ..tracing.trace import Trace
+    from ..stalls.watchdog import Stall, Wait
 
 __all__ = ["DataLoader"]
 
@@ -57,7 +57,7 @@ _OPEN, _CLOSED, _FORKED = "open", "closed", "forked"
 _open_loaders: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
 
 
-class DataLoader(Measured[BatchT]):
+class DataLoader(AnyLoader[BatchT]):
     """Opens the readers of some blobs, and yields batches as NumPy arrays.
 
     `for batch in loader` is one epoch.  What a batch is depends on how the blobs are given:
@@ -215,10 +215,10 @@ class DataLoader(Measured[BatchT]):
         self._epoch, self._position, self._started = epoch, position, epoch
         self._must_seek = True
         if self._wait is None:
-            from ..reports.watch import begin
+            from ..stalls.watchdog import begin
 
             self._wait = begin(self)
-        return watched(self, _Batches(self, self._iterator, endless))
+        return hooked(self, _Batches(self, self._iterator, endless))
 
     def _seek(self) -> None:
         """Moves the library to the position; a failed batch after it is tried again."""
@@ -457,7 +457,7 @@ class DataLoader(Measured[BatchT]):
 
     def _trace(self, path: str | os.PathLike[str], memory: int) -> Trace:
         self._check_life()
-        from ..reports.trace import Trace
+        from ..tracing.trace import Trace
 
         return Trace(self._handle, path, memory, self._traces)
 
@@ -531,7 +531,7 @@ class DataLoader(Measured[BatchT]):
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        from .describing import loader_html
+        from .loader_html import loader_html
 
         return loader_html(self._blobs, self._readers, (self._rank, self._settings()), self._life)
 

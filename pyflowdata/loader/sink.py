@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from .data_loader import DataLoader
-    from .sink_engine import Sink
+    from .sinks import Sink
 
 BatchT = TypeVar("BatchT")
 ResultT = TypeVar("ResultT")
@@ -42,6 +42,6 @@ def sink(
     Raises:
         InvalidArgumentError: A number is out of range.
     """
-    from .sink_engine import OnHost, Sink  # others need not import it
+    from .sinks import OnHost, Sink  # others need not import it
 
     return Sink(loader, step, sink_size, queue, OnHost())

@@ -8,56 +8,25 @@ and so does a stage that one thread does; only where neither is so, idle threads
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from .counters import Work
-from .measures import Measures, ratio
-from .words import number, percent, seconds, size
-
-# A thing is the limit if it takes more than half of what there is: of the threads' time, or of an
-# item's own.
-MOST = 0.5
-# A stage that one thread does is the limit if that thread is in it nearly all the time; the rest is
-# handing batches on.
-ALWAYS = 0.7
-# Below this share of busy threads, work was missing rather than threads.
-BUSY = 0.7
-# Blocked threads: less is what locks and waking up take.
-BLOCKED = 0.3
-# Of the loop's time without memory for a batch: less happens where a batch is late once.
-NO_MEMORY = 0.2
-# The kernel counts this for each processor; a twentieth of their time is felt in every step.
-THROTTLED = 0.05
-# Of a processor: a rate that is nearer to a whole number than this is that number.
-NEARLY = 0.25
-# A gain in steps that is worth a change.
-WORTH = 0.05
-# A reader may give out a batch held, and the program may hold the one before; more is held on
-# purpose.
-USUALLY_HELD = 2
-
-
-RUN_ELSEWHERE = (
-    "run it in processes (processes=2 or more where it is registered or mapped), compile it with "
-    "numba.njit, or use ops of pyflowdata, which are C"
+from .findings import (
+    ALWAYS,
+    BLOCKED,
+    BUSY,
+    MANY_FILES,
+    MOST,
+    NEARLY,
+    NO_MEMORY,
+    SMALL_FILE,
+    RUN_ELSEWHERE,
+    THROTTLED,
+    USUALLY_HELD,
+    WORTH,
+    Finding,
 )
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What a rule found; as in Verdict.
-
-    Attributes:
-        cause: In a word.
-        said: In a clause of a sentence.
-        remedies: The most promising first.
-        evidence: Numbers besides those that every verdict has.
-    """
-
-    cause: str
-    said: str
-    remedies: tuple[str, ...]
-    evidence: dict[str, float] = field(default_factory=dict)
+from .measures import Measures, ratio
+from .words import number, percent, size
 
 
 def _busy(m: Measures) -> str:
@@ -280,7 +249,10 @@ def _idle(m: Measures) -> Finding | None:
         "prefetch",
         f"{_busy(m)}: the loader makes at most {prefetch} "
         f"batch{'' if prefetch == 1 else 'es'} ahead, and the time of steps or batches varies",
-        (f"raise prefetch: DataLoader(prefetch={max(4 * prefetch, 8)})",),
+        (
+            f"raise prefetch: DataLoader(prefetch={max(4 * prefetch, 8)})",
+            "have the loader find it: DataLoader(prefetch=\"auto\")",
+        ),
         {"prefetch": prefetch},
     )
 
@@ -368,7 +340,7 @@ def _threads(m: Measures) -> Finding | None:
     return Finding(
         "threads",
         f"{_of_cpu(m, one)}, {_busy(m)}",
-        (more, *_lighter(m, one)),
+        (more, "have the loader find it: DataLoader(num_threads=\"auto\")", *_lighter(m, one)),
         {"predicted_gain": m.steps_gain(m.processors)},
     )
 
@@ -385,6 +357,12 @@ def _work(m: Measures) -> Finding | None:
 def _lighter(m: Measures, one: Work) -> tuple[str, ...]:
     """How to make an item of work less."""
     keep = "keep results with cache() before the first random op"
+    if (one.kind == "records" or _is_reader(m, one)) and _has_small_files(m, one):
+        return (
+            "put the records into few files (pyflowdata convert): each small file is opened and "
+            "closed again for its record",
+            keep,
+        )
     if one.kind == "records":
         return (
             "find records with fewer steps: fewer views, shuffle=\"window\", or a format whose "
@@ -404,6 +382,15 @@ def _lighter(m: Measures, one: Work) -> tuple[str, ...]:
     return (keep, "take a cheaper op, or do its work where the batch is used, on the device")
 
 
+def _has_small_files(m: Measures, one: Work) -> bool:
+    """Few records are in each file of the reader; or each is a file, of a folder that it was
+    given."""
+    stats, reader = m.counters.stats, m.counters.readers[one.reader]
+    if not reader.bytes and stats["read_bytes"]:
+        return ratio(stats["read_bytes"], stats["records"]) < SMALL_FILE
+    return 0 < reader.records <= MANY_FILES * reader.files
+
+
 LOADER_CAUSES: tuple[Callable[[Measures], Finding | None], ...] = (
     _memory,
     _python_source,
@@ -417,60 +404,3 @@ LOADER_CAUSES: tuple[Callable[[Measures], Finding | None], ...] = (
     _threads,
     _work,
 )
-
-
-# ---- Not the loader -----------------------------------------------------------------------------
-
-
-def holding_the_lock(m: Measures) -> Finding | None:
-    """Python in the loader's threads takes the interpreter from the training loop."""
-    work = [one for one in m.counters.work if one.language == "Python"]
-    held = ratio(sum(one.cpu_seconds for one in work), m.loop_seconds)
-    if not MOST <= held <= 1 + NEARLY:
-        return None
-    one = m.top(work)
-    return Finding(
-        "python-op",
-        f"but {one.title} holds the interpreter's lock {percent(min(held, 1))} of the time, and "
-        "the training loop waits for it, too",
-        (RUN_ELSEWHERE, "keep its results with cache() if they do not change"),
-        {"python_processors": held},
-    )
-
-
-def copying(m: Measures) -> Finding:
-    """The hand-over of batches to a device is the limit."""
-    copies = m.counters.hand_over
-    assert copies is not None
-    rate = ratio(copies.bytes, copies.seconds)
-    return Finding(
-        "copy",
-        f"{seconds(ratio(copies.seconds, copies.batches))} for each batch of "
-        f"{size(ratio(copies.bytes, copies.batches))}, {size(rate)}/s to {copies.device}",
-        (
-            "hand over fewer bytes: uint8 in place of float32, and normalise on the device",
-            "let TorchLoader(device=\"cuda\") copy one batch ahead, on a stream of its own, in "
-            "place of pin_memory=True and .to()",
-        ),
-        {"copy_bytes_per_second": rate, "copy_seconds": copies.seconds},
-    )
-
-
-def starting(m: Measures) -> Finding:
-    """The first batches of epochs are the limit."""
-    stats = m.counters.stats
-    reads = [one for one in m.counters.work if one.kind == "read" and one.rows]
-    remedies = ["make epochs longer, for example by repeat(n) of the data set"]
-    if reads:
-        remedies.insert(
-            0,
-            "a stream reads up to its first batch, and fills shuffle buffers: take files with an "
-            "index (pyflowdata convert), or a smaller shuffle_buffer_size",
-        )
-    return Finding(
-        "start",
-        f"{number(int(stats['starts']))} first batches took {seconds(m.mean_start_seconds)} each, "
-        f"{percent(m.start_share)} of the loop's time",
-        tuple(remedies),
-        {"starts": stats["starts"], "start_seconds": stats["start_seconds"]},
-    )

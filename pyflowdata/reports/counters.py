@@ -147,7 +147,8 @@ class Counters:
 
     Attributes:
         blobs: Names of what batches have.
-        num_threads, prefetch, memory_budget: Of the loader.
+        num_threads, prefetch, memory_budget: Of the loader; where the former are "auto", those of
+            the moment.
         rank, world_size: Of its readers.
         host, pid: The process.
         readers, work, history: See there.

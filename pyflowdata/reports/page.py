@@ -11,12 +11,12 @@ from ..html_text import Html, escape
 from ..plain_text import counted, size_text
 from . import pictures
 from .counters import Counters
-from .course import course_of
+from .rates_over_time import course_of
 from .data_facts import DataFacts
 from .measures import Measures
 from .page_style import STYLE
 from .ticks import count_text
-from .text import TABLE_HEAD, lines_below, table_rows
+from .report_text import TABLE_HEAD, lines_below, table_rows
 from .verdict import Verdict
 from .words import number, percent, seconds
 

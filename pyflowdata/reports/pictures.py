@@ -9,7 +9,7 @@ from ..html_text import Html, escape
 from ..plain_text import clipped, counted
 from .charts import Axis, Bar, Panel, Part, histogram, scatter, stacked, strips, timeline
 from .counters import Counters, History
-from .course import Course
+from .rates_over_time import Course
 from .measures import Measures
 from .ticks import count_text, edge_text, moment_text, ticks, time_ticks, whole_ticks
 from .words import number, percent, seconds, size

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from .counters import Counters
 from .measures import Measures
-from .text import aligned
+from .report_text import aligned
 from .verdict import BOUND, FEW_STEPS, Verdict, judge
 from .words import joined, number, percent, seconds
 

@@ -13,7 +13,7 @@ from ..errors import InvalidArgumentError, shown
 from .counters import Counters, HandOver, History, Period, ReaderFacts, Work
 from .data_facts import DataFacts
 from .ranks import judge_ranks, ranks_as_text
-from .text import TABLE_HEAD, as_text, table_rows
+from .report_text import TABLE_HEAD, as_text, table_rows
 from .verdict import Verdict, judge
 from .words import joined
 

@@ -11,6 +11,7 @@ _WHY = {
     lib.PFD_TUNE_FEWER_THREADS: "the program waited, and fewer threads may do as well",
     lib.PFD_TUNE_MORE_PREFETCH: "the program waited, and threads were idle at other times",
     lib.PFD_TUNE_IDLE_THREADS: "the program did not wait, and threads were idle",
+    lib.PFD_TUNE_LESS_PREFETCH: "the program waits, and a smaller prefetch may do as well",
     lib.PFD_TUNE_AGAIN: "the program waited after threads had been given back",
 }
 _OUTCOMES = {

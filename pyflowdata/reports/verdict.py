@@ -1,15 +1,18 @@
 """The verdict: numbers in, what was slow and what to change out.
 
-The rules are in `causes.py`; here is which of them are asked, and how a verdict reads.
+The rules are in `causes.py` and `other_causes.py`; here is which of them are asked, and how a
+verdict reads.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .causes import LOADER_CAUSES, Finding, copying, holding_the_lock, starting
+from .causes import LOADER_CAUSES
 from .counters import Counters
+from .findings import Finding
 from .measures import Measures
+from .other_causes import copying, holding_the_lock, long_steps, starting
 from .words import number, percent, seconds
 
 # As TensorFlow's profiler: it calls a program input-bound from 5 % of the time of its steps on, and
@@ -77,7 +80,7 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
     start_seconds = measures.counters.stats["start_seconds"]
     if measures.start_share >= LONG_STARTS and start_seconds >= FELT:
         return "starts", starting(measures)
-    return "training", holding_the_lock(measures)
+    return "training", holding_the_lock(measures) or long_steps(measures)
 
 
 def _head(measures: Measures, limit: str) -> str:

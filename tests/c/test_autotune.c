@@ -202,7 +202,15 @@ static void test_bursts(void)
         CHECK(run_for(&t, &of, 1000) < 40);
         CHECK(t.trial >= 0 || t.prefetch == 10);
     }
-    model of = {.demand = 100, .alone = 100, .bursts = 0.4, .enough = 1000};
+    model of = {.demand = 110, .alone = 30, .bursts = 0.4, .enough = 75, .noise = 0.05};
+    pfd_autotune shrinks;
+    pfd_autotune_open(&shrinks, &four_processors);
+    (void)run_for(&shrinks, &of, 150);
+    CHECK(shrinks.prefetch == 80);
+    of = (model){.demand = 1000, .alone = 30, .most = 4, .noise = 0.05}; /* for nothing now */
+    (void)run_for(&shrinks, &of, 300);
+    CHECK(shrinks.prefetch == 10);
+    of = (model){.demand = 100, .alone = 100, .bursts = 0.4, .enough = 1000};
     pfd_autotune t;
     pfd_tune_bounds bounds = four_processors;
     bounds.most_prefetch = 25; /* run_for() checks it */

@@ -245,7 +245,7 @@ def test_errors_are_one_line_but_for_debug(here):  # noqa: F811
 @needs_tools
 def test_ops_are_listed_and_described(tmp_path):
     lines = pyflowdata("ops").stdout.splitlines()
-    built_in = [op.name for op in flow.graph.registered_ops() if op.origin == "built in"]
+    built_in = [op.name for op in flow.nodes.registered_ops() if op.origin == "built in"]
     assert [line.split()[0] for line in lines] == built_in
     library = build(tmp_path, SCALE)
     listed = pyflowdata("ops", "--plugin", library).stdout

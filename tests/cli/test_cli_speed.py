@@ -8,7 +8,7 @@ from support.command import here
 from support.files import lines, write_parts
 
 import pyflowdata as flow
-from pyflowdata.loader import watching
+from pyflowdata.loader import iterator_hook
 
 __all__ = ["here"]
 
@@ -113,7 +113,7 @@ print("never")
     assert said == "arguments ['--epochs', '3', '-x']"
     steps = found["both_together"]["steps"] + found["training_alone"]["steps"]
     assert end == f"ends after {3 + 3 + 3 + steps}", "the first ones, and two parts that settle"
-    assert watching._watch is None
+    assert iterator_hook._watch is None
     sys.modules.pop("own_module")
 
 
@@ -203,7 +203,7 @@ for batch in open_loader():
     assert run.returncode == 1 and "SyntaxError" in run.stderr
     with pytest.raises(KeyboardInterrupt):
         here("speed", "--debug", *QUICK, script("raise KeyboardInterrupt"))
-    assert watching._watch is None
+    assert iterator_hook._watch is None
 
 
 def test_blobs_alone(here, script, tmp_path, monkeypatch):

@@ -491,3 +491,12 @@ def test_two_processes(folder):
     finally:
         for process in processes:
             process.kill()
+
+
+def test_a_report_has_the_hand_over(folder):
+    with JaxLoader(flow.DataLoader(floats(folder))) as loader:
+        batches = list(loader)
+        copies = loader.report().counters.hand_over
+    assert copies.batches == len(batches) and copies.device == jax.default_backend()
+    sizes = [sum(one.nbytes for one in jax.tree_util.tree_leaves(batch)) for batch in batches]
+    assert copies.bytes == sum(sizes) > 0

@@ -514,3 +514,43 @@ def test_the_page_about_torch(tmp_path, monkeypatch):
     assert names["loader"].state_dict()["epoch"] == 1
     assert {"run.pt", "checkpoint"} <= {path.name for path in tmp_path.iterdir()}
     names["loader"].close()
+
+
+# ---- Reports ------------------------------------------------------------------------------------
+
+
+def test_a_report_has_the_copies(folder, device, monkeypatch):
+    """Every batch is counted, that is copied: to a device or to pinned memory, not on the host."""
+    with device.open(folder) as loader:
+        sizes = sum(sum(tensor.nbytes for tensor in batch) for batch in loader)
+        copies = loader.report().counters.hand_over
+        assert (copies.batches, copies.bytes) == (STEPS, sizes) and copies.seconds > 0
+    with TorchLoader(make_loader(folder)) as loader:
+        assert len(list(loader)) == STEPS
+        assert loader.report().counters.hand_over is None
+        loader._pins = True
+        monkeypatch.setattr(torch.Tensor, "pin_memory", torch.clone)
+        assert len(list(loader)) == STEPS
+        copies = loader.report().counters.hand_over
+        assert (copies.batches, copies.device) == (STEPS, "pinned memory")
+
+
+def test_reports_of_ranks_are_gathered(folder, monkeypatch):
+    with TorchLoader(make_loader(folder)) as loader:
+        list(loader)
+        alone = loader.report(gather=True)
+        assert isinstance(alone, flow.RankReport) and len(alone.reports) == 1
+
+    def all_gather_object(found, own):
+        found[:] = [own, others]
+
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    monkeypatch.setattr(torch.distributed, "all_gather_object", all_gather_object)
+    with TorchLoader(make_loader(folder, rank=1, world_size=2)) as loader:
+        list(loader)
+        others = loader.report()
+    with TorchLoader(make_loader(folder, rank=0, world_size=2)) as loader:
+        list(loader)
+        both = loader.report(gather=True)
+    assert [one.counters.rank for one in both.reports] == [0, 1]

@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 import pyflowdata as flow
 from pyflowdata.integrations import torch as integration
 from pyflowdata.integrations.torch import TorchLoader, sink
-from pyflowdata.reports.speeds import Ceiling
+from pyflowdata.speed.results import Ceiling
 
 from support.late_copies import FakeEvent, FakeStream, LateCopies, fake_cuda
 

@@ -11,7 +11,7 @@ from support.files import lines, write_parts
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.reports.speeds import Ceiling, Limits, Speed, Steps, median_and_p95
+from pyflowdata.speed.results import Ceiling, Limits, Speed, Steps, median_and_p95
 
 __all__ = ["here"]
 RECORDS, BATCH = 29, 4

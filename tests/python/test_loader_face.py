@@ -2,10 +2,12 @@
 
 import copy
 import gc
+import os
 import pickle
 import subprocess
 import sys
 import threading
+import time
 import warnings
 
 import numpy as np
@@ -250,9 +252,15 @@ def test_stats(loader):
     stats = loader.stats()
     assert (stats["batches"], stats["records"], stats["skipped"]) == (5, 18, 0)
     assert stats["bytes"] > 0
-    seconds = {key: value for key, value in stats.items() if isinstance(value, float)}
-    assert set(seconds) == {"wait_seconds", "help_seconds", "idle_seconds"}
-    assert 0 <= max(seconds.values()) < 60 and not [key for key in stats if key.endswith("_ns")]
+    moments = {"opened_seconds", "asked_seconds", "delivered_seconds"}
+    seconds = {key: value for key, value in stats.items() if key.endswith("_seconds")}
+    assert {"wait_seconds", "help_seconds", "idle_seconds", *moments} < set(seconds)
+    assert not [key for key in stats if key.endswith("_ns")]
+    now = seconds.pop("now_seconds")
+    assert abs(now - time.monotonic()) < 60 and now >= max(seconds[key] for key in moments)
+    passed = now - seconds["opened_seconds"]
+    durations = {key: value for key, value in seconds.items() if key not in moments}
+    assert 0 <= max(durations.values()) <= passed * (loader.num_threads + os.cpu_count())
 
 
 def test_skipped(tmp_path):

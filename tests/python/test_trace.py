@@ -14,7 +14,7 @@ import pytest
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.reports.trace import read_work
+from pyflowdata.tracing.trace import read_work
 
 SLACK_NS = 2_000_000  # between two readings of the clocks, which may be corrected meanwhile
 

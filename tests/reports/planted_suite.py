@@ -6,9 +6,14 @@ once more: other programs may have run.
 """
 
 import functools
+import sys
 
 import pytest
-from reports import planted
+from support.paths import ROOT
+
+sys.path.insert(0, str(ROOT / "examples"))
+
+import slow_loaders  # noqa: E402
 
 # Name -> (limit, cause, words of the sentence, words of the remedy that is tried, by how much there
 # are more steps with it, at least).
@@ -22,6 +27,10 @@ EXPECTED = {
     "held_batches": ("loader", "held", "the program holds 17 batches", ".copy()", 1.25),
     "compressed_stream": ("loader", "stream", "is done by one thread", "cache()", 1.5),
     "slow_storage": ("loader", "storage", "for the files", "cache()", 1.5),
+    "small_files": ("loader", "op", "ImageFolderReader", "into few files", 1.5),
+    "decoding": ("loader", "op", "ImageDecoder", "smaller images", 1.5),
+    "shuffle_buffer": ("starts", "start", "first batch", "files with an index", 1.5),
+    "logging": ("training", "long-steps", "of the steps take", "less often", 1.5),
     "slow_training": ("training", "", "not loader-bound", "", 1.5),
     "slow_copy": ("hand-over", "copy", "to a device", "uint8 in place of float32", 1.3),
 }
@@ -43,16 +52,14 @@ def twice(test):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("planted")
-    planted.write_compressed(path)
-    return path
+    return tmp_path_factory.mktemp("slow")
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 @twice
 def test_the_cause_is_named_and_the_remedy_helps(name, folder):
     limit, cause, said, remedy, factor = EXPECTED[name]
-    build = getattr(planted, name)
+    build = getattr(slow_loaders, name)
     found = build(folder, remedied=False)
     report, sentence = found.report, found.report.verdict.sentence
     assert (report.limit, report.cause) == (limit, cause), f"\n{report}"
@@ -66,8 +73,8 @@ def test_the_cause_is_named_and_the_remedy_helps(name, folder):
 
 @twice
 def test_more_threads_bring_what_was_predicted(folder):
-    found = planted.one_thread(folder, remedied=False)
-    better = planted.one_thread(folder, remedied=True)
+    found = slow_loaders.one_thread(folder, remedied=False)
+    better = slow_loaders.one_thread(folder, remedied=True)
     gain = better.steps_per_second / found.steps_per_second - 1
     predicted = found.report.verdict.evidence["predicted_gain"]
     print(f"predicted {predicted:.0%}, measured {gain:.0%}")
@@ -76,7 +83,7 @@ def test_more_threads_bring_what_was_predicted(folder):
 
 @twice
 def test_a_slow_rank_is_named_and_its_remedy_helps():
-    slow, alike = planted.ranks(remedied=False), planted.ranks(remedied=True)
+    slow, alike = slow_loaders.ranks(remedied=False), slow_loaders.ranks(remedied=True)
     assert slow.limit == "rank" and slow.cause in ("op", "threads"), f"\n{slow}"
     assert slow.verdict.sentence.startswith("rank 1 is slow: its loader waits in "), f"\n{slow}"
     assert slow.verdict.evidence["slowest_rank"] == 1 and "Spin takes" in slow.verdict.sentence

@@ -32,20 +32,21 @@ def work(op: str, wall: float, cpu: float, **changes: Any) -> Work:
 
 def recorded(
     *items: Work, hand_over: HandOver | None = None, rank: int = 0, world_size: int = 1,
-    num_threads: int = 4, prefetch: int = 8, memory_budget: int = 10**9, **stats: float,
+    num_threads: int = 4, prefetch: int = 8, memory_budget: int = 10**9, files: int = 12,
+    file_bytes: int = 10**9, trains: dict[int, int] | None = None, **stats: float,
 ) -> Counters:  # fmt: skip
     """The counters, with other numbers."""
     waits = [0] * 48
     waits[21] = int(stats.get("waited_steps", 0))  # of 2.1 to 4.2 ms
-    trains = [0] * 48
-    trains[23] = 400
+    steps = {23: 400} if trains is None else trains  # of 8.4 to 16.8 ms
     return Counters(
         blobs=("ImageDecoder/out", "Reader/label"), num_threads=num_threads, prefetch=prefetch,
         memory_budget=memory_budget, rank=rank, world_size=world_size, host="here", pid=1,
-        readers=(ReaderFacts("Reader", "Reader_0", "", 12, 10**9, 10**6, 0.0, False),),
+        readers=(ReaderFacts("Reader", "Reader_0", "", files, file_bytes, 10**6, 0.0, False),),
         stats={**STATS, **stats}, hand_over=hand_over,
         work=items or (work("Decode", 3.2, 3.1), work("Reader", 0.8, 0.8, kind="records")),
-        history=History(100.0, 0.05, (), tuple(waits), tuple(trains)),
+        history=History(100.0, 0.05, (), tuple(waits),
+                        tuple(steps.get(power, 0) for power in range(48))),
     )  # fmt: skip
 
 

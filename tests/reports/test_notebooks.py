@@ -89,7 +89,7 @@ def test_nothing_of_it_is_imported_with_the_package():
         import sys, pyflowdata
         own = {name for name in sys.modules if name.startswith("pyflowdata")}
         assert not own & {f"pyflowdata.{one}" for one in
-                          ("html_text", "graphs.building", "graphs.svg", "loader.describing")}
+                          ("html_text", "graphs.from_nodes", "graphs.svg", "loader.loader_html")}
         assert not {"html", "tqdm", "xml"} & {*sys.modules}
     """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.reports import bars
+from pyflowdata.progress_bars import bar as bars
 
 COUNT = 40
 

@@ -10,7 +10,7 @@ from support.report_pages import HOSTILE, Page, long_counters, long_report
 
 import pyflowdata as flow
 from pyflowdata.reports.counters import History, Period
-from pyflowdata.reports.course import course_of
+from pyflowdata.reports.rates_over_time import course_of
 from pyflowdata.reports.report import Report
 
 

@@ -38,6 +38,21 @@ CASES = {
         recorded(work("Reader", 14.0, 13.5, kind="records"), **WAITING, processors=4),
         "loader", "records", "find records of Reader takes 100 %",
     ),
+    "small files": (
+        recorded(work("Reader", 14.0, 13.5, kind="records"), **WAITING, processors=4,
+                 files=300_000),
+        "loader", "records", "put the records into few files (pyflowdata convert)",
+    ),
+    "files of a folder": (
+        recorded(work("Reader", 14.0, 13.5), **WAITING, processors=4, read_bytes=12_832_000,
+                 file_bytes=0),
+        "loader", "op", "put the records into few files (pyflowdata convert)",
+    ),
+    "large files of a folder": (
+        recorded(work("Reader", 14.0, 13.5), **WAITING, processors=4, read_bytes=12_832_000_000,
+                 file_bytes=0),
+        "loader", "op", "store smaller or simpler records (pyflowdata convert)",
+    ),
     "joining": (
         recorded(work("", 14.0, 13.5, kind="join", reader=-1), **WAITING, processors=4),
         "loader", "join", "join ragged rows takes 100 %",
@@ -138,6 +153,26 @@ CASES = {
     "a copy, and a slower loader": (
         recorded(**WAITING, processors=4, hand_over=HandOver("cuda:0", 400, 400_000_000, 1.0)),
         "loader", "op", "loader-bound: 75 %",
+    ),
+    "long steps": (
+        recorded(trains={20: 380, 25: 20}), "training", "long-steps",
+        "but 5.0 % of the steps take 63 % of the time of training, each over 8 times as long",
+    ),
+    "one long step": (recorded(trains={20: 399, 25: 1}), "training", "", "not loader-bound"),
+    "steps of all lengths": (
+        recorded(trains={20: 200, 22: 100, 24: 100}), "training", "", "not loader-bound",
+    ),
+    "one start": (
+        recorded(start_seconds=6.0, starts=1), "starts", "start",
+        "; the first batch took 6 s, 60 % of the loop's time",
+    ),
+    "starts of streams": (
+        recorded(work("Reader", 3.0, 3.0, kind="read"), start_seconds=6.0, starts=3),
+        "starts", "start", "take files with an index (pyflowdata convert)",
+    ),
+    "quick starts": (
+        recorded(start_seconds=0.09, step_train_seconds=0.2, steps=20), "training", "",
+        "not loader-bound",
     ),
     "starts": (
         recorded(start_seconds=6.0, starts=3), "starts", "start",

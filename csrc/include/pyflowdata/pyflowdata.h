@@ -446,7 +446,8 @@ typedef struct pfd_trace_info {
 #define PFD_TUNE_MORE_PREFETCH 2 /* the program waited, and threads were idle at other times */
 #define PFD_TUNE_IDLE_THREADS 3  /* the program did not wait, and threads were idle */
 #define PFD_TUNE_AGAIN 4         /* threads that were given back are used again: it waited */
-#define PFD_TUNE_KINDS 5
+#define PFD_TUNE_LESS_PREFETCH 5 /* the program waits, and has more batches ahead than usual */
+#define PFD_TUNE_KINDS 6
 
 #define PFD_TUNE_TRYING 0
 #define PFD_TUNE_KEPT 1

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from ..errors import InvalidArgumentError, shown
-from .bars import Bar
+from .bar import Bar
 
 BatchT = TypeVar("BatchT")
 

@@ -1,7 +1,11 @@
-"""Loaders with one bottleneck each, and the same loaders with the remedy that the report names.
+"""Loaders that are slow for one reason each, and the same loaders with what their reports advise.
 
-Each is measured alone: `measure()` runs steps and gives the report and the steps per second.  A
-training step that does not matter sleeps, as one does that waits for a device.
+    python examples/slow_loaders.py                  lists them
+    python examples/slow_loaders.py slow_op          the report, then the steps with the remedy
+
+docs/slow.md is the guide to them.  Each is a function that runs steps and returns the report and
+the steps per second; `folder` is for files.  A training step that does not matter sleeps, as one
+does that waits for a device.  The op `Spin`, which takes a given time, is compiled at first use.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,10 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support.paths import ROOT
-
 import pyflowdata as flow
-from pyflowdata.io import CSVWriter
+from pyflowdata.io import CSVWriter, TFRecordWriter
 
 # An op in C that computes for a time: rows of float32, passed on.
 SPIN = r"""
@@ -85,6 +88,7 @@ PFD_PLUGIN("spin", "1", &pfd_op_spin)
 """
 
 BATCH = 32
+HERE = Path(__file__).resolve().parent
 
 
 def spin() -> Any:
@@ -244,18 +248,21 @@ def slow_copy(_folder: Path, *, remedied: bool) -> Run:
     return measure(loader, step, steps=60)
 
 
-def write_compressed(folder: Path) -> None:
-    """4096 lines of 48 numbers, as numbers.csv.gz."""
-    rng = np.random.default_rng(0)
-    plain = folder / "numbers.csv"
-    with CSVWriter(plain) as writer:
-        writer.write_batch({f"c{i}": rng.normal(size=4096) for i in range(48)})
-    (folder / "numbers.csv.gz").write_bytes(gzip.compress(plain.read_bytes(), 1))
+def compressed(folder: Path, lines: int, columns: int) -> Path:
+    """A file of random numbers, made once."""
+    path = folder / f"numbers-{lines}.csv.gz"
+    if not path.exists():
+        rng = np.random.default_rng(0)
+        plain = path.with_suffix("")
+        with CSVWriter(plain) as writer:
+            writer.write_batch({f"c{i}": rng.normal(size=lines) for i in range(columns)})
+        path.write_bytes(gzip.compress(plain.read_bytes(), 1))
+    return path
 
 
 def compressed_stream(folder: Path, *, remedied: bool) -> Run:
     """A compressed file, which one thread decompresses and splits; the remedy keeps its records."""
-    data = flow.open(folder / "numbers.csv.gz")
+    data = flow.open(compressed(folder, 4096, 48))
     data = data.cache() if remedied else data
     loader = flow.DataLoader(data.batch(256).blobs)
     return measure(loader, sleeping(0.0001), steps=80)
@@ -288,11 +295,11 @@ def slow_storage(folder: Path, *, remedied: bool) -> Run:
     script = f"""
 import pickle, sys
 from pathlib import Path
-from reports import planted
-run = planted.read_slowly(Path({str(folder)!r}), remedied={remedied})
+import slow_loaders
+run = slow_loaders.read_slowly(Path({str(folder)!r}), remedied={remedied})
 sys.stdout.buffer.write(pickle.dumps(run))
 """
-    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    path = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, check=True,
         env={**os.environ, "PYTHONPATH": path, "LD_PRELOAD": slow_reads(folder)},
@@ -322,6 +329,73 @@ def slow_reads(folder: Path) -> str:
     return str(library)
 
 
+# ---- Files --------------------------------------------------------------------------------------
+
+
+def images(folder: Path, count: int, size: int) -> list[Path]:
+    """JPEG files, made once."""
+    rng = np.random.default_rng(0)
+    paths = [folder / f"images-{size}" / "a" / f"{i}.jpg" for i in range(count)]
+    if not paths[0].exists():
+        paths[0].parent.mkdir(parents=True)
+        rough = rng.integers(0, 255, (4, 4, 3), np.uint8)
+        smooth = flow.Resize(rough, size=(size, size))
+        encoded = bytes(flow.ImageEncoder(smooth, format="jpeg"))
+        for path in paths:
+            path.write_bytes(encoded)
+    return paths
+
+
+def small_files(folder: Path, *, remedied: bool) -> Run:
+    """A file for each tiny record; the remedy puts the records into one file."""
+    paths = images(folder, 3000, 8)
+    packed = folder / "small.tfrecord"
+    if remedied:
+        with TFRecordWriter(packed) as writer:
+            for path in paths:
+                writer.write({"image": path.read_bytes()})
+        data = flow.open(packed)
+    else:
+        data = flow.open(paths[0].parent.parent)
+    loader = flow.DataLoader(data.shuffle(seed=1).batch(256)["image"])
+    return measure(loader, sleeping(0), steps=150)
+
+
+def decoding(folder: Path, *, remedied: bool) -> Run:
+    """Large images are decoded and made small; the remedy stores them small."""
+    images(folder, 64, 64 if remedied else 512)
+    data = flow.open(folder / f"images-{64 if remedied else 512}")
+    image = flow.ImageDecoder(data.batch(16)["image"])
+    loader = flow.DataLoader(flow.Resize(image, size=(64, 64)))
+    return measure(loader, sleeping(0.0005), steps=60)
+
+
+def shuffle_buffer(folder: Path, *, remedied: bool) -> Run:
+    """A stream fills its shuffle buffer before the first batch; the remedy shuffles by number."""
+    data = flow.open(compressed(folder, 300_000, 6))
+    if remedied:
+        data = data.cache()
+        list(flow.DataLoader(data.batch(18_750).blobs))  # which makes the cache
+    data = data.shuffle(seed=1) if remedied else data.shuffle(seed=1, buffer_size=300_000)
+    begin = time.perf_counter()
+    with flow.DataLoader(data.batch(18_750).blobs) as loader:
+        for _ in loader:
+            time.sleep(0.005)
+        return Run(loader.report(), 15 / (time.perf_counter() - begin))
+
+
+def logging(_folder: Path, *, remedied: bool) -> Run:
+    """Each 20th step does something that takes long; the remedy does it less often."""
+    quick = sleeping(0.001)
+    burst = bursts(200 if remedied else 20, 0.03)
+
+    def step(batch: Any) -> None:
+        quick(batch)
+        burst(batch)
+
+    return measure(spinning(5), step, steps=200)
+
+
 # ---- Ranks --------------------------------------------------------------------------------------
 
 
@@ -344,3 +418,31 @@ def ranks(*, remedied: bool) -> flow.RankReport:
     for thread in threads:
         thread.join()
     return flow.RankReport(list(reports.values()))
+
+
+# ---- The command --------------------------------------------------------------------------------
+
+LOADERS = (
+    slow_op, python_op, python_source, one_thread, no_prefetch, tight_budget, held_batches,
+    compressed_stream, slow_storage, small_files, decoding, shuffle_buffer, slow_training, logging,
+    slow_copy,
+)  # fmt: skip
+
+
+def main(names: list[str]) -> None:
+    """Runs the loaders of these names."""
+    found = {one.__name__: one for one in LOADERS}
+    if not names:
+        for name, one in found.items():
+            print(f"{name:18} {(one.__doc__ or '').strip()}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            slow = found[name](Path(folder), remedied=False)
+            better = found[name](Path(folder), remedied=True)
+            print(slow.report)
+            gain = better.steps_per_second / slow.steps_per_second
+            print(f"\nWith the remedy: {gain:.1f} times the steps a second")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -15,13 +15,13 @@ Watch = Callable[[Any, Iterator[Any]], Iterator[Any]]
 _watch: Watch | None = None
 
 
-def watched(loader: Any, batches: Iterator[Any]) -> Iterator[Any]:
+def hooked(loader: Any, batches: Iterator[Any]) -> Iterator[Any]:
     """The iterator to hand out for one that a loader, or what takes a loader over, has made."""
     return batches if _watch is None else _watch(loader, batches)
 
 
 @contextlib.contextmanager
-def watch_with(watch: Watch) -> Iterator[None]:
+def hook_with(watch: Watch) -> Iterator[None]:
     """Gives the iterators that all threads make in the meantime to `watch(loader, iterator)`."""
     global _watch
     before, _watch = _watch, watch

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import FileError, InvalidArgumentError, shown
 from ..native import CData, check, ffi, lib, new_error, new_struct
-from .recorded import EVENT, Events, Recorded, read_work
+from .raw_events import EVENT, Events, Recorded, read_work
 
 class Trace:
     """Writes a file of Chrome's trace events about a loader; a context manager, used once."""
@@ -70,7 +70,7 @@ class Trace:
         if self not in self._active:
             return
         self._active.remove(self)
-        from .trace_events import write
+        from .chrome_json import write
 
         assert self._file is not None
         recorded = self._take()

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..errors import InvalidArgumentError, StallWarning, shown
 from ..native import CData
-from .stalls import ThreadSince, describe
+from .who_works import ThreadSince, describe
 
 VARIABLE = "PYFLOWDATA_STALL_SECONDS"  # in the environment: 0 for never
 _SECONDS = 60.0

@@ -10,9 +10,9 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from ..loader.measuring import data_loader_of, wait_until_idle
-from ..loader.replay import Replay, rows_of, wait_for_devices
-from ..reports.speeds import Limits, Speed, Steps
+from ..speed.measure import data_loader_of, wait_until_idle
+from ..speed.replay import Replay, rows_of, wait_for_devices
+from ..speed.results import Limits, Speed, Steps
 
 _clock = time.perf_counter
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep

@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..native import CData, ffi, lib, version
-from .recorded import Event, Events, Recorded, each
+from .raw_events import Event, Events, Recorded, each
 
 _QUARTER_NS = 7_889_238 * 10**9  # torch's base is the last multiple of it
 _PROCESS_BITS = 22  # of the kernel's numbers of processes: those of a trace are above

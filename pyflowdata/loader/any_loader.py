@@ -9,13 +9,13 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from ..reports.speeds import Ceiling, Speed
-    from ..reports.trace import Trace
+    from ..speed.results import Ceiling, Speed
+    from ..tracing.trace import Trace
 
 BatchT = TypeVar("BatchT")
 
 
-class Measured(Generic[BatchT]):
+class AnyLoader(Generic[BatchT]):
     """A loader that measures itself and the training that it is for."""
 
     @abstractmethod
@@ -43,7 +43,7 @@ class Measured(Generic[BatchT]):
         Raises:
             InvalidArgumentError: A number is out of range, or an epoch has no batches.
         """
-        from .measuring import measure_speed
+        from ..speed.measure import measure_speed
 
         return measure_speed(self, seconds, steps)
 
@@ -70,7 +70,7 @@ class Measured(Generic[BatchT]):
         Raises:
             InvalidArgumentError: A number is out of range, or an epoch has no batches.
         """
-        from .measuring import measure_ceiling
+        from ..speed.measure import measure_ceiling
 
         return measure_ceiling(self, step, steps, warm_up)
 

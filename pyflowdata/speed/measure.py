@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from ..reports.speeds import Ceiling, Speed, median_and_p95
+from .results import Ceiling, Speed, median_and_p95
 from .replay import Replay, leaves, rows_of, wait_for_devices
 
 _clock = time.perf_counter
@@ -38,8 +38,8 @@ def wait_until_idle(loader: Any) -> None:
     while _clock() < end:
         time.sleep(_LOOK_SECONDS)
         now = inner.stats()
-        elapsed = (now["now_seconds"] - before["now_seconds"]) * inner.num_threads
-        if now["idle_seconds"] - before["idle_seconds"] > 0.99 * elapsed:
+        there = now["thread_seconds"] - before["thread_seconds"]
+        if now["idle_seconds"] - before["idle_seconds"] > 0.99 * there:
             return
         before = now
 

@@ -1,0 +1,1 @@
+"""Bars that show how far a loader, or other long work, is."""

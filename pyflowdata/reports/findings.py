@@ -1,0 +1,56 @@
+"""What the rules of verdicts find, and the constants that they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+# A thing is the limit if it takes more than half of what there is: of the threads' time, or of an
+# item's own.
+MOST = 0.5
+# A stage that one thread does is the limit if that thread is in it nearly all the time; the rest is
+# handing batches on.
+ALWAYS = 0.7
+# Below this share of busy threads, work was missing rather than threads.
+BUSY = 0.7
+# Blocked threads: less is what locks and waking up take.
+BLOCKED = 0.3
+# Of the loop's time without memory for a batch: less happens where a batch is late once.
+NO_MEMORY = 0.2
+# The kernel counts this for each processor; a twentieth of their time is felt in every step.
+THROTTLED = 0.05
+# Of a processor: a rate that is nearer to a whole number than this is that number.
+NEARLY = 0.25
+# Records of a file, below which opening it costs more than reading them.
+MANY_FILES = 4
+# Bytes of a file, up to which opening and closing it takes longer than reading it.
+SMALL_FILE = 32_000
+# Long steps of a training loop: so many times as long as half of the steps are at most.
+LONG = 8
+# A gain in steps that is worth a change.
+WORTH = 0.05
+# A reader may give out a batch held, and the program may hold the one before; more is held on
+# purpose.
+USUALLY_HELD = 2
+
+
+RUN_ELSEWHERE = (
+    "run it in processes (processes=2 or more where it is registered or mapped), compile it with "
+    "numba.njit, or use ops of pyflowdata, which are C"
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rule found; as in Verdict.
+
+    Attributes:
+        cause: In a word.
+        said: In a clause of a sentence.
+        remedies: The most promising first.
+        evidence: Numbers besides those that every verdict has.
+    """
+
+    cause: str
+    said: str
+    remedies: tuple[str, ...]
+    evidence: dict[str, float] = field(default_factory=dict)

@@ -1,0 +1,96 @@
+"""What slows a training loop down besides a slow loader: one rule for each, as in causes.py."""
+
+from __future__ import annotations
+
+from .findings import (
+    BLOCKED,
+    LONG,
+    MOST,
+    NEARLY,
+    NO_MEMORY,
+    RUN_ELSEWHERE,
+    Finding,
+)
+from .measures import Measures, ratio
+from .words import number, percent, seconds, size
+
+
+def holding_the_lock(m: Measures) -> Finding | None:
+    """Python in the loader's threads takes the interpreter from the training loop."""
+    work = [one for one in m.counters.work if one.language == "Python"]
+    held = ratio(sum(one.cpu_seconds for one in work), m.loop_seconds)
+    if not MOST <= held <= 1 + NEARLY:
+        return None
+    one = m.top(work)
+    return Finding(
+        "python-op",
+        f"but {one.title} holds the interpreter's lock {percent(min(held, 1))} of the time, and "
+        "the training loop waits for it, too",
+        (RUN_ELSEWHERE, "keep its results with cache() if they do not change"),
+        {"python_processors": held},
+    )
+
+
+def copying(m: Measures) -> Finding:
+    """The hand-over of batches to a device is the limit."""
+    copies = m.counters.hand_over
+    assert copies is not None
+    rate = ratio(copies.bytes, copies.seconds)
+    return Finding(
+        "copy",
+        f"{seconds(ratio(copies.seconds, copies.batches))} for each batch of "
+        f"{size(ratio(copies.bytes, copies.batches))}, {size(rate)}/s to {copies.device}",
+        (
+            "hand over fewer bytes: uint8 in place of float32, and normalise on the device",
+            "let TorchLoader(device=\"cuda\") copy one batch ahead, on a stream of its own, in "
+            "place of pin_memory=True and .to()",
+        ),
+        {"copy_bytes_per_second": rate, "copy_seconds": copies.seconds},
+    )
+
+
+def long_steps(m: Measures) -> Finding | None:
+    """A few steps of the training loop take the time of many."""
+    counts = m.counters.history.trains
+    half, seen = 0, 0
+    while half < len(counts) and 2 * (seen := seen + counts[half]) < sum(counts):
+        half += 1
+    begin = half + LONG.bit_length() - 1
+    times = [count * 1.5 * 2**power / 1e9 for power, count in enumerate(counts)]  # of the middle
+    share, few = ratio(sum(times[begin:]), sum(times)), ratio(sum(counts[begin:]), sum(counts))
+    if share < BLOCKED or few > NO_MEMORY:
+        return None
+    return Finding(
+        "long-steps",
+        f"but {percent(few)} of the steps take {percent(share)} of the time of training, each over "
+        f"{LONG} times as long as others",
+        (
+            "log, evaluate, save and synchronise with the device less often: each of them makes "
+            "the device wait (print, .item() of a loss, checkpoints)",
+        ),
+        {"long_steps_share": share, "long_steps": sum(counts[begin:])},
+    )
+
+
+def starting(m: Measures) -> Finding:
+    """The first batches of epochs are the limit."""
+    stats = m.counters.stats
+    reads = [one for one in m.counters.work if one.kind == "read" and one.rows]
+    remedies = ["make epochs longer, for example by repeat(n) of the data set"]
+    if reads:
+        remedies.insert(
+            0,
+            "a stream reads up to its first batch, and fills shuffle buffers: take files with an "
+            "index (pyflowdata convert), or a smaller shuffle_buffer_size",
+        )
+    count = int(stats["starts"])
+    firsts, each = ("the first batch", "") if count == 1 else (
+        f"{number(count)} first batches", " each"
+    )  # fmt: skip
+    return Finding(
+        "start",
+        f"{firsts} took {seconds(m.mean_start_seconds)}{each}, {percent(m.start_share)} of the "
+        "loop's time",
+        tuple(remedies),
+        {"starts": stats["starts"], "start_seconds": stats["start_seconds"]},
+    )

@@ -1,0 +1,1 @@
+"""How fast a loader is without training, and training without a loader."""

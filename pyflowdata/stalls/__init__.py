@@ -1,0 +1,1 @@
+"""Who is stuck while a program waits for a batch, and on what."""
