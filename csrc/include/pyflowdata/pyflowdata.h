@@ -417,7 +417,7 @@ typedef struct pfd_history {
 #define PFD_TRACE_SLOT_READY 6 /* has it, complete; */
 #define PFD_TRACE_SLOT_HELD 7  /* is in the user's hands; */
 #define PFD_TRACE_SLOT_FREE 8  /* has no batch, or one that is not wanted any more; */
-#define PFD_TRACE_SLOT_GONE 9  /* is no more */
+#define PFD_TRACE_SLOT_GONE 9  /* is freed */
 
 typedef struct pfd_trace_event {
     int64_t begin_ns;    /* on the monotonic clock; it may be before the start of the trace */
@@ -470,7 +470,7 @@ typedef struct pfd_decision {
 #define PFD_TUNING_TRIED 3     /* it waits; what could help gained nothing, and is tried again */
 #define PFD_TUNING_COMPUTING 4 /* it waits; threads compute all the time; no processor is free */
 #define PFD_TUNING_AT_MOST 5   /* it waits; there are as many threads and batches as there may be */
-#define PFD_TUNING_IN_TURN 6   /* it waits although threads are idle: they have no work */
+#define PFD_TUNING_SEQUENTIAL 6 /* it waits although threads are idle: they have no work */
 
 #define PFD_KEPT_DECISIONS 64
 
@@ -482,7 +482,7 @@ typedef struct pfd_tuning_info {
     int32_t num_threads, prefetch;
     int32_t most_threads, most_prefetch;
     int64_t num_decisions;      /* since open; the last PFD_KEPT_DECISIONS are kept */
-    double wait, idle, blocked; /* of late; shares, as pfd_decision and of the threads' time */
+    double wait, idle, blocked; /* recent shares, as pfd_decision and of the threads' time */
 } pfd_tuning_info;
 
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
