@@ -520,8 +520,9 @@ pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_sta
  * 0.  PFD_END: there are no more, or the loader is closed.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
 /* With 1: the batches that follow are not for the program's work, as when a loader is measured.
- * With 0: counters of steps and history are again as they were at the 1.  Calls may be nested. */
-void pfd_loader_set_aside(pfd_loader *loader, int32_t is_aside);
+ * With 0: counters of steps and history are again as they were at the 1.  Calls may be nested.
+ * PFD_OUT_OF_MEMORY: that 1 has no effect, and has no 0.  PFD_UNSUPPORTED as above. */
+pfd_status pfd_loader_pause_counts(pfd_loader *loader, int32_t is_paused, pfd_error *err);
 /* PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out);
 
