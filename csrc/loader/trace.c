@@ -174,7 +174,8 @@ static pfd_status start(pfd_loader *l, int64_t bytes, pfd_error *err)
     return PFD_OK;
 }
 
-/* Adds what thread i does now, if it has begun: a range, or waiting for work. */
+/* Adds what thread i does now, if it has begun: a range, or waiting for work.  A range that ends
+ * while it is read has an event of its own. */
 static void add_unended(pfd_loader *l, pfd_trace *trace, int32_t i)
 {
     const pfd_work *work = &pfd_loader_worker(l, i)->work;
@@ -184,10 +185,9 @@ static void add_unended(pfd_loader *l, pfd_trace *trace, int32_t i)
     if (idle_since_ns) {
         *event = between(PFD_TRACE_IDLE, idle_since_ns, 0);
     } else {
-        int64_t count = pfd_work_get(&work->now.count);
         int64_t begin_ns = pfd_work_get(&work->traced.begin_ns);
         *event = pfd_work_event(work, PFD_TRACE_RANGE, begin_ns);
-        if (!begin_ns || pfd_work_get(&work->now.count) != count) return;
+        if (!begin_ns || pfd_work_get(&work->traced.begin_ns) != begin_ns) return;
     }
     event->track = track_of(l, i);
     trace->num_unended++;

@@ -369,7 +369,8 @@ typedef struct pfd_work_stats {
     int64_t cpu_ns;
 } pfd_work_stats;
 
-/* What a thread of a loader does at this moment. */
+/* What a thread of a loader does at this moment.  It goes on while it is asked: the numbers may be
+ * of a range and of the next one. */
 typedef struct pfd_thread_now {
     uint32_t struct_size;
     int32_t system_id;     /* of the thread, as in /proc/self/task; 0: of the program's thread */
