@@ -25,7 +25,8 @@ static pfd_trace_event between(int32_t kind, int64_t begin_ns, int64_t end_ns)
                              .epoch = -1, .step = -1, .file = -1, .ordinal = -1};
 }
 
-void pfd_trace_idle(void *loader, int32_t i, int64_t begin_ns, int64_t end_ns)
+/* Thread i of the pool has waited for work; on that thread, without `lock`. */
+static void note_idle(void *loader, int32_t i, int64_t begin_ns, int64_t end_ns)
 {
     pfd_loader *l = loader;
     pfd_traced *traced = &l->workers[i].work.traced; /* a thread of the pool */
@@ -147,6 +148,7 @@ static pfd_trace *create(int32_t num_buffers, int64_t bytes)
     return NULL;
 }
 
+/* NULL takes them away. */
 static void give_buffers(pfd_loader *l, pfd_trace *trace)
 {
     for (int32_t i = 0; i <= l->num_workers; i++) {
@@ -154,6 +156,7 @@ static void give_buffers(pfd_loader *l, pfd_trace *trace)
         atomic_store(&work->traced.buffer, trace ? &trace->buffers[track_of(l, i)] : NULL);
         pfd_work_set(&work->note_from, trace ? INT64_MAX : 0);
     }
+    pfd_thread_pool_on_idle(l->pool, trace ? note_idle : NULL, l);
 }
 
 static pfd_status start(pfd_loader *l, int64_t bytes, pfd_error *err)
