@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct pfd_trace {
     pfd_trace *older;
@@ -116,19 +115,17 @@ void pfd_trace_free(pfd_loader *l)
 }
 
 /* The wall clock at a moment of the monotonic one: read in between, as closely as can be. */
-static int64_t unix_ns(int64_t *monotonic_ns)
+static int64_t unix_ns_at(int64_t *monotonic_ns)
 {
     enum { TIMES = 8 };
     int64_t least_ns = INT64_MAX, found_ns = 0;
     for (int32_t i = 0; i < TIMES; i++) {
-        struct timespec wall;
-        int64_t before_ns = pfd_clock_ns();
-        (void)clock_gettime(CLOCK_REALTIME, &wall);
+        int64_t before_ns = pfd_clock_ns(), wall_ns = pfd_unix_ns();
         int64_t taken_ns = pfd_clock_ns() - before_ns;
         if (taken_ns >= least_ns) continue;
         least_ns = taken_ns;
         *monotonic_ns = before_ns + taken_ns / 2;
-        found_ns = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec;
+        found_ns = wall_ns;
     }
     return found_ns;
 }
@@ -173,7 +170,7 @@ static pfd_status start(pfd_loader *l, int64_t bytes, pfd_error *err)
     free_old(l);
     pfd_trace *trace = create(l->most_threads + 2, bytes);
     if (!trace) return pfd_fail_memory(err, bytes, "a trace");
-    trace->info.begin_unix_ns = unix_ns(&trace->info.begin_ns);
+    trace->info.begin_unix_ns = unix_ns_at(&trace->info.begin_ns);
     l->trace = trace;
     give_buffers(l, trace);
     return PFD_OK;
@@ -208,7 +205,7 @@ void pfd_trace_stop(pfd_loader *l)
     pfd_trace *trace = l->trace;
     if (!trace) return;
     give_buffers(l, NULL);
-    trace->info.end_unix_ns = unix_ns(&trace->info.end_ns);
+    trace->info.end_unix_ns = unix_ns_at(&trace->info.end_ns);
     for (int32_t i = 0; i <= l->num_workers; i++) add_unended(l, trace, i);
     l->trace = NULL;
     trace->older = l->stopped_traces;
