@@ -99,15 +99,9 @@ int32_t pfd_counters_keep(pfd_loader *l)
 
 /* ---- For whoever asks ------------------------------------------------------------------------ */
 
-/* Only the lock is touched, and what it guards. */
-static pfd_loader *writable(const pfd_loader *l)
-{
-    return (pfd_loader *)(uintptr_t)l;
-}
-
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
 {
-    pfd_loader *l = writable(loader);
+    pfd_loader *l = pfd_loader_writable(loader);
     if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
     pthread_mutex_lock(&l->lock);
     pfd_counters_update(l);
@@ -121,7 +115,7 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
 
 pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_stats *out)
 {
-    pfd_loader *l = writable(loader);
+    pfd_loader *l = pfd_loader_writable(loader);
     if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
     if (i < 0 || i >= pfd_work_num_items(&l->plan)) return PFD_END;
     pthread_mutex_lock(&l->lock);
@@ -146,7 +140,7 @@ static void read_now(const pfd_work_now *now, pfd_thread_now *out)
 
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out)
 {
-    pfd_loader *l = writable(loader);
+    pfd_loader *l = pfd_loader_writable(loader);
     if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
     pthread_mutex_lock(&l->lock);
     pfd_status status = l->closed || i < 0 || i > l->num_workers ? PFD_END : PFD_OK;
@@ -175,7 +169,7 @@ pfd_status pfd_loader_pause_counts(pfd_loader *l, int32_t is_paused, pfd_error *
 
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out)
 {
-    pfd_loader *l = writable(loader);
+    pfd_loader *l = pfd_loader_writable(loader);
     if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
     pthread_mutex_lock(&l->lock);
     *out = l->steps.history;

@@ -75,6 +75,12 @@ static inline pfd_worker *pfd_loader_worker(const pfd_loader *loader, int32_t i)
     return &loader->workers[i < loader->num_workers ? i : loader->most_threads];
 }
 
+/* For questions to a loader, which take its locks and change nothing that the program sees. */
+static inline pfd_loader *pfd_loader_writable(const pfd_loader *loader)
+{
+    return (pfd_loader *)(uintptr_t)loader;
+}
+
 /* Whether it was opened before a fork: then its threads are in the parent, and its locks too. */
 static inline int32_t pfd_loader_is_foreign(const pfd_loader *loader)
 {

@@ -209,15 +209,9 @@ void pfd_tuning_run(pfd_loader *l)
 
 /* ---- For whoever asks ------------------------------------------------------------------------ */
 
-/* Only the lock is touched, and what it guards. */
-static pfd_loader *writable(const pfd_loader *l)
-{
-    return (pfd_loader *)(uintptr_t)l;
-}
-
 pfd_status pfd_loader_get_tuning(const pfd_loader *loader, pfd_tuning_info *out)
 {
-    pfd_loader *l = writable(loader);
+    pfd_loader *l = pfd_loader_writable(loader);
     if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
     if (!l->tuning) return PFD_END;
     const pfd_autotune *tuner = &l->tuning->tuner;
@@ -240,7 +234,7 @@ pfd_status pfd_loader_get_tuning(const pfd_loader *loader, pfd_tuning_info *out)
 
 pfd_status pfd_loader_get_decision(const pfd_loader *loader, int64_t i, pfd_decision *out)
 {
-    pfd_loader *l = writable(loader);
+    pfd_loader *l = pfd_loader_writable(loader);
     if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
     if (!l->tuning) return PFD_END;
     const pfd_autotune *tuner = &l->tuning->tuner;
