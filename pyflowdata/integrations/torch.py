@@ -166,7 +166,7 @@ class TorchLoader(AnyLoader[BatchT]):
     def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
         """What a function that copies a batch returns; counted for report()."""
         begin = time.perf_counter()
-        with self.loader._shows(f"copy to {device}"):
+        with self.loader.observed.shows(f"copy to {device}"):
             copied = copy_batch(batch)
         seconds = time.perf_counter() - begin
         size = sum(array.nbytes for array in arrays_of(batch))
