@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..plain_text import counted, number, percent, size
+from ..plain_text import counted, number, percent, seconds, size
 from .counters import Work
 from .findings import (
     ALWAYS,
@@ -24,7 +24,9 @@ from .findings import (
     RUN_ELSEWHERE,
     THROTTLED,
     USUALLY_HELD,
+    VECTORISE,
     WORTH,
+    KEEP,
     Finding,
 )
 from .measures import Measures, ratio
@@ -179,7 +181,8 @@ def _python(m: Measures) -> Finding | None:
     if cores > 1 + NEARLY:
         return None  # NumPy and the like, which let go of the lock
     if m.process_rate < MOST:
-        return _waiting_python(m, one, share)
+        is_in_line = m.wanted_processors >= MOST
+        return _without_processor(m, one) if is_in_line else _waiting_python(m, one, share)
     return Finding(
         "python-op",
         f"the Python op {one.title} takes {percent(share)} of the threads' time: "
@@ -187,7 +190,7 @@ def _python(m: Measures) -> Finding | None:
         "processors, since one at a time holds the interpreter's lock",
         (
             RUN_ELSEWHERE,
-            "have it called once for a batch (per=\"batch\") with NumPy on all rows",
+            VECTORISE,
             "keep its results with cache() if they do not change from epoch to epoch",
         ),
         {"python_share": share, "python_processors": cores},
@@ -308,25 +311,45 @@ def _quota(m: Measures) -> Finding | None:
 
 def _processors(m: Measures) -> Finding | None:
     """Threads stand in line for processors that others use."""
-    stats = m.counters.stats
-    mine = ratio(stats["cpu_seconds"] + stats["help_seconds"], stats["process_cpu_seconds"])
-    if m.runnable_share < BLOCKED or mine >= MOST and m.process_rate > m.processors * (1 - BLOCKED):
+    if m.runnable_share < BLOCKED:
         return None
-    is_own = m.process_rate > m.processors * (1 - BLOCKED)
-    user = "other parts of this program" if is_own else "other programs"
-    remedies = (
-        "have other libraries start fewer threads (OMP_NUM_THREADS, torch.set_num_threads)"
-        if is_own
-        else "stop what else runs on this machine, or give this process processors of its own",
-        "take a machine with more processors",
-        "make the loader's work less: keep results with cache()",
-    )
+    if m.is_crowded:
+        return _without_processor(m, m.top() if m.wall_seconds else None)
+    if m.own_cpu_share >= MOST:
+        return None
     return Finding(
         "processors",
-        f"threads wait for a processor {percent(m.runnable_share)} of their time: {user} "
-        f"use them ({m.processors} allowed, {number(round(m.process_rate, 1))} used)",
-        remedies,
-        {"loader_part_of_cpu": mine},
+        f"{_in_line(m)} that other parts of this program use ({_allowed(m)})",
+        (
+            "have other libraries start fewer threads (OMP_NUM_THREADS, torch.set_num_threads)",
+            "take a machine with more processors",
+            f"make the loader's work less: {KEEP}",
+        ),
+        {"loader_part_of_cpu": m.own_cpu_share},
+    )
+
+
+def _in_line(m: Measures) -> str:
+    return f"threads waited {percent(m.runnable_share)} of their time for a processor"
+
+
+def _allowed(m: Measures) -> str:
+    return f"{m.processors} allowed, {number(round(m.process_rate, 1))} used"
+
+
+def _without_processor(m: Measures, one: Work | None) -> Finding:
+    """Other programs use the processors; how long work takes then says little."""
+    said = f"{_in_line(m)} that other programs used ({_allowed(m)})"
+    less: tuple[str, ...] = (f"make the loader's work less: {KEEP}",)
+    if one is not None and one.rows:
+        row = seconds(one.cpu_seconds / one.rows)
+        said += f"; {one.title} is the most expensive, {row} a row"
+        less = _lighter(m, one)
+    return Finding(
+        "processors",
+        said,
+        ("measure again when it is quiet, or give this process processors of its own", *less),
+        {"loader_part_of_cpu": m.own_cpu_share, "wanted_processors": m.wanted_processors},
     )
 
 
@@ -357,18 +380,19 @@ def _work(m: Measures) -> Finding | None:
 
 def _lighter(m: Measures, one: Work) -> tuple[str, ...]:
     """How to make an item of work less."""
-    keep = "keep results with cache() before the first random op"
+    if one.kind == "op" and one.language == "Python":
+        return (VECTORISE, RUN_ELSEWHERE, KEEP)
     if (one.kind == "records" or _is_reader(m, one)) and _has_small_files(m, one):
         return (
             "put the records into few files (pyflowdata convert): each small file is opened and "
             "closed again for its record",
-            keep,
+            KEEP,
         )
     if one.kind == "records":
         return (
             "find records with fewer steps: fewer views, shuffle=\"window\", or a format whose "
             "records have one size (pyflowdata convert)",
-            keep,
+            KEEP,
         )
     if one.kind == "join":
         return ("join fewer ragged bytes: crop, resize or pad the rows in an op",)
@@ -376,11 +400,11 @@ def _lighter(m: Measures, one: Work) -> tuple[str, ...]:
         return (
             "let a crop take its images directly, which then decodes only what the crop needs, or "
             "store smaller images (pyflowdata convert)",
-            keep,
+            KEEP,
         )
     if one.gives == "images" or _is_reader(m, one):
-        return ("store smaller or simpler records (pyflowdata convert)", keep)
-    return (keep, "take a cheaper op, or do its work where the batch is used, on the device")
+        return ("store smaller or simpler records (pyflowdata convert)", KEEP)
+    return (KEEP, "take a cheaper op, or do its work where the batch is used, on the device")
 
 
 def _has_small_files(m: Measures, one: Work) -> bool:

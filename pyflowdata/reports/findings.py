@@ -31,7 +31,7 @@ SMALL_FILE = 32_000
 LONG = 8
 # A gain in steps that is worth a change.
 WORTH = 0.05
-# A reader may give out a batch held, and the program may hold the one before; more is held on
+# A reader may hold the batch that it gives, and the program the one before; more is held on
 # purpose.
 USUALLY_HELD = 2
 
@@ -40,6 +40,10 @@ RUN_ELSEWHERE = (
     "run it in processes (processes=2 or more where it is registered or mapped), compile it with "
     "numba.njit, or use ops of pyflowdata, which are C"
 )
+
+
+VECTORISE = "have it called once for a batch (per=\"batch\") with NumPy on all rows"
+KEEP = "keep results with cache() before the first random op"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from .counters import Counters, Work
+from .findings import BLOCKED
 
 
 def ratio(part: float, whole: float) -> float:
@@ -111,6 +112,29 @@ class Measures:
         """Processors that this process kept busy in the time of the loop, on average."""
         seconds = self.counters.stats["process_cpu_seconds"]
         return min(ratio(seconds, self.loop_seconds), float(self.processors))
+
+    @property
+    def wanted_processors(self) -> float:
+        """Processors that this process used or stood in line for, on average."""
+        return self.process_rate + ratio(
+            self.counters.stats["runnable_seconds"], self.loop_seconds
+        )
+
+    @property
+    def own_cpu_share(self) -> float:
+        """Of the process's CPU time: that of the loader.  What the program's thread does for it
+        while it waits is measured by the clock; its part of CPU time is taken as that of work."""
+        stats = self.counters.stats
+        helped = stats["help_seconds"] * min(ratio(self.cpu_seconds, self.wall_seconds), 1.0)
+        return min(ratio(stats["cpu_seconds"] + helped, stats["process_cpu_seconds"]), 1.0)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Other programs have the processors that this one stands in line for."""
+        return (
+            self.runnable_share >= BLOCKED
+            and self.process_rate <= self.processors * (1 - BLOCKED)
+        )
 
     @property
     def no_memory_share(self) -> float:

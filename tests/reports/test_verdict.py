@@ -69,10 +69,33 @@ CASES = {
         recorded(work("Augment", 15.5, 15.0, language="Python"), **WAITING, processors=4),
         "loader", "op", "Augment takes 100 % of the loader's CPU",
     ),
+    "NumPy row by row": (
+        recorded(work("Augment", 15.5, 15.0, language="Python"), **WAITING, processors=4),
+        "loader", "op", "have it called once for a batch (per=\"batch\")",
+    ),
     "Python that waits": (
         recorded(work("Fetch", 15.5, 0.3, language="Python"),
                  **{**BLOCKED, "cpu_seconds": 0.4, "process_cpu_seconds": 0.6}),
         "loader", "python-op", "waits for something else than the interpreter",
+    ),
+    "Python on a busy machine": (
+        recorded(work("Clean", 15.5, 0.6, language="Python"),
+                 **{**BLOCKED, "cpu_seconds": 0.6, "runnable_seconds": 14.5,
+                    "process_cpu_seconds": 0.8}, num_threads=2, processors=2),
+        "loader", "processors", "threads waited 91 % of their time for a processor that other "
+        "programs used (2 allowed, 0.2 used); Clean is the most expensive, 46.8 us a row",
+    ),
+    "Python in one thread on a busy machine": (
+        recorded(work("Clean", 3.8, 0.2, language="Python"),
+                 **{**BLOCKED, "thread_seconds": 4.0, "cpu_seconds": 0.2, "runnable_seconds": 3.5,
+                    "process_cpu_seconds": 0.5}, num_threads=1, processors=2),
+        "loader", "processors", "that other programs used",
+    ),
+    "Python that takes turns on a busy machine": (  # one holds the lock, and waits in line
+        recorded(work("Clean", 15.5, 0.6, language="Python"),
+                 **{**BLOCKED, "cpu_seconds": 0.6, "runnable_seconds": 3.2,
+                    "process_cpu_seconds": 0.8}, processors=2),
+        "loader", "processors", "that other programs used",
     ),
     "Python beside training": (
         recorded(work("Augment", 4.0, 3.5, language="Python")),
@@ -141,12 +164,12 @@ CASES = {
     "other programs": (
         recorded(**{**WAITING, "cpu_seconds": 6.0, "runnable_seconds": 9.4,
                     "process_cpu_seconds": 7.0}, processors=4),
-        "loader", "processors", "other programs use them (4 allowed, 1.7 used)",
+        "loader", "processors", "that other programs used (4 allowed, 1.7 used)",
     ),
     "this program": (
         recorded(**{**WAITING, "cpu_seconds": 5.0, "runnable_seconds": 10.4, "help_seconds": 0.2,
                     "process_cpu_seconds": 15.5}, processors=4),
-        "loader", "processors", "other parts of this program use them",
+        "loader", "processors", "that other parts of this program use (4 allowed, 3.9 used)",
     ),
     "a copy": (
         recorded(hand_over=HandOver("cuda:0", 400, 400_000_000, 2.0)),
