@@ -26,7 +26,10 @@ from .findings import (
     USUALLY_HELD,
     VECTORISE,
     WORTH,
+    CACHE,
+    COMPILE,
     KEEP,
+    KEEP_SAME,
     Finding,
 )
 from .measures import Measures, ratio
@@ -40,14 +43,37 @@ def _of_cpu(m: Measures, one: Work) -> str:
     return f"{one.title} takes {percent(m.share(one))} of the loader's CPU"
 
 
-def _more_threads(m: Measures) -> str | None:
+def _is_tuned(m: Measures, name: str) -> bool:
+    return name in m.counters.automatic
+
+
+def _tuning(m: Measures, name: str) -> str:
+    """What the loader, which adjusts it, says of the number."""
+    state = m.counters.tuning[0].partition(": ")[2]
+    return f"{name}=\"auto\" is at work on it: {state}"
+
+
+def _more_at_once(m: Measures, what: str, times: int) -> str:
+    """More threads than processors, for work that waits."""
+    if _is_tuned(m, "num_threads"):
+        return _tuning(m, "num_threads")
+    return (
+        f"let more {what} wait at once: num_threads=\"auto\" (docs/autotune.md), or num_threads="
+        f"{times * m.threads}, above the number of processors"
+    )
+
+
+def _more_threads(m: Measures) -> tuple[str, ...]:
     """What further threads are predicted to bring, if there are processors for them."""
     gain = m.steps_gain(m.processors)
     if m.threads >= m.processors or gain < WORTH:
-        return None
+        return ()
+    if _is_tuned(m, "num_threads"):
+        return (_tuning(m, "num_threads"),)
     return (
         f"more threads would help (this machine allows {m.processors}; num_threads="
-        f"{m.processors} predicts {percent(gain)} more steps)"
+        f"{m.processors} predicts {percent(gain)} more steps)",
+        "have the loader find it: DataLoader(num_threads=\"auto\")",
     )
 
 
@@ -110,7 +136,7 @@ def _python_source(m: Measures) -> Finding | None:
         f"the Python object of {one.op} gives its records {order}, {number(_rate(m))} a second, "
         f"and takes {percent(m.wall_share(one))} of the threads' time",
         (
-            "keep its records with cache(), or write them to files once (pyflowdata.io)",
+            f"keep its records with {CACHE}, or write them to files once (pyflowdata.io)",
             "make the object cheaper for each record: read in larger pieces, or move work into ops "
             "after it, which run in all threads",
         ),
@@ -140,7 +166,7 @@ def _reading(m: Measures) -> Finding | None:
         (
             "have the files read with random access, by all threads: formats with an index, not "
             "compressed as a whole (pyflowdata convert)",
-            "give each rank files of its own, or keep the records with cache()",
+            f"give each rank files of its own, or keep the records with {CACHE}",
         ),
         evidence,
     )
@@ -157,11 +183,10 @@ def _storage(m: Measures, one: Work, evidence: dict[str, float]) -> Finding:
         f"{one.title} waits {percent(m.waiting_share(one))} of its time for the files, which come "
         f"at {size(rate)}/s{fetched}",
         (
-            "put the files on a faster or local disk, or keep their records with cache(\"disk\") "
-            "or cache()",
+            "put the files on a faster or local disk, or keep their records, in memory or with "
+            f"cache(\"disk\"), with {CACHE}",
             "make reads longer: fewer, larger files (pyflowdata convert), and shuffle=\"window\"",
-            f"let more reads wait at once: num_threads={2 * m.threads}, above the number of "
-            "processors",
+            _more_at_once(m, "reads", 2),
         ),
         {**evidence, "bytes_per_second": rate, "major_faults": faults},
     )
@@ -189,9 +214,8 @@ def _python(m: Measures) -> Finding | None:
         f"{number(round(inside, 1))} threads are in it and use {number(round(cores, 1))} "
         "processors, since one at a time holds the interpreter's lock",
         (
-            RUN_ELSEWHERE,
-            VECTORISE,
-            "keep its results with cache() if they do not change from epoch to epoch",
+            *((RUN_ELSEWHERE, VECTORISE) if one.is_by_row else (RUN_ELSEWHERE,)),
+            KEEP_SAME,
         ),
         {"python_share": share, "python_processors": cores},
     )
@@ -205,9 +229,8 @@ def _waiting_python(m: Measures, one: Work, share: float) -> Finding:
         f"the Python op {one.title} takes {percent(share)} of the threads' time, and waits for "
         f"something else than the interpreter: this process uses {used} processors",
         (
-            f"let more calls wait at once: num_threads={4 * m.threads}, above the number of "
-            "processors",
-            "keep its results with cache() if they do not change from epoch to epoch",
+            _more_at_once(m, "calls", 4),
+            KEEP_SAME,
         ),
         {"python_share": share},
     )
@@ -219,14 +242,12 @@ def _processes(m: Measures) -> Finding | None:
     if share < MOST:
         return None
     one = m.top(ops)
+    more = f"give it more processes: processes={m.processors}, as many as processors"
+    remedies = (COMPILE, KEEP_SAME)
     return Finding(
         "processes",
         f"threads wait for the processes of {one.title} {percent(share)} of their time",
-        (
-            f"give it more processes (processes=, up to the {m.processors} processors)",
-            "compile it with numba.njit, or use ops of pyflowdata, which are C",
-            "keep its results with cache() if they do not change from epoch to epoch",
-        ),
+        (more, *remedies) if one.processes < m.processors else remedies,
         {"processes_share": share},
     )
 
@@ -244,7 +265,8 @@ def _idle(m: Measures) -> Finding | None:
             "whole-batch",
             f"{one.title} works on whole batches, each in one thread; {_busy(m)}",
             (
-                f"raise prefetch, which is {prefetch}: other threads can work on further batches",
+                _tuning(m, "prefetch") if _is_tuned(m, "prefetch") else "raise prefetch, which is "
+                f"{prefetch}: other threads can work on further batches",
                 "do in an op on rows what does not need the whole batch",
             ),
             {"prefetch": prefetch},
@@ -256,7 +278,7 @@ def _idle(m: Measures) -> Finding | None:
         (
             f"raise prefetch: DataLoader(prefetch={max(4 * prefetch, 8)})",
             "have the loader find it: DataLoader(prefetch=\"auto\")",
-        ),
+        ) if not _is_tuned(m, "prefetch") else (_tuning(m, "prefetch"),),
         {"prefetch": prefetch},
     )
 
@@ -279,9 +301,8 @@ def _blocked(m: Measures) -> Finding | None:
         f"{one.title} waits {percent(m.waiting_share(one))} of its time rather than computes; "
         f"{_busy(m)}",
         (
-            f"let more of it wait at once: num_threads={2 * m.threads}, above the number of "
-            "processors",
-            "keep its results with cache() if they do not change from epoch to epoch",
+            _more_at_once(m, "of it", 2),
+            KEEP_SAME,
         ),
         evidence,
     )
@@ -358,13 +379,13 @@ def _without_processor(m: Measures, one: Work | None) -> Finding:
 
 def _threads(m: Measures) -> Finding | None:
     more = _more_threads(m)
-    if more is None:
+    if not more:
         return None
     one = m.top()
     return Finding(
         "threads",
         f"{_of_cpu(m, one)}, {_busy(m)}",
-        (more, "have the loader find it: DataLoader(num_threads=\"auto\")", *_lighter(m, one)),
+        (*more, *_lighter(m, one)),
         {"predicted_gain": m.steps_gain(m.processors)},
     )
 
@@ -381,7 +402,7 @@ def _work(m: Measures) -> Finding | None:
 def _lighter(m: Measures, one: Work) -> tuple[str, ...]:
     """How to make an item of work less."""
     if one.kind == "op" and one.language == "Python":
-        return (VECTORISE, RUN_ELSEWHERE, KEEP)
+        return (VECTORISE, RUN_ELSEWHERE, KEEP) if one.is_by_row else (RUN_ELSEWHERE, KEEP)
     if (one.kind == "records" or _is_reader(m, one)) and _has_small_files(m, one):
         return (
             "put the records into few files (pyflowdata convert): each small file is opened and "

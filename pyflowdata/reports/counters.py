@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..nodes.in_use import language_of
+from ..nodes.in_use import calls_by_row, language_of, processes_of
 from ..nodes.node import Blob, Node, nodes_of
 from ..native import CData, check, lib, new_error, new_struct, text
 from .stats import read_stats
@@ -43,6 +43,8 @@ class Work:
         rows, ranges: How many it did; ranges of rows.
         measured_ranges: From how many ranges the times are estimated.
         wall_seconds, cpu_seconds: Summed over threads.
+        is_by_row: It is Python that is called for each row.
+        processes: That run it; 0: none.
     """
 
     kind: str
@@ -58,6 +60,8 @@ class Work:
     measured_ranges: int
     wall_seconds: float
     cpu_seconds: float
+    is_by_row: bool = False
+    processes: int = 0
 
     @property
     def title(self) -> str:
@@ -154,6 +158,7 @@ class Counters:
         readers, work, history: See there.
         hand_over: None: batches are used where they are.
         tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
+        automatic: Those of the two that are adjusted.
         stats: The keys of `DataLoader.stats()`.
     """
 
@@ -171,6 +176,7 @@ class Counters:
     history: History = field(default_factory=History)
     hand_over: HandOver | None = None
     tuning: tuple[str, ...] = ()
+    automatic: tuple[str, ...] = ()
 
     def since(self, earlier: Counters) -> Counters:
         """What was counted after another moment of the same loader."""
@@ -181,9 +187,9 @@ class Counters:
         stats["opened_seconds"] = earlier.stats["now_seconds"]
         hand_over = self.hand_over
         if hand_over is not None and earlier.hand_over is not None:
-            hand_over = HandOver(hand_over.device, *_less(hand_over, earlier.hand_over, 1))
+            hand_over = _less(hand_over, earlier.hand_over, _COPIED)
         work = tuple(
-            dataclasses.replace(one, **dict(zip(_COUNTED, _less(one, before, -5), strict=True)))
+            _less(one, before, _COUNTED)
             for one, before in zip(self.work, earlier.work, strict=True)
         )
         readers = tuple(
@@ -196,17 +202,18 @@ class Counters:
         )
 
 
-_COUNTED = [one.name for one in dataclasses.fields(Work)][-5:]
+_COUNTED = ("rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds")
+_COPIED = ("batches", "bytes", "seconds")
 
 
 def _is_level(name: str) -> bool:
     return name in _LEVELS or name.removesuffix("_seconds") in _MOMENTS
 
 
-def _less(one: Any, before: Any, begin: int) -> list[Any]:
-    """The differences of the fields of two objects, from this field on."""
-    names = [each.name for each in dataclasses.fields(one)][begin:]
-    return [getattr(one, name) - getattr(before, name) for name in names]
+def _less(one: Any, before: Any, names: Sequence[str]) -> Any:
+    """An object whose fields of these names are differences."""
+    less = {name: getattr(one, name) - getattr(before, name) for name in names}
+    return dataclasses.replace(one, **less)
 
 
 def _history_since(history: History, earlier: Counters) -> History:
@@ -260,6 +267,8 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node]) -> Work:
         measured_ranges=one.measured_ranges,
         wall_seconds=one.wall_ns / 1e9,
         cpu_seconds=one.cpu_ns / 1e9,
+        is_by_row=node is not None and kind == "op" and calls_by_row(node),
+        processes=processes_of(node) if node is not None and kind == "op" else 0,
     )
 
 
@@ -332,6 +341,7 @@ class CountedLoader:
             history=read_history(self.handle),
             hand_over=hand_over if hand_over.batches else None,
             tuning=tuple(str(tuning).split("\n")) if tuning else (),
+            automatic=tuning.automatic if tuning else (),
         )
 
 

@@ -36,14 +36,14 @@ WORTH = 0.05
 USUALLY_HELD = 2
 
 
+COMPILE = "compile it with numba.njit, or use ops of pyflowdata, which are C"
 RUN_ELSEWHERE = (
-    "run it in processes (processes=2 or more where it is registered or mapped), compile it with "
-    "numba.njit, or use ops of pyflowdata, which are C"
+    f"run it in processes (processes=2 or more where it is registered or mapped), {COMPILE}"
 )
-
-
 VECTORISE = "have it called once for a batch (per=\"batch\") with NumPy on all rows"
-KEEP = "keep results with cache() before the first random op"
+CACHE = "cache() of a data set, flow.Dataset({...}).cache() for blobs (docs/cache.md)"
+KEEP = f"keep results before the first random op with {CACHE}"
+KEEP_SAME = f"if its results do not change from epoch to epoch, keep them with {CACHE}"
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..plain_text import number, percent, seconds, size
 from .findings import (
     BLOCKED,
+    KEEP_SAME,
     LONG,
     MOST,
     NEARLY,
@@ -26,7 +27,7 @@ def holding_the_lock(m: Measures) -> Finding | None:
         "python-op" if one.kind == "op" else "python-source",
         f"but {one.title} holds the interpreter's lock {percent(min(held, 1))} of the time, and "
         "the training loop waits for it, too",
-        (RUN_ELSEWHERE, "keep its results with cache() if they do not change"),
+        (RUN_ELSEWHERE, KEEP_SAME),
         {"python_processors": held},
     )
 

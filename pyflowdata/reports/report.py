@@ -293,6 +293,7 @@ def _counters(found: Mapping[str, Any]) -> Counters:
         **found,
         "blobs": tuple(found["blobs"]),
         "tuning": tuple(found.get("tuning", ())),
+        "automatic": tuple(found.get("automatic", ())),
         "readers": _each(ReaderFacts, found["readers"]),
         "work": _each(Work, found["work"]),
         "hand_over": None if copies is None else HandOver(**copies),

@@ -2,9 +2,10 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import pytest
-from reports.recorded import STATS, WAITING, recorded, work
+from reports.recorded import STATS, TUNED, WAITING, recorded, work
 
 import pyflowdata as flow
 from pyflowdata.reports.counters import HandOver
@@ -70,7 +71,8 @@ CASES = {
         "loader", "op", "Augment takes 100 % of the loader's CPU",
     ),
     "NumPy row by row": (
-        recorded(work("Augment", 15.5, 15.0, language="Python"), **WAITING, processors=4),
+        recorded(work("Augment", 15.5, 15.0, language="Python", is_by_row=True), **WAITING,
+                 processors=4),
         "loader", "op", "have it called once for a batch (per=\"batch\")",
     ),
     "Python that waits": (
@@ -217,6 +219,26 @@ def test_cause_and_sentence(name):
     assert bool(verdict.remedies) == has_remedy
     assert not has_remedy or verdict.sentence.endswith(verdict.remedies[0])
     assert json.loads(json.dumps(verdict.evidence)) == verdict.evidence
+
+
+def test_no_number_is_advised_where_the_loader_adjusts_it():
+    for name in ("too few threads", "an op that waits", "pages of mapped files", "prefetch",
+                 "whole batches", "Python that waits"):  # fmt: skip
+        counters, *_, cause, _ = CASES[name]
+        tuned = replace(counters, automatic=("num_threads", "prefetch"), tuning=(TUNED,))
+        verdict = judge(tuned)
+        assert verdict.cause == cause
+        said = [one for one in verdict.remedies if "num_threads" in one or "prefetch" in one]
+        assert len(said) == 1 and said[0].endswith("at work on it: a change is being tried"), said
+
+
+def test_no_more_processes_than_processors():
+    for number, advised in ((2, True), (4, False)):
+        counters = recorded(work("Augment", 15.5, 0.3, language="processes", processes=number),
+                            **{**BLOCKED, "processors": 4})  # fmt: skip
+        remedies = judge(counters).remedies
+        assert any("processes=4" in one for one in remedies) == advised
+        assert advised or remedies[0].startswith("compile it with numba")
 
 
 def test_the_first_batch_stands_apart():
