@@ -183,8 +183,8 @@ def _storage(m: Measures, one: Work, evidence: dict[str, float]) -> Finding:
         f"{one.title} waits {percent(m.waiting_share(one))} of its time for the files, which come "
         f"at {size(rate)}/s{fetched}",
         (
-            "put the files on a faster or local disk, or keep their records, in memory or with "
-            f"cache(\"disk\"), with {CACHE}",
+            "put the files on a faster or local disk, or keep their records with cache() or "
+            "cache(\"disk\") of a data set (docs/cache.md)",
             "make reads longer: fewer, larger files (pyflowdata convert), and shuffle=\"window\"",
             _more_at_once(m, "reads", 2),
         ),

@@ -17,8 +17,11 @@ def ratio(part: float, whole: float) -> float:
 class Measures:
     """Shares and rates of a loader.
 
-    Time here is that of the training loop: its steps, and the starts of its epochs.  What lies
-    between epochs, such as a validation, is not in it; the loader's threads are idle then.
+    Time here is that of the training loop: the waits for batches, first ones of epochs included,
+    and training.  What the program does between epochs, such as a validation, is not in it, as far
+    as it can be told from training: after the last batch of an epoch, as long is taken for training
+    as a step takes on average.  Where each epoch has one batch it cannot be told; then it is all
+    time since the first batch was asked for.
     """
 
     def __init__(self, counters: Counters) -> None:
@@ -31,9 +34,18 @@ class Measures:
         self.copy_seconds = counters.hand_over.seconds if counters.hand_over else 0.0
         self.wait_seconds = stats["step_wait_seconds"]
         self.step_seconds = self.wait_seconds + stats["step_train_seconds"]
-        self.loop_seconds = self.step_seconds + stats["start_seconds"]
+        self.starts = int(stats["starts"])
+        self.loop_seconds = self._loop_seconds()
         self.elapsed = stats["now_seconds"] - stats["opened_seconds"]
         self.busy_seconds = max(stats["thread_seconds"] - stats["idle_seconds"], 0.0)
+
+    def _loop_seconds(self) -> float:
+        stats, history = self.counters.stats, self.counters.history
+        if not self.steps:
+            begin = max(stats["opened_seconds"], history.begin)
+            return float(max(stats["delivered_seconds"] - begin, stats["start_seconds"]))
+        lasts = self.starts * ratio(stats["step_train_seconds"], self.steps)
+        return float(self.step_seconds + stats["start_seconds"] + lasts)
 
     # ---- The training loop ----
 

@@ -122,7 +122,7 @@ def test_programs_print_reports_when_loaders_end():
     done = program("1", SCRIPT)
     said = [line for line in done.stderr.split("\n") if line.startswith("pyflowdata: report of")]
     assert said == ["pyflowdata: report of DataLoader(BatchDataset/x)"] * 3
-    assert done.stderr.count("of 63 steps waited") == 3 and done.stdout == "alive\n"
+    assert done.stderr.count("of 63 steps") == 3 and done.stdout == "alive\n"
 
 
 def epoch(**options):

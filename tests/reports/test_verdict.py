@@ -17,17 +17,34 @@ IDLE = {**WAITING, "idle_seconds": 10.0, "cpu_seconds": 5.9, "process_cpu_second
 
 # Name -> (counters, limit, cause, what the sentence must have).
 CASES = {
-    "keeps up": (recorded(), "training", "", "not loader-bound: 0 % of 400 steps waited"),
+    "keeps up": (recorded(), "training", "", "not loader-bound, training is the limit: none of 400 steps waited"),
     "too few steps": (
-        recorded(**{**WAITING, "steps": 9}), "unknown", "", "9 steps are too few to judge",
+        recorded(**{**WAITING, "steps": 9}), "unknown", "", "9 steps are too few to judge; 10 are needed",
+    ),
+    "one step": (
+        recorded(**{**WAITING, "steps": 1}), "unknown", "", "1 step is too few to judge; 10 are",
+    ),
+    "epochs of one batch": (
+        recorded(steps=0, step_train_seconds=0.0, starts=400, start_seconds=0.08), "training", "",
+        "not loader-bound, training is the limit: each of 400 epochs has one batch",
+    ),
+    "slow epochs of one batch": (
+        recorded(steps=0, step_train_seconds=0.0, starts=400, start_seconds=2.0), "starts", "start",
+        "each of 400 epochs has one batch; 400 first batches took 5 ms each, 50 % of the loop's",
+    ),
+    "microseconds": (
+        recorded(**{**WAITING, "steps": 50, "waited_steps": 50, "step_wait_seconds": 0.0003,
+                    "step_train_seconds": 0.00005, "start_seconds": 0.0001}), "unknown", "",
+        "unknown: training waited 86 % of the time (in 100 % of 50 steps), 300 us in all, which is "
+        "too short to judge",
     ),
     "a little": (
         recorded(**{**WAITING, "step_wait_seconds": 0.4, "step_train_seconds": 3.6}, processors=4),
-        "loader", "op", "slightly loader-bound: 75 % of 400 steps waited, for 10 % of their time",
+        "loader", "op", "slightly loader-bound: training waited 10 % of the time (in 75 % of 400 steps)",
     ),
     "just under": (
         recorded(**{**WAITING, "step_wait_seconds": 0.19, "step_train_seconds": 3.81}),
-        "training", "", "for 4.8 % of their time",
+        "training", "", "training waited 4.8 % of the time",
     ),
     "an op": (
         recorded(work("Decode", 14.0, 13.5, gives="images"), work("Cast", 2.8, 2.7),
@@ -114,7 +131,7 @@ CASES = {
     "a generator": (
         recorded(work("GeneratorReader", 3.9, 3.8, kind="read", language="Python"),
                  **{**IDLE, "idle_seconds": 12.0}),
-        "loader", "python-source", "gives its records one after another, 3,200 a second",
+        "loader", "python-source", "gives its records one after another, 3,195 a second",
     ),
     "objects by number": (
         recorded(work("GeneratorReader", 15.0, 3.8, kind="records", language="Python"), **BLOCKED),
@@ -128,7 +145,7 @@ CASES = {
     "a stream that waits": (
         recorded(work("Reader", 3.9, 0.4, kind="read"), work("Decode", 1.0, 1.0),
                  **{**IDLE, "idle_seconds": 11.0, "cpu_seconds": 1.4, "read_bytes": 80_000_000}),
-        "loader", "storage", "for the files, which come at 20 MB/s",
+        "loader", "storage", "for the files, which come at 19.9 MB/s",
     ),
     "pages of mapped files": (
         recorded(work("Decode", 14.0, 2.0), work("Reader", 1.5, 0.1, kind="records"),
@@ -180,11 +197,14 @@ CASES = {
     ),
     "a copy, and a slower loader": (
         recorded(**WAITING, processors=4, hand_over=HandOver("cuda:0", 400, 400_000_000, 1.0)),
-        "loader", "op", "loader-bound: 75 %",
+        "loader", "op", "loader-bound: training waited 40 %",
     ),
     "long steps": (
         recorded(trains={20: 380, 25: 20}), "training", "long-steps",
         "but 5.0 % of the steps take 63 % of the time of training, each over 8 times as long",
+    ),
+    "long steps of microseconds": (
+        recorded(trains={10: 380, 15: 20}), "training", "", "none of 400 steps waited",
     ),
     "one long step": (recorded(trains={20: 399, 25: 1}), "training", "", "not loader-bound"),
     "steps of all lengths": (
@@ -271,6 +291,24 @@ def test_quantiles_of_waits():
     assert m.wait_quantile(0.2) == 0
     assert m.wait_quantile(0.5) == m.wait_quantile(0.95) == 2**22 / 1e9
     assert Measures(recorded()).wait_quantile(0.95) == 0
+
+
+def test_rates_do_not_depend_on_the_length_of_epochs():
+    """400 batches of 32 rows, 10 ms of training each: in epochs of 1, 2, 10 and 400 batches."""
+    for length in (1, 2, 10, 400):
+        starts = 400 // length
+        steps = 400 - starts
+        m = Measures(recorded(
+            steps=steps, starts=starts, start_seconds=0.0, step_train_seconds=steps * 0.01,
+        ))  # fmt: skip
+        assert m.loop_seconds == pytest.approx(4.0)
+
+
+def test_text_without_waits_and_steps():
+    lines = str(flow.Report(recorded(**{**WAITING, "waited_steps": 8}))).split("\n")
+    assert any("of all, median 0, 95th percentile 0" in line for line in lines)
+    lines = str(flow.Report(recorded(steps=0, step_train_seconds=0.0, starts=0))).split("\n")
+    assert {"steps       none", "starts      none"} <= set(lines)
 
 
 def test_text_and_tables():
