@@ -39,6 +39,7 @@ class Observed:
         self._handle, self._blobs, self._readers = handle, blobs, readers
         self._traces: list[Trace] = []  # the one that is on
         self._wait: Wait | None = None  # from the first epoch on, if stalls are watched for
+        self._waits: list[Wait] = []  # of it, for reports
         self._at_end: weakref.finalize[Any, Any] | None = None
 
     # ---- Counters -----------------------------------------------------------------------------
@@ -58,7 +59,7 @@ class Observed:
     def _counted(self) -> CountedLoader:
         from ..reports.counters import CountedLoader
 
-        return CountedLoader(self._handle, self._blobs, self._readers)
+        return CountedLoader(self._handle, self._blobs, self._readers, waits=self._waits)
 
     def report(self, since: Report | None, describe_data: Callable[[], DataFacts]) -> Report:
         from ..reports.report import Report
@@ -101,6 +102,8 @@ class Observed:
             from ..stalls.watchdog import begin
 
             self._wait = begin(loader)
+            if self._wait is not None:
+                self._waits.append(self._wait)
 
     @property
     def stall(self) -> Stall | None:

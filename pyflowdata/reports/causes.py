@@ -7,6 +7,7 @@ and so does a stage that one thread does; only where neither is so, idle threads
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from ..plain_text import counted, number, percent, seconds, size
@@ -28,6 +29,7 @@ from .findings import (
     WORTH,
     CACHE,
     COMPILE,
+    FELT,
     KEEP,
     KEEP_SAME,
     Finding,
@@ -75,6 +77,35 @@ def _more_threads(m: Measures) -> tuple[str, ...]:
         f"{m.processors} predicts {percent(gain)} more steps)",
         "have the loader find it: DataLoader(num_threads=\"auto\")",
     )
+
+
+# ---- One long wait ------------------------------------------------------------------------------
+
+
+def _stall(m: Measures) -> Finding | None:
+    """One batch came late, and that is most of all waiting; it says nothing about the others."""
+    wait = m.lone_wait_seconds
+    if wait < max(FELT, MOST * m.wait_seconds):
+        return None
+    rest = ratio(m.wait_seconds - wait, m.step_seconds - wait)
+    stall = m.counters.last_stall
+    return Finding(
+        "stall",
+        f"one wait of {seconds(wait)} is {percent(ratio(wait, m.wait_seconds))} of the waiting; "
+        f"without it {percent(rest)} of the time",
+        (
+            "see below what it waited for, under stalls" if stall else "find what it waited for: a "
+            "StallWarning names the op, the record and the file of a wait that is longer than the "
+            f"environment's PYFLOWDATA_STALL_SECONDS={_round_down(wait)}",
+        ),
+        {"longest_wait_seconds": wait, "wait_share_without": rest},
+    )
+
+
+def _round_down(value: float) -> str:
+    """A number of one digit that is at most half as large."""
+    power = math.floor(math.log10(value / 2))
+    return f"{math.floor(value / 2 / 10**power) * 10**power:g}"
 
 
 # ---- The program's memory -----------------------------------------------------------------------
@@ -438,6 +469,7 @@ def _has_small_files(m: Measures, one: Work) -> bool:
 
 
 LOADER_CAUSES: tuple[Callable[[Measures], Finding | None], ...] = (
+    _stall,
     _memory,
     _python_source,
     _reading,

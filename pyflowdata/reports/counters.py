@@ -159,6 +159,7 @@ class Counters:
         hand_over: None: batches are used where they are.
         tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
         automatic: Those of the two that are adjusted.
+        last_stall: The text of the last StallWarning, or "".
         stats: The keys of `DataLoader.stats()`.
     """
 
@@ -177,6 +178,7 @@ class Counters:
     hand_over: HandOver | None = None
     tuning: tuple[str, ...] = ()
     automatic: tuple[str, ...] = ()
+    last_stall: str = ""
 
     def since(self, earlier: Counters) -> Counters:
         """What was counted after another moment of the same loader."""
@@ -197,8 +199,9 @@ class Counters:
             for reader in self.readers
         )
         history = _history_since(self.history, earlier)
+        last_stall = "" if self.last_stall == earlier.last_stall else self.last_stall
         return dataclasses.replace(
-            self, stats=stats, work=work, readers=readers, hand_over=hand_over, history=history
+            self, last_stall=last_stall, stats=stats, work=work, readers=readers, hand_over=hand_over, history=history
         )
 
 
@@ -312,12 +315,15 @@ class CountedLoader:
         blobs: Of its batches.
         readers: Facts about its readers, see `pyflowdata.loader.state.Reader`.
         hand_over: What its integration counts.
+        waits: What watches for its stalls, see `pyflowdata.stalls.watchdog.Wait`; empty before the
+            first epoch.
     """
 
     handle: CData
     blobs: tuple[Blob, ...]
     readers: tuple[Any, ...]
     hand_over: HandOver = field(default_factory=HandOver)
+    waits: Sequence[Any] = ()
 
     def count(self) -> Counters:
         """The counters of this moment; after close(), those of its end."""
@@ -342,6 +348,7 @@ class CountedLoader:
             hand_over=hand_over if hand_over.batches else None,
             tuning=tuple(str(tuning).split("\n")) if tuning else (),
             automatic=tuning.automatic if tuning else (),
+            last_stall=next((one.stall.text for one in self.waits if one.stall), ""),
         )
 
 

@@ -223,6 +223,21 @@ class Measures:
 
     # ---- Durations ----
 
+    @property
+    def lone_wait_seconds(self) -> float:
+        """The longest wait of a step, if no other is nearly as long; 0: there is none.
+
+        The others are known by powers of two, so it is what they leave of all waiting.
+        """
+        counts = self.counters.history.waits
+        top = max((power for power, count in enumerate(counts) if count), default=-1)
+        if top < 0 or counts[top] != 1:
+            return 0.0
+        others = sum(count * 1.5 * 2**power for power, count in enumerate(counts[:top])) / 1e9
+        shortest = 2**top / 1e9
+        longest = min(max(self.wait_seconds - others, shortest), 2 * shortest)
+        return float(min(longest, self.wait_seconds))
+
     def wait_quantile(self, q: float) -> float:
         """That share of all steps waited for at most so long, in seconds; up to twice too long, as
         waits are counted by powers of two."""

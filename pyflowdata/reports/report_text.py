@@ -46,6 +46,8 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
     if stats["read_bytes"] or stats["major_faults"]:
         found.append(("files", _files(m)))
     found += [("tuning" if line == 0 else "", said) for line, said in enumerate(counters.tuning)]
+    if counters.last_stall:
+        found.append(("stalls", counters.last_stall))
     copies = counters.hand_over
     if copies is not None:
         found.append((

@@ -261,6 +261,26 @@ def test_no_more_processes_than_processors():
         assert advised or remedies[0].startswith("compile it with numba")
 
 
+def test_one_long_wait_is_no_lack_of_prefetch():
+    """A wait of 6 s; 300 others of 1 us each, of the steps of 400."""
+    waits = [0] * 48
+    waits[10], waits[32] = 300, 1
+    counters = recorded(**{**IDLE, "waited_steps": 301, "step_wait_seconds": 6.0005})
+    counters = replace(counters, history=replace(counters.history, waits=tuple(waits)))
+    verdict = judge(counters)
+    assert (verdict.limit, verdict.cause) == ("loader", "stall")
+    assert "one wait of 6 s is 100 % of the waiting; without it under 0.1 %" in verdict.sentence
+    assert "prefetch" not in verdict.sentence
+    assert verdict.sentence.endswith("PYFLOWDATA_STALL_SECONDS=3")
+    stalled = replace(counters, last_stall="next() has waited 5 s for step 100")
+    report = flow.Report(stalled)
+    assert report.remedies == ("see below what it waited for, under stalls",)
+    assert "stalls      next() has waited 5 s for step 100" in str(report).split("\n")
+    waits[32] = 2  # two of them are no accident
+    counters = replace(counters, history=replace(counters.history, waits=tuple(waits)))
+    assert judge(counters).cause == "prefetch"
+
+
 def test_the_first_batch_stands_apart():
     counters = recorded(**WAITING, processors=4, start_seconds=1.9)
     assert "(first batch 1.9 s apart)" in judge(counters).sentence
