@@ -452,6 +452,9 @@ class DataLoader(AnyLoader[BatchT]):
             seconds: That the thread took, for starting the copy and for waiting.
             size: Bytes of the batch.
             device: Where to, in a word.
+
+        Raises:
+            InvalidArgumentError: Seconds or size are no numbers from 0 on, or device is no str.
         """
         self.observed.count_copy(seconds, size, device)
 

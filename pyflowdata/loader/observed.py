@@ -10,9 +10,10 @@ import functools
 import os
 import weakref
 from collections.abc import Callable
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Error
+from ..errors import Error, InvalidArgumentError, shown
 from ..native import CData
 from ..nodes import Blob
 from ..reports.at_end import report_at_end
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
     from ..tracing.trace import Trace
 
 _NOTHING = contextlib.nullcontext()
+
+
+def _check_count(name: str, value: object) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < float("inf"):  # type: ignore[operator]
+        raise InvalidArgumentError(f"{name} = {shown(value)}; it must be a number from 0 on")
 
 
 class Observed:
@@ -68,6 +75,10 @@ class Observed:
         return report if since is None else report.since(since)
 
     def count_copy(self, seconds: float, size: int, device: str) -> None:
+        _check_count("seconds", seconds)
+        _check_count("size", size)
+        if not isinstance(device, str):
+            raise InvalidArgumentError(f"device = {shown(device)}; it must be a str")
         copies = self._counted.hand_over
         copies.device = device
         copies.batches += 1

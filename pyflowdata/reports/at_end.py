@@ -8,12 +8,14 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Error
+from ..errors import Error, InvalidArgumentError, shown
+from ..plain_text import joined
 
 if TYPE_CHECKING:
     from .counters import CountedLoader
 
 VARIABLE = "PYFLOWDATA_REPORT"  # "1": printed; a path: written there
+_FORMS = (".html", ".json", ".txt")
 
 
 def report_at_end(
@@ -28,10 +30,20 @@ def report_at_end(
 
     Returns:
         None unless PYFLOWDATA_REPORT asks for reports.
+
+    Raises:
+        InvalidArgumentError: PYFLOWDATA_REPORT is neither "0", "1" nor a path of a report.
     """
     wanted = os.environ.get(VARIABLE, "")
     if wanted in ("", "0"):
         return None
+    if wanted != "1":
+        if not wanted.lower().endswith(_FORMS):
+            raise InvalidArgumentError(
+                f"{VARIABLE} = {shown(wanted)}; it must be 1, which prints reports, 0, or a path "
+                f"that ends with {joined(list(_FORMS))}"
+            )
+        wanted = os.path.abspath(wanted)  # the program may go to another directory
     return weakref.finalize(loader, _report, count(), wanted, os.getpid())
 
 
@@ -46,6 +58,8 @@ def _report(counted: CountedLoader, wanted: str, pid: int) -> None:
 
         report = Report(counters)
         if wanted == "1":
+            if sys.stderr is None:
+                return
             names = ", ".join(counters.blobs)
             rank = f", rank {counters.rank}" if counters.world_size > 1 else ""
             print(f"pyflowdata: report of DataLoader({names}){rank}\n{report}", file=sys.stderr)

@@ -71,11 +71,11 @@ class Judged(ABC):
             InvalidArgumentError: The name has another ending.
             OSError: The file cannot be written.
         """
-        kinds = self._kinds()
+        kinds, path = self._kinds(), _path(path)
         write = kinds.get(os.path.splitext(path)[1].lower())
         if write is None:
             raise InvalidArgumentError(
-                f"path = {shown(os.fspath(path))}; a {type(self).__name__} is saved as "
+                f"path = {shown(path)}; a {type(self).__name__} is saved as "
                 f"{joined(list(kinds))}"
             )
         text = write()
@@ -174,7 +174,7 @@ class Report(Judged):
         """The report that to_dict() gave; the verdict is made again of the numbers.
 
         Raises:
-            InvalidArgumentError: It is no such dict.
+            InvalidArgumentError: It is another dict.
         """
         if not isinstance(found, Mapping) or found.get("version") != _VERSION:
             raise InvalidArgumentError(
@@ -183,9 +183,10 @@ class Report(Judged):
         try:
             report = cls(_counters(found["counters"]))
             if "data" in found:
-                report._data = DataFacts(found["data"]["readers"], found["data"]["order"])
+                report._data = _data_facts(found["data"])
+            report.verdict  # noqa: B018  (which needs all numbers)
             return report
-        except (KeyError, TypeError) as failure:
+        except (AttributeError, KeyError, TypeError, ValueError) as failure:
             raise InvalidArgumentError(
                 f"these are not the numbers of a report: {failure!r}"
             ) from None
@@ -200,14 +201,18 @@ class Report(Judged):
         """
         import json
 
+        path = _path(path)
+        if path.lower().endswith((".html", ".txt")):
+            raise InvalidArgumentError(
+                f"{path} is for reading; give the .json file that Report.save() writes"
+            )
         with open(path, encoding="utf-8") as file:
             try:
                 return cls.from_dict(json.load(file))
-            except (ValueError, InvalidArgumentError) as failure:
+            except (ValueError, InvalidArgumentError, RecursionError) as failure:
                 raise InvalidArgumentError(
-                    f"{os.fspath(path)} is not what Report.save() writes as .json: {failure}"
+                    f"{path} is not what Report.save() writes as .json: {failure}"
                 ) from None
-
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the report; the name says what: .html a page with pictures, which needs no
@@ -258,6 +263,10 @@ class RankReport(Judged):
         Raises:
             InvalidArgumentError: There are none, two of the same rank, or of other world sizes.
         """
+        if not isinstance(reports, Sequence) or not all(isinstance(r, Report) for r in reports):
+            raise InvalidArgumentError(
+                f"reports = {shown(reports)}; it must be a list of Reports, one for each rank"
+            )
         found = sorted(reports, key=lambda one: one.counters.rank)
         ranks = [one.counters.rank for one in found]
         sizes = {one.counters.world_size for one in found}
@@ -283,6 +292,21 @@ class RankReport(Judged):
             "verdict": dataclasses.asdict(self.verdict),
             "ranks": [one.to_dict() for one in self.reports],
         }
+
+
+def _path(path: object) -> str:
+    try:
+        return os.fsdecode(path)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidArgumentError(f"path = {shown(path)}; it must be a path") from None
+
+
+def _data_facts(found: Mapping[str, Any]) -> DataFacts:
+    readers, order = found["readers"], found["order"]
+    are_lists = isinstance(readers, list) and all(isinstance(one, Mapping) for one in readers)
+    if not are_lists or not isinstance(order, Mapping):
+        raise TypeError("data")
+    return DataFacts(readers, order)
 
 
 def _counters(found: Mapping[str, Any]) -> Counters:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..plain_text import number, percent, seconds, size
+from ..plain_text import counted, number, percent, seconds, size
 from .counters import Counters, Work
 from .measures import Measures, ratio
 from .verdict import Verdict
@@ -85,8 +85,8 @@ def _quantile(m: Measures, name: str, q: float) -> str:
 def _starts(m: Measures) -> str:
     if not m.starts:
         return "none"
-    each = " each" if m.starts > 1 else ""
-    return f"{number(m.starts)} first batches of epochs, {seconds(m.mean_start_seconds)}{each}"
+    firsts = counted(m.starts, "first batch of an epoch", "first batches of epochs")
+    return f"{firsts}, {seconds(m.mean_start_seconds)}{' each' if m.starts > 1 else ''}"
 
 
 def _threads(m: Measures) -> str:

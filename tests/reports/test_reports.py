@@ -89,6 +89,9 @@ def test_copies_are_counted():
         loader.count_copy(1.0, 1, "cuda:0")
         assert copies.batches == 64  # what was counted then
         assert loader.report(since=report).counters.hand_over.seconds == 1.0
+        for wrong in (("a", 1, "x"), (1.0, -5, "x"), (float("nan"), 1, "x"), (1.0, 1, 5)):
+            with pytest.raises(flow.InvalidArgumentError, match="must be a"):
+                loader.count_copy(*wrong)
     assert report.cause == "copy" and "to cuda:0" in report.verdict.sentence
 
 
@@ -152,6 +155,22 @@ def test_programs_write_reports(tmp_path, monkeypatch, here, capsys):
     monkeypatch.setenv("PYFLOWDATA_REPORT", str(tmp_path / "none" / "r.json"))
     epoch()
     assert "pyflowdata: no report: " in capsys.readouterr().err
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYFLOWDATA_REPORT", "near.txt")
+    with flow.DataLoader(data().batch(10).blobs) as loader:
+        take(loader, 64)
+        (tmp_path / "elsewhere").mkdir()
+        os.chdir(tmp_path / "elsewhere")
+    assert (tmp_path / "near.txt").read_text() == f"{loader.report()}\n"
+    monkeypatch.setenv("PYFLOWDATA_REPORT", "1")
+    with monkeypatch.context() as without:
+        without.setattr(sys, "stderr", None)
+        epoch()
+    assert capsys.readouterr().out == ""
+    for wrong in ("2", "true", "report.pdf"):
+        monkeypatch.setenv("PYFLOWDATA_REPORT", wrong)
+        with pytest.raises(flow.InvalidArgumentError, match="PYFLOWDATA_REPORT = .*must be 1"):
+            epoch()
     monkeypatch.setenv("PYFLOWDATA_REPORT", "0")
     epoch()
     assert capsys.readouterr().err == ""

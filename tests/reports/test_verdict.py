@@ -360,8 +360,35 @@ def test_numbers_go_round():
             flow.Report.from_dict(wrong)
 
 
+def test_wrong_numbers_are_refused_at_once():
+    good = flow.Report(CASES["an op"][0]).to_dict()
+    for wrong in (
+        {**good, "counters": {**good["counters"], "stats": {}}},
+        {**good, "counters": {**good["counters"], "stats": 5}},
+        {**good, "counters": {**good["counters"], "history": {"waits": 3}}},
+        {**good, "data": {"readers": 5, "order": {}}},
+        {**good, "data": {"readers": [5], "order": {}}},
+        {**good, "data": 5},
+    ):
+        with pytest.raises(flow.InvalidArgumentError, match="not the numbers of a report"):
+            flow.Report.from_dict(wrong)
+    for wrong in (None, "x", [5], 5):
+        with pytest.raises(flow.InvalidArgumentError, match="must be a list of Reports"):
+            flow.RankReport(wrong)
+
+
 def test_save_and_load(tmp_path):
     report = flow.Report(CASES["an op"][0])
+    for wrong in (None, 5):
+        with pytest.raises(flow.InvalidArgumentError, match="must be a path"):
+            report.save(wrong)
+        with pytest.raises(flow.InvalidArgumentError, match="must be a path"):
+            flow.Report.load(wrong)
+    with pytest.raises(flow.InvalidArgumentError, match="give the .json file"):
+        flow.Report.load("slow.html")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(flow.InvalidArgumentError, match="is not what Report.save"):
+        flow.Report.load(tmp_path / "deep.json")
     report.save(tmp_path / "r.json")
     assert flow.Report.load(tmp_path / "r.json") == report
     report.save(tmp_path / "r.txt")
