@@ -18,6 +18,20 @@ VARIABLE = "PYFLOWDATA_REPORT"  # "1": printed; a path: written there
 _FORMS = (".html", ".json", ".txt")
 
 
+def check_report_variable() -> None:
+    """Before a loader is opened.
+
+    Raises:
+        InvalidArgumentError: PYFLOWDATA_REPORT is neither "0", "1" nor a path of a report.
+    """
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted not in ("", "0", "1") and not wanted.lower().endswith(_FORMS):
+        raise InvalidArgumentError(
+            f"{VARIABLE} = {shown(wanted)}; it must be 1, which prints reports, 0, or a path that "
+            f"ends with {joined(list(_FORMS))}"
+        )
+
+
 def report_at_end(
     loader: object, count: Callable[[], CountedLoader]
 ) -> weakref.finalize[Any, Any] | None:
@@ -30,19 +44,11 @@ def report_at_end(
 
     Returns:
         None unless PYFLOWDATA_REPORT asks for reports.
-
-    Raises:
-        InvalidArgumentError: PYFLOWDATA_REPORT is neither "0", "1" nor a path of a report.
     """
     wanted = os.environ.get(VARIABLE, "")
     if wanted in ("", "0"):
         return None
     if wanted != "1":
-        if not wanted.lower().endswith(_FORMS):
-            raise InvalidArgumentError(
-                f"{VARIABLE} = {shown(wanted)}; it must be 1, which prints reports, 0, or a path "
-                f"that ends with {joined(list(_FORMS))}"
-            )
         wanted = os.path.abspath(wanted)  # the program may go to another directory
     return weakref.finalize(loader, _report, count(), wanted, os.getpid())
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..nodes.in_use import calls_by_row, language_of, processes_of
 from ..nodes.node import Blob, Node, nodes_of
-from ..native import CData, check, lib, new_error, new_struct, text
+from ..native import CData, check, lib, new_error, new_struct, text, version
 from .stats import read_stats
 from .tuning import read_tuning
 
@@ -160,6 +162,8 @@ class Counters:
         tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
         automatic: Those of the two that are adjusted.
         last_stall: The text of the last StallWarning, or "".
+        script, version: The program's file, and that of this package; "": not known.
+        taken: When they were read, in seconds since 1970; 0: not known.
         stats: The keys of `DataLoader.stats()`.
     """
 
@@ -179,6 +183,9 @@ class Counters:
     tuning: tuple[str, ...] = ()
     automatic: tuple[str, ...] = ()
     last_stall: str = ""
+    script: str = ""
+    version: str = ""
+    taken: float = field(default=0.0, compare=False)
 
     def since(self, earlier: Counters) -> Counters:
         """What was counted after another moment of the same loader."""
@@ -201,8 +208,9 @@ class Counters:
         history = _history_since(self.history, earlier)
         last_stall = "" if self.last_stall == earlier.last_stall else self.last_stall
         return dataclasses.replace(
-            self, last_stall=last_stall, stats=stats, work=work, readers=readers, hand_over=hand_over, history=history
-        )
+            self, stats=stats, work=work, readers=readers, hand_over=hand_over, history=history,
+            last_stall=last_stall,
+        )  # fmt: skip
 
 
 _COUNTED = ("rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds")
@@ -348,6 +356,9 @@ class CountedLoader:
             hand_over=hand_over if hand_over.batches else None,
             tuning=tuple(str(tuning).split("\n")) if tuning else (),
             automatic=tuning.automatic if tuning else (),
+            script=os.path.basename(sys.argv[0]) if sys.argv else "",
+            version=version(),
+            taken=time.time(),
             last_stall=next((one.stall.text for one in self.waits if one.stall), ""),
         )
 

@@ -31,8 +31,8 @@ SMALL_FILE = 32_000
 LONG = 8
 # A gain in steps that is worth a change.
 WORTH = 0.05
-# In seconds, of all waits, copies or first batches together: less is not felt, whatever it is a part
-# of.
+# In seconds, of all waits, copies or first batches together: less is not felt, whatever it is a
+# part of.
 FELT = 0.1
 # A reader may hold the batch that it gives, and the program the one before; more is held on
 # purpose.

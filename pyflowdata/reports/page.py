@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +52,7 @@ def report_page(facts: PageFacts) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(facts.verdict.sentence)}</title>\n<style>\n{STYLE}</style>\n</head>\n"
+        f"<title>{escape(_title(facts))}</title>\n<style>\n{STYLE}</style>\n</head>\n"
         f"<body>\n<main>\n{_joined(sections)}\n</main>\n"
         f'<script type="application/json" id="numbers">{_embedded(facts.numbers)}</script>\n'
         "</body>\n</html>\n"
@@ -80,6 +81,25 @@ def _note(text: str) -> Html:
 # ---- In short -----------------------------------------------------------------------------------
 
 
+def _title(facts: PageFacts) -> str:
+    """Short, as tabs and lists of files show it: the script, what limits it, and when."""
+    verdict, taken = facts.verdict, _taken(facts.counters)
+    limit = ", ".join(filter(None, [verdict.sentence.partition(":")[0], verdict.cause]))
+    return f"{facts.counters.script or 'report'}: {limit}{f' ({taken})' if taken else ''}"
+
+
+def _taken(counters: Counters) -> str:
+    moment = counters.taken
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment)) if moment else ""
+
+
+def _origin(counters: Counters) -> Html:
+    """Which run it is of."""
+    version = f"pyflowdata {counters.version}" if counters.version else ""
+    known = [counters.script, counters.host, _taken(counters), version]
+    return _note(", ".join(filter(None, known)))
+
+
 def _verdict(facts: PageFacts) -> Html:
     """The sentence, which has the first remedy, and the others."""
     verdict, blobs = facts.verdict, ", ".join(facts.counters.blobs)
@@ -87,7 +107,8 @@ def _verdict(facts: PageFacts) -> Html:
     return Html(
         f"<h1>pyflowdata report: {escape(blobs)}</h1>\n"
         f'<div class="verdict {_LIMITS.get(verdict.limit, "bad")}">'
-        f"<p>{escape(verdict.sentence)}</p>{f'<ul>{others}</ul>' if others else ''}</div>"
+        f"<p>{escape(verdict.sentence)}</p>{f'<ul>{others}</ul>' if others else ''}</div>\n"
+        f"{_origin(facts.counters)}"
     )
 
 
@@ -239,10 +260,8 @@ def _graph(graph: str) -> Html:
 
 
 def _details(counters: Counters) -> Html:
-    from ..native import version
-
     said = [
-        f"pyflowdata {version()}", f"{counters.host}, process {counters.pid}",
+        f"{counters.host}, process {counters.pid}",
         f"rank {counters.rank} of {counters.world_size}",
     ]  # fmt: skip
     return Html(f'<footer class="soft"><p>{escape("; ".join(said))}.</p></footer>')

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -50,6 +51,8 @@ def test_counts_are_those_of_the_loop():
     assert first.counters.blobs == ("BatchDataset/x",) and first.counters.pid == os.getpid()
     assert first.counters.num_threads == 2 and first.counters.world_size == 1
     assert str(first).startswith(first.verdict.sentence)
+    assert first.counters.version == flow.__version__ and first.counters.script
+    assert 0 <= time.time() - first.counters.taken < 1000
 
 
 def test_work_has_titles_and_languages():

@@ -17,9 +17,13 @@ IDLE = {**WAITING, "idle_seconds": 10.0, "cpu_seconds": 5.9, "process_cpu_second
 
 # Name -> (counters, limit, cause, what the sentence must have).
 CASES = {
-    "keeps up": (recorded(), "training", "", "not loader-bound, training is the limit: none of 400 steps waited"),
+    "keeps up": (
+        recorded(), "training", "",
+        "not loader-bound, training is the limit: none of 400 steps waited",
+    ),
     "too few steps": (
-        recorded(**{**WAITING, "steps": 9}), "unknown", "", "9 steps are too few to judge; 10 are needed",
+        recorded(**{**WAITING, "steps": 9}), "unknown", "",
+        "9 steps are too few to judge; 10 are needed",
     ),
     "one step": (
         recorded(**{**WAITING, "steps": 1}), "unknown", "", "1 step is too few to judge; 10 are",
@@ -40,7 +44,8 @@ CASES = {
     ),
     "a little": (
         recorded(**{**WAITING, "step_wait_seconds": 0.4, "step_train_seconds": 3.6}, processors=4),
-        "loader", "op", "slightly loader-bound: training waited 10 % of the time (in 75 % of 400 steps)",
+        "loader", "op",
+        "slightly loader-bound: training waited 10 % of the time (in 75 % of 400 steps)",
     ),
     "just under": (
         recorded(**{**WAITING, "step_wait_seconds": 0.19, "step_train_seconds": 3.81}),
