@@ -91,7 +91,7 @@ class AnyLoader(Generic[BatchT]):
 
         Raises, when the block begins:
             InvalidArgumentError: The loader is being traced already.
-            FileError: The file cannot be written.
+            FileError: The file cannot be written; this may come when the block ends, too.
         """
         loader: Any = getattr(self, "loader", self)  # the DataLoader that this one took over
         loader.check_life()

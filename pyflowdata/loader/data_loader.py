@@ -512,6 +512,9 @@ class DataLoader(AnyLoader[BatchT]):
 
         Another thread that waits for a batch gets a CancelledError.  Closing twice is allowed.  In
         a function that the loader calls, it returns at once, and the threads stop soon after.
+
+        Raises:
+            FileError: A trace that is on cannot be written; the loader is closed.
         """
         if self.is_open:
             self._life = _CLOSED
@@ -522,10 +525,12 @@ class DataLoader(AnyLoader[BatchT]):
                 self._stop()
 
     def _stop(self) -> None:
-        self.observed.end()
-        lib.pfd_loader_close(self._handle)
-        self._in_use.release()
-        self.observed.report_end()
+        try:
+            self.observed.end()
+        finally:
+            lib.pfd_loader_close(self._handle)
+            self._in_use.release()
+            self.observed.report_end()
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self
