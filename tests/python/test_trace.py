@@ -19,6 +19,7 @@ from support.paths import ROOT
 import pyflowdata as flow
 from pyflowdata.loader import at_exit
 from pyflowdata.loader.sinks import Sink
+from pyflowdata.speed.measure import wait_until_idle
 from pyflowdata.tracing.trace import read_work
 
 SLACK_NS = 2_000_000  # between two readings of the clocks, which may be corrected meanwhile
@@ -169,6 +170,7 @@ def test_slices_are_the_calls_of_an_op(tmp_path):
     batches = numbers(seed=3)
     with flow.DataLoader(noted(batches["x"]), batches["y"], num_threads=3, prefetch=2) as loader:
         expected = [[array.tolist() for array in batch] for batch in loader]
+        wait_until_idle(loader)  # no call of an epoch ahead begins before the trace
         before = len(calls)
         with loader.trace(path):
             loader.seek(0, epoch=0)
