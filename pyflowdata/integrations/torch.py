@@ -17,14 +17,14 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 import torch
 
 from .. import Blob, DataLoader, Error, InvalidArgumentError, RankReport, Report, UnsupportedError
 from ..loader.batches import Array
-from ..loader.any_loader import AnyLoader
+from ..loader.loader_wrapper import LoaderWrapper
 from ..loader.sinks import Sink
 from ..loader.iterator_hook import hooked
 
@@ -34,7 +34,7 @@ BatchT = TypeVar("BatchT")
 ResultT = TypeVar("ResultT")
 
 
-class TorchLoader(AnyLoader[BatchT]):
+class TorchLoader(LoaderWrapper[BatchT]):
     """A DataLoader whose batches are torch tensors.
 
     What a batch is stays as it is: one tensor, a tuple or a dict of them.  Without a device, or
@@ -50,11 +50,10 @@ class TorchLoader(AnyLoader[BatchT]):
     state from it, and close it.
 
     Attributes:
-        loader: The DataLoader, for `stats()`, `skipped` and `blobs`.
+        loader: The DataLoader, for `blobs`, `readers` and more.
         device: Where the tensors are.
     """
 
-    loader: DataLoader[Any]
     device: torch.device
 
     @overload
@@ -173,6 +172,12 @@ class TorchLoader(AnyLoader[BatchT]):
         self.loader.count_copy(seconds, sum(sizes), device)
         return copied
 
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[False] = ...) -> Report: ...
+
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[True]) -> RankReport: ...
+
     def report(
         self, *, since: Report | None = None, gather: bool = False
     ) -> Report | RankReport:
@@ -183,7 +188,7 @@ class TorchLoader(AnyLoader[BatchT]):
             gather: Every rank calls this, and each gets a `RankReport` of all of them, by
                 torch.distributed.all_gather_object; without a process group, of one rank.
         """
-        report = self.loader.report(since=since)
+        report = super().report(since=since)
         return RankReport(_gathered(report)) if gather else report
 
     def state_dict(self) -> dict[str, Any]:

@@ -364,6 +364,11 @@ class DataLoader(AnyLoader[BatchT]):
 
     # ---- Facts --------------------------------------------------------------------------------
 
+    @property
+    def data_loader(self) -> DataLoader[BatchT]:
+        """This one; of a TorchLoader or JaxLoader, the one that it took over."""
+        return self
+
     def __len__(self) -> int:
         """Batches of an epoch, the same on every rank.
 

@@ -216,7 +216,7 @@ def test_integrations_are_on_top():
     """They take the public face, types, and the graph as data; nothing names them."""
     allowed = {
         "__init__", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
-        "loader.batches", "loader.opening", "loader.state", "loader.any_loader",
+        "loader.batches", "loader.opening", "loader.state", "loader.loader_wrapper",
         "loader.iterator_hook",
         "loader.sinks",
     }  # fmt: skip
