@@ -41,9 +41,8 @@ PYTHON_LAYERS = {
     "plugins": {"ops", "nodes", "native", "errors"},
     "pyops": {"plugins", "nodes", "native", "ragged", "errors"},
     "__init__": {
-        "datasets", "pyops", "plugins", "sheet", "graphs", "loader", "reports", "progress_bars",
-        "ops",
-        "other_names", "nodes", "native", "ragged", "image_statistics", "errors",
+        "datasets", "pyops", "plugins", "sheet", "graphs", "loader", "tracing", "stalls", "speed",
+        "reports", "progress_bars", "ops", "other_names", "nodes", "native", "ragged", "image_statistics", "errors",
     },
     "conformance": {"plugins", "loader", "nodes", "native", "errors"},
     "testing": {"conformance", "plugins", "nodes", "errors"},
