@@ -120,6 +120,7 @@ static void destroy(pfd_loader *l)
     free(l->producer.error);
     free(l->skipped);
     free(l->tuning);
+    free(l->steps.kept);
     free(l->work);
     free(l);
 }
@@ -256,11 +257,11 @@ pfd_status pfd_loader_set_seed(pfd_loader *l, int32_t i, int64_t seed, pfd_error
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
+pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out)
 {
+    pfd_loader *l = pfd_loader_writable(loader);
     int32_t locks = !pfd_loader_is_foreign(l);
-    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&l->lock;
-    if (locks) pthread_mutex_lock(lock);
+    if (locks) pthread_mutex_lock(&l->lock);
     *out = (pfd_loader_info){.struct_size = sizeof *out,
                              .num_threads = l->num_threads,
                              .prefetch = l->prefetch,
@@ -270,7 +271,7 @@ pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
                              .num_batches = l->plan.num_batches,
                              .num_blobs = l->plan.num_wanted,
                              .offsets = l->plan.offsets};
-    if (locks) pthread_mutex_unlock(lock);
+    if (locks) pthread_mutex_unlock(&l->lock);
     return PFD_OK;
 }
 
@@ -346,7 +347,7 @@ uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int6
 
 pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out)
 {
-    pfd_loader *l = (pfd_loader *)(uintptr_t)loader; /* only the lock is touched */
+    pfd_loader *l = pfd_loader_writable(loader);
     if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
     pthread_mutex_lock(&l->lock);
     int64_t first = l->num_skipped > PFD_KEPT_SKIPPED ? l->num_skipped - PFD_KEPT_SKIPPED : 0;

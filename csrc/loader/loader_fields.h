@@ -59,8 +59,6 @@ struct pfd_loader {
     int32_t closed, released;
     pfd_stats stats;
     pfd_steps steps;
-    pfd_steps kept_steps; /* while the loader is aside */
-    int32_t aside;        /* calls of pfd_loader_set_aside() that are open */
     int64_t no_memory_since_ns; /* 0: there is memory for another batch, or the ring is full */
     pfd_work_stats *work;       /* after close(): of each item */
     pfd_trace *trace;           /* that is on; NULL: none */
@@ -75,6 +73,12 @@ struct pfd_loader {
 static inline pfd_worker *pfd_loader_worker(const pfd_loader *loader, int32_t i)
 {
     return &loader->workers[i < loader->num_workers ? i : loader->most_threads];
+}
+
+/* For questions to a loader, which take its locks and change nothing that the program sees. */
+static inline pfd_loader *pfd_loader_writable(const pfd_loader *loader)
+{
+    return (pfd_loader *)(uintptr_t)loader;
 }
 
 /* Whether it was opened before a fork: then its threads are in the parent, and its locks too. */

@@ -32,7 +32,8 @@ typedef struct pfd_work_count {
 enum { PFD_CLOCK_WALL, PFD_CLOCK_CPU };
 enum { PFD_NOTED_MEASURED = 1, PFD_NOTED_TRACED = 2 };
 
-/* As in pfd_thread_now. */
+/* As in pfd_thread_now.  Each number is whole, but the thread goes on while they are read: some may
+ * be of one range and others of the next. */
 typedef struct pfd_work_now {
     _Atomic int64_t count, epoch, step, first_row, num_rows, reader, file;
     _Atomic int64_t first_ordinal, last_ordinal;

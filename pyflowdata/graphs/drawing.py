@@ -106,7 +106,7 @@ def _facts_of(loader: Any) -> list[str]:
         batches = len(loader)
     except TypeError:
         return [*said, "a stream: batches are counted at the end of an epoch"]
-    return [*said, f"{batches:,} batch{'' if batches == 1 else 'es'} an epoch"]
+    return [*said, f"{counted(batches, 'batch', 'batches')} an epoch"]
 
 
 def _named(given: Any) -> Mapping[str, Blob]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
-from ..native import exception, ffi, lib, new_error
+from ..native import check, exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
 from .any_loader import AnyLoader
 from .at_exit import open_loaders
@@ -310,11 +310,12 @@ class DataLoader(AnyLoader[BatchT]):
         with self._turns.lock:
             self._turns.check_idle()
             kept = dataclasses.replace(self.cursor)
+            err = new_error()
+            check(lib.pfd_loader_pause_counts(self._handle, 1, err), err)
             try:
-                lib.pfd_loader_set_aside(self._handle, 1)
                 yield
             finally:
-                lib.pfd_loader_set_aside(self._handle, 0)
+                lib.pfd_loader_pause_counts(self._handle, 0, err)
                 self.cursor.go_back(kept)
 
     # ---- Rows at positions --------------------------------------------------------------------

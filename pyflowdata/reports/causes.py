@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..plain_text import counted, number, percent, size
 from .counters import Work
 from .findings import (
     ALWAYS,
@@ -18,6 +19,7 @@ from .findings import (
     MOST,
     NEARLY,
     NO_MEMORY,
+    OFTEN,
     SMALL_FILE,
     RUN_ELSEWHERE,
     THROTTLED,
@@ -26,7 +28,6 @@ from .findings import (
     Finding,
 )
 from .measures import Measures, ratio
-from .words import number, percent, size
 
 
 def _busy(m: Measures) -> str:
@@ -126,7 +127,7 @@ def _reading(m: Measures) -> Finding | None:
     one = m.top(reads)
     inside = m.threads_in(one)
     evidence = {"threads_in": inside, "waiting_share": m.waiting_share(one)}
-    if inside < (ALWAYS if m.worked_share >= BUSY else MOST):
+    if inside < (ALWAYS if m.worked_share >= BUSY else OFTEN):
         return None
     if m.waiting_share(one) >= MOST:
         return _storage(m, one, evidence)
@@ -247,8 +248,8 @@ def _idle(m: Measures) -> Finding | None:
         )
     return Finding(
         "prefetch",
-        f"{_busy(m)}: the loader makes at most {prefetch} "
-        f"batch{'' if prefetch == 1 else 'es'} ahead, and the time of steps or batches varies",
+        f"{_busy(m)}: the loader makes at most {counted(prefetch, 'batch', 'batches')} ahead, and "
+        "the time of steps or batches varies",
         (
             f"raise prefetch: DataLoader(prefetch={max(4 * prefetch, 8)})",
             "have the loader find it: DataLoader(prefetch=\"auto\")",

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 # item's own.
 MOST = 0.5
 # A stage that one thread does is the limit if that thread is in it nearly all the time; the rest is
-# handing batches on.  If other threads have no work meanwhile, more than half of the time suffices.
+# handing batches on.
 ALWAYS = 0.8
+# If the other threads have no work meanwhile, less suffices: then nothing else holds batches up.
+OFTEN = 0.4
 # Of the time in which threads could have worked: below it, work was missing rather than threads.
 # The rest is what waking threads up and handing on costs where batches are small.
 BUSY = 0.6

@@ -5,6 +5,8 @@
 #include "loader/steps.h"
 #include "loader/work.h"
 
+#include <string.h>
+
 /* Batches that are ready when they are asked for: the moments are those of the questions. */
 static void deliver_ready(pfd_steps *steps, int64_t now_ns, int64_t step)
 {
@@ -54,6 +56,23 @@ static void a_question_is_forgotten(void)
     pfd_steps_forget(&steps); /* an exception took its place */
     deliver_ready(&steps, 700, 1);
     CHECK(steps.train_ns == 600);
+}
+
+static void counts_in_a_pause_do_not_last(void)
+{
+    pfd_steps steps = {0};
+    for (int64_t step = 0; step < 3; step++) deliver_ready(&steps, 100 * (step + 1), step);
+    pfd_history before = steps.history;
+    REQUIRE(pfd_steps_pause(&steps) && pfd_steps_pause(&steps)); /* nested */
+    for (int64_t step = 0; step < 9; step++) deliver_ready(&steps, 1000 * (step + 1), step);
+    pfd_steps_resume(&steps);
+    CHECK(steps.steps == 2 + 8 && steps.starts == 2); /* one is still open */
+    deliver_ready(&steps, 20000, 9);
+    pfd_steps_resume(&steps);
+    CHECK(steps.steps == 2 && steps.starts == 1 && steps.train_ns == 200 && !steps.kept);
+    CHECK(memcmp(&steps.history, &before, sizeof before) == 0);
+    deliver_ready(&steps, 30000, 3); /* the time in between is of no step */
+    CHECK(steps.steps == 2 && steps.starts == 2 && steps.train_ns == 200);
 }
 
 /* The sums stay when periods are joined, and each batch is in the period of its moment. */
@@ -169,6 +188,7 @@ int main(void)
     counts_starts_apart();
     counts_a_wait_once();
     a_question_is_forgotten();
+    counts_in_a_pause_do_not_last();
     periods_are_joined();
     a_long_pause_is_one_period_or_more();
     measured_ranges_stand_for_all();

@@ -88,7 +88,7 @@ PAGES = """README.md CONTRIBUTING.md docs/torch.md docs/python-ops.md docs/plugi
     docs/command-line.md docs/decoders.md docs/eager.md docs/show.md docs/images.md
     docs/equivalents-datasets.md docs/equivalents-images.md docs/python-sources.md
     docs/datasets.md docs/graph.md docs/report-page.md docs/speed.md docs/sink.md
-    docs/autotune.md docs/trace.md""".split()
+    docs/autotune.md docs/trace.md docs/slow.md""".split()
 
 
 @pytest.mark.parametrize("page", PAGES)
