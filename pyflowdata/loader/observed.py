@@ -17,7 +17,6 @@ from ..native import CData
 from ..nodes import Blob
 from ..reports.at_end import report_at_end
 from ..reports.stats import read_stats
-from ..reports.tuning import Tuning, read_tuning
 from .epochs import Cursor
 from .skipped import read_skipped
 from .state import Reader
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from ..reports.counters import CountedLoader
     from ..reports.data_facts import DataFacts
     from ..reports.report import Report
+    from ..reports.tuning import Tuning
     from ..stalls.watchdog import Stall, Wait
     from ..tracing.trace import Trace
 
@@ -51,6 +51,8 @@ class Observed:
         return read_stats(self._handle)
 
     def tuning(self) -> Tuning | None:
+        from ..reports.tuning import read_tuning
+
         return read_tuning(self._handle)
 
     def skipped(self) -> list[Error]:
