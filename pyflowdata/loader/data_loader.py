@@ -441,7 +441,7 @@ class DataLoader(AnyLoader[BatchT]):
             since: An earlier report of this loader: only what came after it counts, for example
                 the last epoch.
         """
-        from .report_data import data_facts
+        from .data_facts import data_facts
 
         self.check_process()
         describe = functools.partial(
