@@ -14,7 +14,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -45,6 +45,10 @@ class Stall:
     step: int
     seconds: float
     text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return asdict(self)
 
 
 def stall_seconds() -> float:
