@@ -440,11 +440,14 @@ void pfd_pipeline_close(pfd_loader *l)
 {
     if (l->closed) return;
     atomic_store(&l->bounds.cancelled, 1);
+    pthread_mutex_lock(&l->asking);
+    pfd_counters_ask(l);
     pthread_mutex_lock(&l->lock);
     (void)pfd_counters_keep(l);
     pfd_trace_stop(l);
     l->closed = 1; /* after this no other thread uses the pool and the workers */
     pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&l->asking);
     pfd_thread_pool_free(l->pool);
     l->pool = NULL;
     pthread_mutex_lock(&l->lock);

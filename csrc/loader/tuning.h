@@ -17,7 +17,6 @@ typedef struct pfd_tuning {
     /* Counts when it began: */
     int64_t num_chunks, thread_ns, idle_ns, steps, wait_ns, train_ns, batches_made;
     int64_t no_memory_ns, used_ns;
-    int32_t num_sampled; /* threads of used_ns */
 } pfd_tuning;
 
 /* Numbers that a loader opens with. */
