@@ -1,11 +1,11 @@
 /* The loader's interface to Python: checks arguments, refuses forks, copies counters. */
 #include "core/cpu.h"
 #include "core/error.h"
+#include "loader/defaults.h"
 #include "loader/pipeline.h"
 #include "loader/record_places.h"
 #include "loader/slot_pool.h"
 #include "loader/trace.h"
-#include "loader/tuning.h"
 #include "loader/view_tree.h"
 
 #include <inttypes.h>

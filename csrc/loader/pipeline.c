@@ -6,6 +6,7 @@
 #include "dataset/dataset.h"
 #include "loader/batch_stages.h"
 #include "loader/counters.h"
+#include "loader/defaults.h"
 #include "loader/ring.h"
 #include "loader/slot_pool.h"
 #include "loader/stream_producer.h"

@@ -19,11 +19,6 @@ typedef struct pfd_tuning {
     int64_t no_memory_ns, used_ns;
 } pfd_tuning;
 
-/* Numbers that a loader opens with. */
-int32_t pfd_usual_prefetch(const void *plan, int32_t num_threads);
-int32_t pfd_most_threads(const pfd_loader *loader);  /* with PFD_AUTO */
-int64_t pfd_most_prefetch(const pfd_loader *loader); /* with PFD_AUTO, or threads that change */
-
 pfd_status pfd_tuning_open(pfd_loader *loader, pfd_error *err); /* where PFD_AUTO was given */
 
 /* With `lock` held.  Another place of the order is next: the period does not count. */
