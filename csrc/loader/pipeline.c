@@ -411,7 +411,8 @@ static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
 
 static pfd_status allocate(pfd_loader *l, pfd_error *err)
 {
-    l->ring = calloc((size_t)l->most_prefetch, sizeof *l->ring);
+    while (l->ring_mask + 1 < l->most_prefetch) l->ring_mask = 2 * l->ring_mask + 1;
+    l->ring = calloc((size_t)l->ring_mask + 1, sizeof *l->ring);
     l->skipped = calloc(PFD_KEPT_SKIPPED, sizeof *l->skipped);
     l->workers = calloc((size_t)l->most_threads + 1, sizeof *l->workers);
     int32_t whole = l->ring && l->skipped && l->workers;
