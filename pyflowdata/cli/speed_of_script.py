@@ -10,8 +10,10 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from ..batch_forms import rows_of
+from ..speed.devices import wait_for_devices
 from ..speed.measure import data_loader_of, wait_until_idle
-from ..speed.replay import Replay, rows_of, wait_for_devices
+from ..speed.replay import Replay
 from ..speed.results import Limits, Speed, Steps
 
 _clock = time.perf_counter
@@ -70,7 +72,7 @@ class ScriptWatch:
     def take(self, asked: _Batches) -> Any:
         """What next() of an iterator gives."""
         watched = self._loader() if self._loader is not None else None
-        if watched is not None and data_loader_of(watched)._life != "open":
+        if watched is not None and not data_loader_of(watched).is_open:
             watched = None
         if self._is_inside or (watched is not None and watched is not asked.loader):
             return next(asked.batches)

@@ -119,8 +119,8 @@ def test_a_stuck_op_is_named_with_rows_and_line():
             text, rows = stall(loader, gate, 10)
         assert rows == list(range(64)) and gate.passes == 1
         assert re.match(
-            rf"next\(\) has waited 0\.\d+ s for step 10 of epoch 0: {WHO} has been in Stuck for "
-            r"0\.\d+ s, on 4 rows, records 40 to 43; ", text,
+            rf"next\(\) has waited [\d.]+ m?s for step 10 of epoch 0: {WHO} has been in Stuck for "
+            r"[\d.]+ m?s, on 4 rows, records 40 to 43; ", text,
         ), text  # fmt: skip
         assert re.search(rf"stuck\(\) is at {re.escape(__file__)}:\d+$", text), text
 
@@ -154,7 +154,8 @@ def test_a_source_in_python_and_its_line():
         with flow.DataLoader(rows, num_threads=2, prefetch=1) as loader:
             text, found = stall(loader, gate, 5)
         assert found == list(range(40))
-        assert re.search(rf"for step 5 of epoch 0: {WHO} has been {doing} for 0\.\d+ s", text), text
+        waits = rf"for step 5 of epoch 0: {WHO} has been {doing} for [\d.]+ m?s"
+        assert re.search(waits, text), text
         assert re.search(rf"\w+\(\) is at {re.escape(__file__)}:\d+$", text), text
 
 
@@ -233,7 +234,7 @@ def test_the_time_is_chosen_in_the_environment(monkeypatch):
     monkeypatch.setenv(watch.VARIABLE, "0")
     with flow.DataLoader(numbers()) as loader:
         assert len(list(loader)) == 16
-        assert loader._wait is None and loader.last_stall is None
+        assert loader.observed._wait is None and loader.last_stall is None
     monkeypatch.setenv(watch.VARIABLE, "")
     assert watch.stall_seconds() == 60
 
@@ -253,8 +254,8 @@ with flow.DataLoader(flow.SlowReader(delay_ms=60000, batch_size=2), num_threads=
         line = process.stderr.readline()
         process.kill()
     assert re.match(
-        r"<string>:5: StallWarning: next\(\) has waited 0\.\d+ s for step 0 of epoch 0: thread \d "
-        r"of 3 has been reading SlowReader for 0\.\d+ s; 2 of the loader's threads are idle\n",
+        r"<string>:5: StallWarning: next\(\) has waited [\d.]+ m?s for step 0 of epoch 0: "
+        r"thread \d of 3 has been reading SlowReader for [\d.]+ m?s; 2 of the loader's threads are idle\n",
         line,
     ), line  # fmt: skip
 
@@ -295,4 +296,23 @@ def shape_of(text):
     """Without what may differ from run to run: times, and which of the two threads it was."""
     text = re.sub(WHO, "who", " ".join(text.split()))
     others = "; 1 (of the loader's threads is idle|is at work on other rows)"
-    return re.sub(rf"\d+\.\d+ s|{others}", "", text)
+    return re.sub(rf"[\d.]+ m?s\b|{others}", "", text)
+
+
+def test_a_sink_is_told_at_the_line_that_runs_it():
+    gate = Gate(5)
+
+    @flow.register_decoder(outputs={"out": "int64"}, per="row", replace=True)
+    def stuck(x):
+        gate.pass_by(x)
+        return x
+
+    with flow.DataLoader(stuck(numbers()), prefetch=1) as loader, Caught() as caught:
+        run = flow.sink(loader, lambda batch: int(batch[0]))
+        opener = threading.Thread(target=open_after, args=([gate], [1], caught))
+        opener.start()
+        line = sys._getframe().f_lineno + 1
+        assert run() == list(range(0, 64, 4))
+        opener.join()
+        run.close()
+    assert [told[2:] for told in caught.about(1)] == [(__file__, line)]
