@@ -1,5 +1,5 @@
-/* loader/defaults.h -- how many threads and batches in flight a loader has where the program says no
- * number, and how many it may have.
+/* loader/defaults.h -- threads and batches in flight where the program gives no number, and
+ * the most that there may be.
  *
  * THREADS  While a loader is opened; the first one at any time.
  */

@@ -52,7 +52,7 @@ struct pfd_loader {
     int32_t num_threads, prefetch; /* of now */
     int32_t num_workers;           /* that are open, besides the caller's */
     struct pfd_tuning *tuning;     /* NULL: none; tuning.h */
-    int64_t ring_mask;                      /* a power of two - 1: there is room for most_prefetch batches */
+    int64_t ring_mask;                      /* a power of two, less 1 */
     pfd_slot **ring;                        /* batch number t is at t & ring_mask */
     int64_t first_in_flight, end_in_flight; /* batch numbers */
     int64_t num_ready;                      /* of the batches in flight: complete */
