@@ -217,8 +217,7 @@ abi: .venv/train
 # AddressSanitizer runs the folders that use the library in pytest's process; the others start
 # compilers, installers and commands, or test only Python.  ThreadSanitizer runs the tests with
 # threads: the loader, the Python that its threads call, and C tests that start some.
-ASAN_TESTS := $(addprefix tests/,core loader formats images ops python datasets/test_properties.py \
-              test_mini_dataloader.py)
+ASAN_TESTS := $(addprefix tests/,core loader datasets formats images ops python test_mini_dataloader.py)
 TSAN_TESTS := $(addprefix tests/,loader datasets/test_properties.py formats/objects \
               python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py)
 TSAN_C_TESTS := $(addprefix $(BUILD)/tests/c/test_,core dataset files image_regions loader plugin \

@@ -380,7 +380,7 @@ def shuffle_buffer(folder: Path, *, remedied: bool) -> Run:
     begin = time.perf_counter()
     with flow.DataLoader(data.batch(18_750).blobs) as loader:
         for _ in loader:
-            time.sleep(0.005)
+            time.sleep(0.01)
         return Run(loader.report(), 15 / (time.perf_counter() - begin))
 
 

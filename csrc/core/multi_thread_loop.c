@@ -49,8 +49,8 @@ struct pfd_thread_pool {
     int32_t num_threads; /* that work: the first ones of those started */
     int32_t num_started, most_threads;
     int64_t thread_ns, since_ns; /* thread_ns: until since_ns, when num_threads changed last */
-    pfd_idle_fn told;    /* NULL: nobody asked */
-    void *told_ctx;
+    pfd_idle_fn on_idle; /* NULL: none */
+    void *on_idle_ctx;
     worker workers[];
 };
 
@@ -157,7 +157,7 @@ static void wait_for_work(pfd_thread_pool *pool, worker *self)
     int64_t since_ns = self->idle_since_ns, now_ns = pfd_clock_ns();
     self->idle_since_ns = 0;
     pool->idle_ns += now_ns - since_ns;
-    if (pool->told) pool->told(pool->told_ctx, self->index, since_ns, now_ns);
+    if (pool->on_idle) pool->on_idle(pool->on_idle_ctx, self->index, since_ns, now_ns);
 }
 
 static void *work(void *argument)
@@ -334,11 +334,11 @@ int64_t pfd_thread_pool_idle_since_ns(pfd_thread_pool *pool, int32_t i)
     return since_ns;
 }
 
-void pfd_thread_pool_tell_idle(pfd_thread_pool *pool, pfd_idle_fn told, void *ctx)
+void pfd_thread_pool_on_idle(pfd_thread_pool *pool, pfd_idle_fn on_idle, void *ctx)
 {
     pthread_mutex_lock(&pool->lock);
-    pool->told = told;
-    pool->told_ctx = ctx;
+    pool->on_idle = on_idle;
+    pool->on_idle_ctx = ctx;
     pthread_mutex_unlock(&pool->lock);
 }
 

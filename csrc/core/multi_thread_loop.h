@@ -80,9 +80,10 @@ pfd_pool_counts pfd_thread_pool_counts(pfd_thread_pool *pool);
 /* Since when thread i waits for work, on the monotonic clock; 0: it does not. */
 int64_t pfd_thread_pool_idle_since_ns(pfd_thread_pool *pool, int32_t i);
 
-/* From now on, each thread that has waited for work calls told(ctx, thread, begin_ns, end_ns). */
+/* From now on, each thread that has waited for work calls on_idle(ctx, thread, begin_ns, end_ns),
+ * with the pool's lock held; NULL: nothing. */
 typedef void (*pfd_idle_fn)(void *ctx, int32_t i, int64_t begin_ns, int64_t end_ns);
-void pfd_thread_pool_tell_idle(pfd_thread_pool *pool, pfd_idle_fn told, void *ctx);
+void pfd_thread_pool_on_idle(pfd_thread_pool *pool, pfd_idle_fn on_idle, void *ctx);
 
 /* The kernel's number of thread i; 0: it has not run yet. */
 int32_t pfd_thread_pool_system_id(const pfd_thread_pool *pool, int32_t i);

@@ -22,7 +22,7 @@ static const double mostly_idle = 0.25; /* of the threads' time: then threads ar
 static const double some_blocked = 0.15; /* of the busy time: then processors are not too few */
 static const double other_rate = 1.3, other_use = 0.15; /* CHANGE of them are another load */
 static const double certain = 3; /* standard errors */
-static const double recent = 0.3; /* weight of a period in what is so of late */
+static const double recent = 0.3; /* weight of a period in recent shares */
 
 void pfd_autotune_open(pfd_autotune *t, const pfd_tune_bounds *bounds)
 {
@@ -358,7 +358,7 @@ static int32_t use_again(pfd_autotune *t, const pfd_tune_period *period)
 static int32_t choose_prefetch(pfd_autotune *t, const pfd_tune_period *period)
 {
     int32_t may = t->bounds.tunes_prefetch && period->is_full && period->has_memory;
-    t->state = PFD_TUNING_IN_TURN;
+    t->state = PFD_TUNING_SEQUENTIAL;
     if (!may) return 0;
     t->state = PFD_TUNING_AT_MOST;
     if (t->factor >= PFD_MOST_FACTOR || t->prefetch >= t->bounds.most_prefetch) return 0;

@@ -57,7 +57,7 @@ typedef struct pfd_autotune {
     int32_t former_threads;        /* before some were given back; 0: none were */
     int32_t strange, since_change, change_pause; /* periods; see note_change() */
     int32_t contended;                           /* the last trial of more threads gained nothing */
-    double wait, idle, blocked;                  /* of late; is_fresh: nothing is known yet */
+    double wait, idle, blocked;                  /* recent shares; is_fresh: none is known */
     int32_t is_fresh;
     pfd_tune_mean now, before;                   /* since the last change; before the trial */
     pfd_tune_way ways[PFD_TUNE_KINDS];

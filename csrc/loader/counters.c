@@ -2,6 +2,7 @@
 #include "loader/counters.h"
 
 #include "core/cpu.h"
+#include "core/error.h"
 #include "core/thread_usage.h"
 
 #include <stdlib.h>
@@ -158,18 +159,18 @@ pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread
     return status;
 }
 
-void pfd_loader_set_aside(pfd_loader *l, int32_t is_aside)
+pfd_status pfd_loader_pause_counts(pfd_loader *l, int32_t is_paused, pfd_error *err)
 {
-    if (pfd_loader_is_foreign(l)) return;
+    if (pfd_loader_is_foreign(l))
+        return pfd_fail(err, PFD_UNSUPPORTED, "this loader was opened before a fork");
+    int32_t has_memory = 1;
     pthread_mutex_lock(&l->lock);
-    l->aside += is_aside ? 1 : -1;
-    if (is_aside && l->aside == 1) {
-        l->kept_steps = l->steps;
-    } else if (!is_aside && l->aside == 0) {
-        l->steps = l->kept_steps;
-        pfd_steps_restart(&l->steps);
-    }
+    if (is_paused)
+        has_memory = pfd_steps_pause(&l->steps);
+    else
+        pfd_steps_resume(&l->steps);
     pthread_mutex_unlock(&l->lock);
+    return has_memory ? PFD_OK : pfd_fail_memory(err, sizeof l->steps, "counters of steps");
 }
 
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out)

@@ -120,6 +120,7 @@ static void destroy(pfd_loader *l)
     free(l->producer.error);
     free(l->skipped);
     free(l->tuning);
+    free(l->steps.kept);
     free(l->work);
     free(l);
 }

@@ -59,8 +59,6 @@ struct pfd_loader {
     int32_t closed, released;
     pfd_stats stats;
     pfd_steps steps;
-    pfd_steps kept_steps; /* while the loader is aside */
-    int32_t aside;        /* calls of pfd_loader_set_aside() that are open */
     int64_t no_memory_since_ns; /* 0: there is memory for another batch, or the ring is full */
     pfd_work_stats *work;       /* after close(): of each item */
     pfd_trace *trace;           /* that is on; NULL: none */

@@ -433,9 +433,7 @@ pfd_status pfd_pipeline_open(pfd_loader *l, pfd_error *err)
     PFD_TRY(allocate(l, err));
     PFD_TRY(pfd_tuning_open(l, err));
     l->seek_streams = 1;
-    PFD_TRY(pfd_thread_pool_create(l->num_threads, l->most_threads, &l->pool, err));
-    pfd_thread_pool_tell_idle(l->pool, pfd_trace_idle, l);
-    return PFD_OK;
+    return pfd_thread_pool_create(l->num_threads, l->most_threads, &l->pool, err);
 }
 
 void pfd_pipeline_close(pfd_loader *l)

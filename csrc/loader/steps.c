@@ -3,6 +3,7 @@
 
 #include "core/cpu.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const int64_t first_period_ns = 50 * 1000 * 1000;
@@ -24,6 +25,27 @@ void pfd_steps_restart(pfd_steps *steps)
 {
     steps->asks = 0;
     steps->is_restart = 1;
+}
+
+int32_t pfd_steps_pause(pfd_steps *steps)
+{
+    if (!steps->kept) {
+        pfd_steps *kept = malloc(sizeof *kept);
+        if (!kept) return 0;
+        *kept = *steps;
+        steps->kept = kept;
+    }
+    steps->pauses++;
+    return 1;
+}
+
+void pfd_steps_resume(pfd_steps *steps)
+{
+    if (--steps->pauses > 0) return;
+    pfd_steps *kept = steps->kept;
+    *steps = *kept;
+    free(kept);
+    pfd_steps_restart(steps);
 }
 
 static void add_period(pfd_period *to, const pfd_period *more)

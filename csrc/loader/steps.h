@@ -1,6 +1,7 @@
 /* loader/steps.h -- how long a program waits for batches, and how long it takes between them.
  *
- * THREADS  With the loader's `lock` held.
+ * OWNERSHIP  `kept` is freed by pfd_steps_resume(), or by who frees the loader.
+ * THREADS    With the loader's `lock` held.
  */
 #ifndef PFD_LOADER_STEPS_H
 #define PFD_LOADER_STEPS_H
@@ -16,6 +17,8 @@ typedef struct pfd_steps {
     int64_t longest_train_ns; /* since tuning set it to 0 */
     int64_t period_end_ns;
     pfd_history history;
+    int32_t pauses;         /* that are open */
+    struct pfd_steps *kept; /* as it was when the first of them began; NULL: none is open */
 } pfd_steps;
 
 /* The program asks for a batch; called again while it waits, this has no effect. */
@@ -26,4 +29,8 @@ void pfd_steps_deliver(pfd_steps *steps, int64_t step, int64_t rows, int64_t num
 void pfd_steps_forget(pfd_steps *steps);
 /* Another batch than the next one is next. */
 void pfd_steps_restart(pfd_steps *steps);
+
+/* What is counted between the two does not last.  Pauses may be nested.  0: out of memory. */
+int32_t pfd_steps_pause(pfd_steps *steps);
+void pfd_steps_resume(pfd_steps *steps);
 #endif

@@ -67,7 +67,7 @@ static pfd_status read_batches(pfd_loader *l, pfd_work *work, pfd_error *err)
         int64_t n;
         pfd_work_start(work, pfd_work_reading(&l->plan, r));
         pfd_status status = read_batch(l, reader, slot->records[r], &n, failure ? &other : err);
-        pfd_work_done(work, pfd_work_reading(&l->plan, r), n);
+        if (n) pfd_work_done(work, pfd_work_reading(&l->plan, r), n);
         if (status < PFD_OK) {
             if (!failure) failure = status;
             continue;

@@ -25,7 +25,8 @@ static pfd_trace_event between(int32_t kind, int64_t begin_ns, int64_t end_ns)
                              .epoch = -1, .step = -1, .file = -1, .ordinal = -1};
 }
 
-void pfd_trace_idle(void *loader, int32_t i, int64_t begin_ns, int64_t end_ns)
+/* Thread i of the pool has waited for work; on that thread, without `lock`. */
+static void note_idle(void *loader, int32_t i, int64_t begin_ns, int64_t end_ns)
 {
     pfd_loader *l = loader;
     pfd_traced *traced = &l->workers[i].work.traced; /* a thread of the pool */
@@ -147,6 +148,7 @@ static pfd_trace *create(int32_t num_buffers, int64_t bytes)
     return NULL;
 }
 
+/* NULL takes them away. */
 static void give_buffers(pfd_loader *l, pfd_trace *trace)
 {
     for (int32_t i = 0; i <= l->num_workers; i++) {
@@ -154,6 +156,7 @@ static void give_buffers(pfd_loader *l, pfd_trace *trace)
         atomic_store(&work->traced.buffer, trace ? &trace->buffers[track_of(l, i)] : NULL);
         pfd_work_set(&work->note_from, trace ? INT64_MAX : 0);
     }
+    pfd_thread_pool_on_idle(l->pool, trace ? note_idle : NULL, l);
 }
 
 static pfd_status start(pfd_loader *l, int64_t bytes, pfd_error *err)
@@ -174,7 +177,8 @@ static pfd_status start(pfd_loader *l, int64_t bytes, pfd_error *err)
     return PFD_OK;
 }
 
-/* Adds what thread i does now, if it has begun: a range, or waiting for work. */
+/* Adds what thread i does now, if it has begun: a range, or waiting for work.  A range that ends
+ * while it is read has an event of its own. */
 static void add_unended(pfd_loader *l, pfd_trace *trace, int32_t i)
 {
     const pfd_work *work = &pfd_loader_worker(l, i)->work;
@@ -184,10 +188,9 @@ static void add_unended(pfd_loader *l, pfd_trace *trace, int32_t i)
     if (idle_since_ns) {
         *event = between(PFD_TRACE_IDLE, idle_since_ns, 0);
     } else {
-        int64_t count = pfd_work_get(&work->now.count);
         int64_t begin_ns = pfd_work_get(&work->traced.begin_ns);
         *event = pfd_work_event(work, PFD_TRACE_RANGE, begin_ns);
-        if (!begin_ns || pfd_work_get(&work->now.count) != count) return;
+        if (!begin_ns || pfd_work_get(&work->traced.begin_ns) != begin_ns) return;
     }
     event->track = track_of(l, i);
     trace->num_unended++;

@@ -4,7 +4,7 @@
  *
  * OWNERSHIP  A thread may still be in a range when a trace is stopped. Its buffer is kept until the
  *            thread has left the range: `used` says which one it writes into.
- * THREADS    Those with a loader: with its `lock` held, unless they say otherwise.
+ * THREADS    With the loader's `lock` held.
  */
 #ifndef PFD_LOADER_TRACE_H
 #define PFD_LOADER_TRACE_H
@@ -12,9 +12,6 @@
 
 struct pfd_loader;
 struct pfd_slot;
-
-/* Thread i of the pool has waited for work; on that thread, without `lock`. */
-void pfd_trace_idle(void *loader, int32_t i, int64_t begin_ns, int64_t end_ns);
 
 /* While a trace is on: the thread in next() has waited; it gets a batch; a slot enters a state
  * PFD_TRACE_SLOT_*. */

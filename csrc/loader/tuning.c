@@ -80,7 +80,7 @@ pfd_status pfd_tuning_open(pfd_loader *l, pfd_error *err)
 void pfd_tuning_restart(pfd_loader *l)
 {
     if (!l->tuning) return;
-    l->tuning->begun = 0;
+    l->tuning->is_measuring = 0;
     l->tuning->due_ns = 0;
 }
 
@@ -108,7 +108,7 @@ static void begin_period(pfd_loader *l, int64_t now_ns)
 {
     pfd_tuning *tuning = l->tuning;
     pfd_pool_counts counts = pfd_thread_pool_counts(l->pool);
-    tuning->begun = 1;
+    tuning->is_measuring = 1;
     tuning->begin_ns = now_ns;
     tuning->due_ns = now_ns + PERIOD_NS;
     tuning->num_chunks = counts.num_chunks;
@@ -197,7 +197,7 @@ void pfd_tuning_run(pfd_loader *l)
     int32_t changed = 0;
     pthread_mutex_lock(&l->lock);
     int64_t now_ns = pfd_clock_ns();
-    if (!tuning->begun || was_paused(l, now_ns)) {
+    if (!tuning->is_measuring || was_paused(l, now_ns)) {
         begin_period(l, now_ns);
     } else if (end_period(l, now_ns, &period)) {
         changed = pfd_autotune_step(&tuning->tuner, &period);

@@ -12,9 +12,9 @@
 
 typedef struct pfd_tuning {
     pfd_autotune tuner;
-    int32_t begun;            /* a period is being measured */
+    int32_t is_measuring;     /* a period */
     int64_t begin_ns, due_ns; /* of it; when it may end */
-    /* Counts at its begin: */
+    /* Counts when it began: */
     int64_t num_chunks, thread_ns, idle_ns, steps, wait_ns, train_ns, batches_made;
     int64_t no_memory_ns, used_ns;
     int32_t num_sampled; /* threads of used_ns */

@@ -107,19 +107,42 @@ static int64_t draw(pfd_work *work, int64_t n)
 static void begin_measured(pfd_work *work)
 {
     pfd_measuring *stage = work->measuring;
+    int32_t drawn = stage->wall_ns ? (int32_t)draw(work, 2) : PFD_CLOCK_WALL;
     work->noted |= PFD_NOTED_MEASURED;
-    work->clock = stage->wall_ns ? (int32_t)draw(work, 2) : PFD_CLOCK_WALL;
-    work->weight = stage->num_since[work->clock];
-    stage->num_since[work->clock] = 0;
     work->num_notes = 1;
-    work->begin_ns = work->note_ns = clocks[work->clock]();
+    for (int32_t c = 0; c < 2; c++) {
+        work->weight[c] = c == drawn || stage->is_long ? stage->num_since[c] : 0;
+        if (!work->weight[c]) continue;
+        stage->num_since[c] = 0;
+        work->note_ns[c] = clocks[c]();
+    }
+    work->begin_ns = work->note_ns[PFD_CLOCK_WALL];
+}
+
+/* Nothing was done in this range, as at the end of a stream: the next one is measured instead. */
+static void forget_measured(pfd_work *work)
+{
+    for (int32_t c = 0; c < 2; c++)
+        if (work->weight[c]) work->measuring->num_since[c] = work->weight[c];
+    work->measuring->num_unmeasured = 0;
 }
 
 static void end_measured(pfd_work *work)
 {
     pfd_measuring *stage = work->measuring;
-    if (work->clock == PFD_CLOCK_WALL) stage->wall_ns = work->note_ns - work->begin_ns + 1;
-    int64_t pause = MEASURED_PART * work->num_notes * reading_ns[work->clock] / stage->wall_ns;
+    int64_t cost_ns = 0;
+    if (work->num_notes == 1) {
+        forget_measured(work);
+        return;
+    }
+    for (int32_t c = 0; c < 2; c++)
+        if (work->weight[c]) cost_ns += work->num_notes * reading_ns[c];
+    if (work->weight[PFD_CLOCK_WALL]) {
+        stage->wall_ns = work->note_ns[PFD_CLOCK_WALL] - work->begin_ns + 1;
+        int64_t both_ns = work->num_notes * (reading_ns[0] + reading_ns[1]);
+        stage->is_long = MEASURED_PART * both_ns < stage->wall_ns;
+    }
+    int64_t pause = MEASURED_PART * cost_ns / stage->wall_ns;
     if (pause > MOST_UNMEASURED) pause = MOST_UNMEASURED;
     stage->num_unmeasured = pause / 2 + draw(work, pause + 1); /* `pause` on average */
     for (int32_t c = 0; c < 2; c++) stage->num_since[c] += stage->num_unmeasured + 1;
@@ -143,20 +166,25 @@ static void add(_Atomic int64_t *number, int64_t more)
     pfd_work_set(number, pfd_work_get(number) + more);
 }
 
+/* Since the last note, for all ranges that this one stands for. */
+static int64_t taken_ns(pfd_work *work, int32_t clock)
+{
+    int64_t now_ns = clocks[clock](), taken = now_ns - work->note_ns[clock];
+    work->note_ns[clock] = now_ns;
+    return taken * work->weight[clock];
+}
+
 static void measure(pfd_work *work, int32_t item, int64_t num_rows)
 {
     pfd_work_count *count = &work->counts[item];
-    int64_t now_ns = clocks[work->clock](), taken_ns = now_ns - work->note_ns;
-    work->note_ns = now_ns;
+    int64_t weight = work->weight[PFD_CLOCK_WALL];
     work->num_notes++;
     add(&count->measured_ranges, 1);
-    if (work->clock == PFD_CLOCK_CPU) {
-        add(&count->cpu_ns, taken_ns * work->weight);
-        return;
-    }
-    add(&count->wall_ns, taken_ns * work->weight);
-    add(&count->rows, num_rows * work->weight);
-    add(&count->ranges, work->weight);
+    if (work->weight[PFD_CLOCK_CPU]) add(&count->cpu_ns, taken_ns(work, PFD_CLOCK_CPU));
+    if (!weight) return;
+    add(&count->wall_ns, taken_ns(work, PFD_CLOCK_WALL));
+    add(&count->rows, num_rows * weight);
+    add(&count->ranges, weight);
 }
 
 void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows)

@@ -4,10 +4,11 @@
  * each stream, then joining ragged rows.
  *
  * Clocks and counters would cost more than a small row range takes to make. So ranges are measured
- * only as often as that costs a few thousandths of the time, each by one of two clocks: to
- * ask for a thread's CPU time is a call of the kernel, which may then run another thread.  Which
- * clock is drawn, so that it has no pattern in common with the work.  Each stage has its own ranges
- * that are measured: those of one may take a thousand times as long as those of another.
+ * only as often as that costs a few thousandths of the time.  Long ones are all measured, by two
+ * clocks; of others each measured one by one of them: to ask for a thread's CPU time is a call of
+ * the kernel, which may then run another thread.  Which clock is drawn, so that it has no pattern
+ * in common with the work.  Each stage has its own ranges that are measured: those of one may take
+ * a thousand times as long as those of another.
  * A measured range stands for itself and for all others of its stage since the one measured by the
  * same clock.
  * While a trace is on, each range is noted, and written down (trace.h).
@@ -31,7 +32,8 @@ typedef struct pfd_work_count {
 enum { PFD_CLOCK_WALL, PFD_CLOCK_CPU };
 enum { PFD_NOTED_MEASURED = 1, PFD_NOTED_TRACED = 2 };
 
-/* As in pfd_thread_now. */
+/* As in pfd_thread_now.  Each number is whole, but the thread goes on while they are read: some may
+ * be of one range and others of the next. */
 typedef struct pfd_work_now {
     _Atomic int64_t count, epoch, step, first_row, num_rows, reader, file;
     _Atomic int64_t first_ordinal, last_ordinal;
@@ -43,6 +45,7 @@ typedef struct pfd_measuring {
     int64_t num_unmeasured; /* ranges before the next measured one */
     int64_t num_since[2];   /* ranges since the last one measured by each PFD_CLOCK_* */
     int64_t wall_ns;        /* of the last one measured by PFD_CLOCK_WALL; 0: none yet */
+    int32_t is_long;        /* it took so long that reading both clocks costs little */
 } pfd_measuring;
 
 typedef struct pfd_work {
@@ -50,10 +53,11 @@ typedef struct pfd_work {
     pfd_traced traced;
     _Atomic int64_t note_from; /* 0; INT64_MAX: each range is noted */
     int32_t noted;             /* what is noted of the current range: PFD_NOTED_* */
-    int64_t weight;            /* ranges that a measured one stands for */
-    int32_t clock, num_notes;  /* of this range */
+    int32_t num_notes;         /* of this range */
+    int64_t weight[2];         /* ranges that it stands for, by each clock; 0: it is not read */
+    int64_t note_ns[2];        /* its last note, by each clock */
+    int64_t begin_ns;          /* by the wall clock */
     uint64_t draws;            /* made so far */
-    int64_t begin_ns, note_ns; /* of this range, of its last note, on that clock */
     pfd_measuring *measuring;  /* the ranges of the current stage; in: */
     pfd_measuring *stages;     /* of each; after them, of joining and of reading */
     pfd_work_count *counts;    /* of each item */

@@ -10,8 +10,10 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from ..batch_forms import rows_of
+from ..speed.devices import wait_for_devices
 from ..speed.measure import data_loader_of, wait_until_idle
-from ..speed.replay import Replay, rows_of, wait_for_devices
+from ..speed.replay import Replay
 from ..speed.results import Limits, Speed, Steps
 
 _clock = time.perf_counter

@@ -25,6 +25,7 @@ import jax
 import numpy as np
 
 from .. import Blob, DataLoader, InvalidArgumentError, Report, UnsupportedError
+from ..batch_forms import arrays_of, map_arrays
 from ..errors import shown
 from ..loader.batches import Array
 from ..loader.any_loader import AnyLoader
@@ -232,13 +233,10 @@ class JaxLoader(AnyLoader[BatchT]):
 
     def _put(self, batch: Any) -> Any:
         """A batch in its form, with jax arrays."""
-        if isinstance(batch, dict):
-            return dict(zip(batch, self._put_all(batch.values()), strict=True))
-        if isinstance(batch, tuple):
-            return tuple(self._put_all(batch))
-        return self._put_all([batch])[0]
+        placed = iter(self._put_all(arrays_of(batch)))
+        return map_arrays(batch, lambda _: next(placed))
 
-    def _put_all(self, arrays: Any) -> list[jax.Array]:
+    def _put_all(self, arrays: list[Array]) -> list[jax.Array]:
         blobs = self.loader.blobs
         hosts = [
             narrowed(blob, array, dtype)

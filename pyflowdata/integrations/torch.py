@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from .. import Blob, DataLoader, Error, InvalidArgumentError, RankReport, Report, UnsupportedError
+from ..batch_forms import arrays_of, map_arrays
 from ..loader.batches import Array
 from ..loader.any_loader import AnyLoader
 from ..loader.sinks import Sink
@@ -159,7 +160,7 @@ class TorchLoader(AnyLoader[BatchT]):
                 self._current, self._started_at = kept
 
     def _on_host(self, batch: Any) -> Any:
-        tensors = _each(batch, torch.from_numpy)
+        tensors = map_arrays(batch, torch.from_numpy)
         return self._copied(tensors, "pinned memory", _pinned) if self._pins else tensors
 
     def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
@@ -168,9 +169,8 @@ class TorchLoader(AnyLoader[BatchT]):
         with self.loader._shows(f"copy to {device}"):
             copied = copy_batch(batch)
         seconds = time.perf_counter() - begin
-        sizes: list[int] = []
-        _each(batch, lambda array: sizes.append(array.nbytes))
-        self.loader.count_copy(seconds, sum(sizes), device)
+        size = sum(array.nbytes for array in arrays_of(batch))
+        self.loader.count_copy(seconds, size, device)
         return copied
 
     def report(
@@ -283,17 +283,8 @@ def _check_dtype(blob: Blob) -> None:
         ) from None
 
 
-def _each(batch: Any, function: Callable[[Any], Any]) -> Any:
-    """A batch of the same form, of what the function makes of each of its arrays."""
-    if isinstance(batch, tuple):
-        return tuple(map(function, batch))
-    if isinstance(batch, dict):
-        return {key: function(array) for key, array in batch.items()}
-    return function(batch)
-
-
 def _pinned(batch: Any) -> Any:
-    return _each(batch, torch.Tensor.pin_memory)
+    return map_arrays(batch, torch.Tensor.pin_memory)
 
 
 class _OnHost(Iterator[Any]):
@@ -352,7 +343,7 @@ class DeviceCopies:
         number = itertools.count()
         try:
             with torch.cuda.stream(self._stream):
-                return _each(
+                return map_arrays(
                     batch, lambda array: self._start_copy(buffers.fill(next(number), array))
                 ), copied
         finally:  # also after the copies that were started before an interrupt
@@ -366,7 +357,8 @@ class DeviceCopies:
         """Makes the current stream wait for the copies, and tells the allocator of its use."""
         stream = torch.cuda.current_stream(self._device)
         stream.wait_event(copied)
-        _each(tensors, lambda tensor: tensor.record_stream(stream))
+        for tensor in arrays_of(tensors):
+            tensor.record_stream(stream)
 
 
 @dataclass(frozen=True)
@@ -448,7 +440,7 @@ class _HostTensors:
     """What a sink does with batches on the host."""
 
     def send(self, batch: Any) -> Any:
-        return _each(batch, torch.from_numpy)
+        return map_arrays(batch, torch.from_numpy)
 
     def receive(self, made: Any) -> Any:
         return made

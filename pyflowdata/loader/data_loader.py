@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
-from ..native import exception, ffi, lib, new_error
+from ..native import check, exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from ..reports.at_end import report_at_end
 from ..reports.stats import read_stats
@@ -332,11 +332,12 @@ class DataLoader(AnyLoader[BatchT]):
         with self._turns.lock:
             self._turns.check_idle()
             kept = self._iterator, self._epoch, self._position, self._started
+            err = new_error()
+            check(lib.pfd_loader_pause_counts(self._handle, 1, err), err)
             try:
-                lib.pfd_loader_set_aside(self._handle, 1)
                 yield
             finally:
-                lib.pfd_loader_set_aside(self._handle, 0)
+                lib.pfd_loader_pause_counts(self._handle, 0, err)
                 self._iterator, self._epoch, self._position, self._started = kept
                 self._must_seek = True
 

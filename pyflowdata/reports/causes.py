@@ -19,6 +19,7 @@ from .findings import (
     MOST,
     NEARLY,
     NO_MEMORY,
+    OFTEN,
     SMALL_FILE,
     RUN_ELSEWHERE,
     THROTTLED,
@@ -54,7 +55,7 @@ def _more_threads(m: Measures) -> str | None:
 def _memory(m: Measures) -> Finding | None:
     stats, budget = m.counters.stats, m.counters.memory_budget
     is_short = m.no_memory_share >= NO_MEMORY or _cuts_prefetch(m)
-    if not is_short or m.busy_share >= 1 - NO_MEMORY / 2:
+    if not is_short or m.worked_share >= 1 - NO_MEMORY / 2:
         return None
     held = int(stats["slots_held"])
     evidence: dict[str, float] = {"slots_held": held, "memory_budget": budget}
@@ -126,7 +127,7 @@ def _reading(m: Measures) -> Finding | None:
     one = m.top(reads)
     inside = m.threads_in(one)
     evidence = {"threads_in": inside, "waiting_share": m.waiting_share(one)}
-    if inside < ALWAYS:
+    if inside < (ALWAYS if m.worked_share >= BUSY else OFTEN):
         return None
     if m.waiting_share(one) >= MOST:
         return _storage(m, one, evidence)
@@ -231,7 +232,7 @@ def _processes(m: Measures) -> Finding | None:
 
 
 def _idle(m: Measures) -> Finding | None:
-    if m.busy_share >= BUSY:
+    if m.worked_share >= BUSY:
         return None
     prefetch, whole = m.counters.prefetch, [one for one in m.counters.work if one.is_whole]
     if whole and m.wall_share(m.top(whole)) >= MOST:

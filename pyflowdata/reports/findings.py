@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 MOST = 0.5
 # A stage that one thread does is the limit if that thread is in it nearly all the time; the rest is
 # handing batches on.
-ALWAYS = 0.7
-# Below this share of busy threads, work was missing rather than threads.
-BUSY = 0.7
+ALWAYS = 0.8
+# If the other threads have no work meanwhile, less suffices: then nothing else holds batches up.
+OFTEN = 0.4
+# Of the time in which threads could have worked: below it, work was missing rather than threads.
+# The rest is what waking threads up and handing on costs where batches are small.
+BUSY = 0.6
 # Blocked threads: less is what locks and waking up take.
 BLOCKED = 0.3
 # Of the loop's time without memory for a batch: less happens where a batch is late once.

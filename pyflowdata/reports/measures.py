@@ -79,6 +79,14 @@ class Measures:
         return self.busy_threads / self.threads
 
     @property
+    def worked_share(self) -> float:
+        """Of the time in which work could be done: by the pool, and by the program's thread, which
+        works too while it waits."""
+        helped = self.counters.stats["help_seconds"]
+        room = self.threads * self.loop_seconds + self.wait_seconds
+        return min(ratio(self.busy_threads * self.loop_seconds + helped, room), 1.0)
+
+    @property
     def runnable_share(self) -> float:
         """Of the time of busy threads: waiting for a processor.  What passed until an idle thread
         ran again is in it, so it is an upper bound."""

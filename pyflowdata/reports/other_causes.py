@@ -23,7 +23,7 @@ def holding_the_lock(m: Measures) -> Finding | None:
         return None
     one = m.top(work)
     return Finding(
-        "python-op",
+        "python-op" if one.kind == "op" else "python-source",
         f"but {one.title} holds the interpreter's lock {percent(min(held, 1))} of the time, and "
         "the training loop waits for it, too",
         (RUN_ELSEWHERE, "keep its results with cache() if they do not change"),

@@ -30,7 +30,7 @@ _STATES = {
     "processor is free for more of them",
     lib.PFD_TUNING_AT_MOST: "the program waits; there are as many threads and batches as there "
     "may be",
-    lib.PFD_TUNING_IN_TURN: "the program waits although threads are idle: they have no work, "
+    lib.PFD_TUNING_SEQUENTIAL: "the program waits although threads are idle: they have no work, "
     "because it must be done in sequence, or memory_budget is used up",
 }
 

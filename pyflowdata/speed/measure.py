@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..batch_forms import arrays_of, rows_of
 from ..errors import InvalidArgumentError, shown
+from .devices import wait_for_devices
+from .replay import Replay
 from .results import Ceiling, Speed, median_and_p95
-from .replay import Replay, leaves, rows_of, wait_for_devices
 
 _clock = time.perf_counter
 _IDLE_SECONDS = 10.0  # the longest wait for a loader that makes batches ahead
@@ -82,7 +84,7 @@ def measure_speed(loader: Any, seconds: float, steps: int | None) -> Speed:
             taken += 1
             records += rows_of(batch)
             if row_bytes is None:
-                ragged_bytes += sum(array.nbytes for array in leaves(batch))
+                ragged_bytes += sum(array.nbytes for array in arrays_of(batch))
             elapsed = _clock() - begin
         wait_for_devices()
         elapsed = _clock() - begin

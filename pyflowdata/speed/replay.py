@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..batch_forms import arrays_of, map_arrays
 from ..ragged import Ragged
 
 
@@ -24,39 +23,20 @@ class Replay:
 
     def __init__(self, batch: Any) -> None:
         self._batch = batch
-        self._original = each(batch, _copy)
+        self._original = map_arrays(batch, _copy)
         self.is_copied = False
 
     def take(self) -> Any:
         """The batch; a tuple or a dict of its own each time."""
-        return each(self._original, _copy) if self.is_copied else each(self._batch, lambda one: one)
+        if self.is_copied:
+            return map_arrays(self._original, _copy)
+        return map_arrays(self._batch, lambda array: array)
 
     def check(self) -> None:
         """Finds out whether those who had the batch have changed it; copies are made from then."""
         if not self.is_copied:
-            pairs = zip(leaves(self._batch), leaves(self._original), strict=True)
+            pairs = zip(arrays_of(self._batch), arrays_of(self._original), strict=True)
             self.is_copied = not all(_is_same(now, before) for now, before in pairs)
-
-
-def each(batch: Any, function: Callable[[Any], Any]) -> Any:
-    """A batch of the same form, of what the function makes of each of its arrays."""
-    if isinstance(batch, tuple):
-        return tuple(map(function, batch))
-    if isinstance(batch, dict):
-        return {key: function(array) for key, array in batch.items()}
-    return function(batch)
-
-
-def leaves(batch: Any) -> list[Any]:
-    """The arrays of a batch."""
-    found: list[Any] = []
-    each(batch, found.append)
-    return found
-
-
-def rows_of(batch: Any) -> int:
-    """The records of a batch, on this rank."""
-    return len(leaves(batch)[0])
 
 
 def _copy(array: Any) -> Any:
@@ -75,13 +55,3 @@ def _is_same(now: Any, before: Any) -> bool:
         now, before = now.detach().cpu().numpy(), before.cpu().numpy()
     now, before = np.asarray(now), np.asarray(before)
     return bool(now.shape == before.shape and now.tobytes() == before.tobytes())  # also of NaNs
-
-
-def wait_for_devices() -> None:
-    """Returns when devices have done what torch and jax, where they are loaded, have asked for."""
-    cuda: Any = getattr(sys.modules.get("torch"), "cuda", None)
-    if cuda is not None and cuda.is_initialized():
-        cuda.synchronize()
-    jax: Any = sys.modules.get("jax")
-    if hasattr(jax, "live_arrays"):
-        jax.block_until_ready(jax.live_arrays())

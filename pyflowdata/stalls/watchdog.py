@@ -25,8 +25,8 @@ VARIABLE = "PYFLOWDATA_STALL_SECONDS"  # in the environment: 0 for never
 _SECONDS = 60.0
 _LOOKS = 8  # before a wait counts as a stall
 _LONGEST_PAUSE, _SHORTEST_PAUSE = 1.0, 0.01  # seconds between two of them
-_LOADER_FILE = os.path.join("loader", "data_loader.py")
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_LOADER = os.path.join(_PACKAGE, "loader") + os.sep
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,11 @@ class Wait:
 
 
 def _warn(text: str, waiting: int | None) -> None:
-    """Warns at the line of the program that called next()."""
-    frame = _caller(sys._current_frames().get(waiting or 0))
+    """Warns at the line of the program that called next(), or a sink that has a thread for it."""
+    frames = sys._current_frames()
+    threads = (waiting, threading.main_thread().ident)
+    callers = (_caller(frames.get(thread or 0)) for thread in threads)
+    frame = next(filter(None, callers), None)
     if frame is None:
         warnings.warn(StallWarning(text), stacklevel=1)
         return
@@ -157,12 +160,12 @@ def _warn(text: str, waiting: int | None) -> None:
 
 
 def _caller(frame: FrameType | None) -> FrameType | None:
-    """From the frames of a thread in next(): the one of the program that called it."""
-    while frame is not None and not frame.f_code.co_filename.endswith(_LOADER_FILE):
+    """From the frames of a thread in next(): the one of the program that called it, if any."""
+    while frame is not None and not frame.f_code.co_filename.startswith(_LOADER):
         frame = frame.f_back
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
-    return frame
+    return frame if frame is None or frame.f_code.co_filename != threading.__file__ else None
 
 
 @dataclass

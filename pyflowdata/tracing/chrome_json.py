@@ -6,6 +6,7 @@ base: so the two can be looked at together.
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import json
 import os
@@ -116,10 +117,10 @@ class _Events:
         recorded = self._recorded
         tids = self._tids(recorded.threads[-1])
         yield from self._names(tids)
-        for track, tid in enumerate(tids):
+        for track, tid in enumerate(tids[:-1]):
             yield from self._thread(tid, self._with_unended(track))
-        for name, begin_ns, end_ns in recorded.spans:
-            yield self._slice(name, tids[-1], begin_ns, end_ns, cname="thread_state_iowait")
+        program = self._thread(tids[-1], self._with_unended(len(tids) - 1))
+        yield from heapq.merge(program, self._spans(tids[-1]), key=_order)
         yield from self._flows(tids)
         yield from self._slots()
 
@@ -150,6 +151,12 @@ class _Events:
         order = np.lexsort((events["kind"], -events["end_ns"], events["begin_ns"]))
         for event in each(events[order]):
             yield self._of_thread(tid, event)
+
+    def _spans(self, tid: int) -> Iterator[dict[str, Any]]:
+        for name, begin_ns, end_ns in self._recorded.spans:
+            yield self._slice(
+                name, tid, begin_ns, end_ns, cat="hand over", cname="thread_state_iowait"
+            )
 
     def _of_thread(self, tid: int, event: Event) -> dict[str, Any]:
         kind, begin_ns, end_ns = event.kind, event.begin_ns, event.end_ns
@@ -286,6 +293,10 @@ class _Lanes:
         self._free_from.append(end_ns)
         self.is_new = True
         return len(self._free_from)
+
+
+def _order(event: dict[str, Any]) -> tuple[int, int]:
+    return event["ts"], -event["dur"]
 
 
 def _step(event: Event) -> str:

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static void must(pfd_status status, const pfd_error *err, int line)
@@ -252,6 +253,90 @@ static void test_threads_that_change_give_the_same_order(void)
 }
 
 /* Threads and batches ahead stay within memory_budget. */
+/* Whether the events of a thread are whole, and lie one after the other or one in the other. */
+static int32_t are_possible(const pfd_trace_event *events, int64_t count)
+{
+    int64_t range_end_ns = 0, work_end_ns = 0;
+    int32_t ok = 1;
+    for (int64_t i = 0; i < count; i++) {
+        const pfd_trace_event *event = &events[i];
+        ok &= event->begin_ns > 0 && event->begin_ns <= event->end_ns;
+        if (event->kind == PFD_TRACE_WORK) { /* before the range that it is in */
+            ok &= event->begin_ns >= work_end_ns && event->begin_ns >= range_end_ns;
+            work_end_ns = event->end_ns;
+        } else if (event->kind == PFD_TRACE_RANGE) {
+            ok &= event->begin_ns >= range_end_ns && event->end_ns >= work_end_ns;
+            ok &= event->num_rows > 0 && event->first_row >= 0 && event->step >= 0;
+            range_end_ns = event->end_ns;
+        }
+    }
+    return ok;
+}
+
+/* Traces, again and again; returns NULL if all events are possible. */
+static void *trace_meanwhile(void *loader)
+{
+    enum { ROOM = 4096 };
+    pfd_error err = {.struct_size = sizeof err};
+    pfd_trace_event *events = calloc(ROOM, sizeof *events);
+    int64_t seen = 0, count;
+    int32_t ok = events != NULL;
+    pfd_stats stats = {0};
+    for (int i = 0; ok && stats.batches < 500; i++) {
+        pfd_trace_info info;
+        ok &= pfd_loader_trace_start(loader, (i % 5 + 1) * 20000, &err) == PFD_OK;
+        ok &= pfd_loader_trace_start(loader, 20000, &err) == PFD_INVALID_ARGUMENT;
+        int64_t until = stats.batches + 3;
+        while (stats.batches < until && stats.batches < 500) {
+            struct timespec pause = {.tv_nsec = 20000};
+            (void)nanosleep(&pause, NULL);
+            ok &= pfd_loader_get_stats(loader, &stats) == PFD_OK;
+        }
+        ok &= pfd_loader_trace_stop(loader, &info) == PFD_OK && info.end_ns >= info.begin_ns;
+        for (int32_t track = 0; track <= info.num_tracks; track++) {
+            ok &= pfd_loader_trace_read(loader, track, events, ROOM, &count) == PFD_OK;
+            if (track < info.num_tracks - 1) ok &= count <= ROOM && are_possible(events, count);
+            seen += count;
+        }
+        ok &= pfd_loader_trace_read(loader, info.num_tracks + 1, events, ROOM, &count) == PFD_END;
+        if (i % 2) pfd_loader_trace_drop(loader);
+    }
+    free(events);
+    return ok && seen > 0 ? NULL : loader;
+}
+
+/* While threads come and go, and the loader is moved. */
+static void test_traces_begin_and_end_at_any_time(void)
+{
+    pfd_error err = {.struct_size = sizeof err};
+    pfd_loader *loader = NULL;
+    setting s = {.shuffle = 1, .num_threads = PFD_AUTO, .prefetch = PFD_AUTO};
+    MUST(open_loader(s, &loader, &err));
+    pthread_t tracer;
+    REQUIRE(pthread_create(&tracer, NULL, trace_meanwhile, loader) == 0);
+    pfd_batch batch;
+    for (int i = 0; i < 600; i++) {
+        if (next(loader, &batch, &err) == PFD_OK) pfd_batch_release(batch.memory);
+        pthread_mutex_lock(&loader->consumer);
+        pfd_tuning_apply(loader, i * 7 % 16 + 1, i * i % 64 + 1);
+        pthread_mutex_unlock(&loader->consumer);
+        if (i % 50 == 49)
+            while (pfd_loader_seek(loader, i / 50, i % 33, &err) == PFD_PENDING) continue;
+    }
+    void *wrong = NULL;
+    pthread_join(tracer, &wrong);
+    CHECK(!wrong);
+    while (pfd_loader_seek(loader, 0, 0, &err) == PFD_PENDING) continue;
+    MUST(pfd_loader_trace_start(loader, 1 << 20, &err));
+    CHECK(next(loader, &batch, &err) == PFD_OK); /* held until after the loader */
+    pfd_loader_close(loader);
+    pfd_trace_info info;
+    CHECK(pfd_loader_trace_stop(loader, &info) == PFD_OK && info.dropped == 0);
+    CHECK(pfd_loader_trace_start(loader, 1 << 20, &err) == PFD_CANCELLED);
+    pfd_loader_release(loader);
+    pfd_batch_release(batch.memory);
+}
+
 static void test_tuning_within_the_budget(void)
 {
     pfd_error err = {.struct_size = sizeof err};
@@ -532,6 +617,7 @@ int main(void)
     write_parts("bad-", 50);
     test_any_number_of_threads_gives_the_same_order();
     test_threads_that_change_give_the_same_order();
+    test_traces_begin_and_end_at_any_time();
     test_tuning_within_the_budget();
     test_big_batches_are_made_by_several_threads();
     test_ranks_share_an_epoch();

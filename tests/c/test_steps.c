@@ -5,6 +5,8 @@
 #include "loader/steps.h"
 #include "loader/work.h"
 
+#include <string.h>
+
 /* Batches that are ready when they are asked for: the moments are those of the questions. */
 static void deliver_ready(pfd_steps *steps, int64_t now_ns, int64_t step)
 {
@@ -54,6 +56,23 @@ static void a_question_is_forgotten(void)
     pfd_steps_forget(&steps); /* an exception took its place */
     deliver_ready(&steps, 700, 1);
     CHECK(steps.train_ns == 600);
+}
+
+static void counts_in_a_pause_do_not_last(void)
+{
+    pfd_steps steps = {0};
+    for (int64_t step = 0; step < 3; step++) deliver_ready(&steps, 100 * (step + 1), step);
+    pfd_history before = steps.history;
+    REQUIRE(pfd_steps_pause(&steps) && pfd_steps_pause(&steps)); /* nested */
+    for (int64_t step = 0; step < 9; step++) deliver_ready(&steps, 1000 * (step + 1), step);
+    pfd_steps_resume(&steps);
+    CHECK(steps.steps == 2 + 8 && steps.starts == 2); /* one is still open */
+    deliver_ready(&steps, 20000, 9);
+    pfd_steps_resume(&steps);
+    CHECK(steps.steps == 2 && steps.starts == 1 && steps.train_ns == 200 && !steps.kept);
+    CHECK(memcmp(&steps.history, &before, sizeof before) == 0);
+    deliver_ready(&steps, 30000, 3); /* the time in between is of no step */
+    CHECK(steps.steps == 2 && steps.starts == 2 && steps.train_ns == 200);
 }
 
 /* The sums stay when periods are joined, and each batch is in the period of its moment. */
@@ -117,7 +136,7 @@ static void measured_ranges_stand_for_all(void)
     pfd_work_close(&work);
 }
 
-/* Ranges of two stages take turns, short ones and long ones: the few long ones are not missed. */
+/* Ranges of two stages take turns, short ones and long ones: each long one is measured. */
 static void long_ranges_are_measured_among_short_ones(void)
 {
     pfd_plan plan = {.num_ops = 2, .num_readers = 1};
@@ -134,9 +153,33 @@ static void long_ranges_are_measured_among_short_ones(void)
     }
     pfd_work_stats found = {.struct_size = sizeof found};
     pfd_work_add(&work, 1, &found);
-    CHECK(found.measured_ranges > ranges / 4 && found.ranges <= ranges);
+    CHECK(found.measured_ranges == ranges && found.ranges == ranges);
     CHECK(found.wall_ns >= found.ranges * long_ns);
     CHECK(found.cpu_ns > 0);
+    pfd_work_close(&work);
+}
+
+/* The last range of each epoch of a stream finds its end, and nothing else. */
+static void ranges_without_work_are_not_measured(void)
+{
+    pfd_plan plan = {.num_ops = 1, .num_readers = 1};
+    pfd_work work = {0};
+    REQUIRE(pfd_work_open(&plan, &work));
+    const int64_t ranges = 40;
+    int64_t done = 0;
+    for (int64_t i = 0; i < ranges; i++) {
+        pfd_work_begin(&work, 0, 1, i, 0, 10);
+        pfd_work_start(&work, 0);
+        int32_t is_end = i % 4 == 3;
+        for (int64_t until = pfd_clock_ns() + 1000000; !is_end && pfd_clock_ns() < until;) continue;
+        if (!is_end) pfd_work_done(&work, 0, 10);
+        done += !is_end;
+        pfd_work_end(&work);
+    }
+    pfd_work_stats found = {.struct_size = sizeof found};
+    pfd_work_add(&work, 0, &found);
+    CHECK(found.measured_ranges == done && found.ranges == done && found.rows == 10 * done);
+    CHECK(found.wall_ns >= done * 1000000 && found.cpu_ns > 0);
     pfd_work_close(&work);
 }
 
@@ -145,9 +188,11 @@ int main(void)
     counts_starts_apart();
     counts_a_wait_once();
     a_question_is_forgotten();
+    counts_in_a_pause_do_not_last();
     periods_are_joined();
     a_long_pause_is_one_period_or_more();
     measured_ranges_stand_for_all();
     long_ranges_are_measured_among_short_ones();
+    ranges_without_work_are_not_measured();
     return report();
 }

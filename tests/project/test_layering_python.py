@@ -16,6 +16,7 @@ PYTHON_LAYERS = {
     "errors": set(),
     "plain_text": set(),
     "html_text": set(),
+    "batch_forms": set(),
     "ragged": {"html_text", "plain_text"},
     "image_files": set(),
     "image_statistics": set(),
@@ -26,7 +27,7 @@ PYTHON_LAYERS = {
     "reports": {"nodes", "native", "html_text", "plain_text", "errors"},
     "tracing": {"reports", "native", "errors"},
     "stalls": {"native", "plain_text", "errors"},
-    "speed": {"ragged", "plain_text", "errors"},
+    "speed": {"ragged", "batch_forms", "plain_text", "errors"},
     "progress_bars": {"plain_text", "errors"},
     "graphs": {"nodes", "native", "html_text", "plain_text", "errors"},
     "loader": {
@@ -49,10 +50,11 @@ PYTHON_LAYERS = {
     "testing": {"conformance", "plugins", "nodes", "errors"},
     "formats": {"loader", "nodes", "native", "ragged", "image_files", "errors"},
     "io": {"formats"},
-    "integrations": {"__init__", "loader", "nodes", "errors"},
+    "integrations": {"__init__", "loader", "nodes", "batch_forms", "errors"},
     "cli": {
         "__init__", "testing", "conformance", "formats", "io", "plugins", "sheet", "loader",
-        "speed", "progress_bars", "reports", "nodes", "native", "ragged", "plain_text", "errors",
+        "speed", "progress_bars", "reports", "nodes", "native", "ragged", "batch_forms", "plain_text",
+        "errors",
     },
     "__main__": {"cli"},
 }  # fmt: skip
@@ -215,7 +217,7 @@ def test_a_format_that_is_known_elsewhere_is_found(tmp_path):
 def test_integrations_are_on_top():
     """They take the public face, types, and the graph as data; nothing names them."""
     allowed = {
-        "__init__", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
+        "__init__", "batch_forms", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
         "loader.batches", "loader.opening", "loader.state", "loader.any_loader",
         "loader.iterator_hook",
         "loader.sinks",

@@ -1,5 +1,6 @@
 """Runs what README.md shows, and compares with what it says is printed."""
 
+import json
 import os
 import re
 import shlex
@@ -17,7 +18,7 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.S | re.M)
 
 
-QUICK_START, RESUME, FILES, DATASETS, IMAGES, OWN_READER = blocks("python")
+QUICK_START, RESUME, FILES, DATASETS, IMAGES, SLOW, OWN_READER = blocks("python")
 QUICK_START_PRINTS, FILES_PRINT, DATASETS_PRINT, IMAGES_PRINT, OWN_READER_PRINTS = blocks("text")
 
 
@@ -59,6 +60,15 @@ def test_images(tmp_path):
     assert (tmp_path / "sheet.png").read_bytes()[1:4] == b"PNG"
 
 
+def test_slow(tmp_path):
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    printed = run(SLOW, tmp_path)
+    for part in ("-bound", "loader alone:", "ceiling:", "MiniReader(", "x: float64[1]"):
+        assert part in printed
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert "</html>" in (tmp_path / "report.html").read_text()
+
+
 def test_own_reader(tmp_path):
     """Under another name: whoever follows the page has an op of that name in this tree."""
     source = tmp_path / "readme_number_reader.c"
@@ -78,7 +88,7 @@ PAGES = """README.md CONTRIBUTING.md docs/torch.md docs/python-ops.md docs/plugi
     docs/command-line.md docs/decoders.md docs/eager.md docs/show.md docs/images.md
     docs/equivalents-datasets.md docs/equivalents-images.md docs/python-sources.md
     docs/datasets.md docs/graph.md docs/report-page.md docs/speed.md docs/sink.md
-    docs/autotune.md docs/trace.md""".split()
+    docs/autotune.md docs/trace.md docs/slow.md""".split()
 
 
 @pytest.mark.parametrize("page", PAGES)

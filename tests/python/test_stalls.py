@@ -255,7 +255,8 @@ with flow.DataLoader(flow.SlowReader(delay_ms=60000, batch_size=2), num_threads=
         process.kill()
     assert re.match(
         r"<string>:5: StallWarning: next\(\) has waited [\d.]+ m?s for step 0 of epoch 0: "
-        r"thread \d of 3 has been reading SlowReader for [\d.]+ m?s; 2 of the loader's threads are idle\n",
+        r"thread \d of 3 has been reading SlowReader for [\d.]+ m?s; "
+        r"2 of the loader's threads are idle\n",
         line,
     ), line  # fmt: skip
 
@@ -297,3 +298,22 @@ def shape_of(text):
     text = re.sub(WHO, "who", " ".join(text.split()))
     others = "; 1 (of the loader's threads is idle|is at work on other rows)"
     return re.sub(rf"[\d.]+ m?s\b|{others}", "", text)
+
+
+def test_a_sink_is_told_at_the_line_that_runs_it():
+    gate = Gate(5)
+
+    @flow.register_decoder(outputs={"out": "int64"}, per="row", replace=True)
+    def stuck(x):
+        gate.pass_by(x)
+        return x
+
+    with flow.DataLoader(stuck(numbers()), prefetch=1) as loader, Caught() as caught:
+        run = flow.sink(loader, lambda batch: int(batch[0]))
+        opener = threading.Thread(target=open_after, args=([gate], [1], caught))
+        opener.start()
+        line = sys._getframe().f_lineno + 1
+        assert run() == list(range(0, 64, 4))
+        opener.join()
+        run.close()
+    assert [told[2:] for told in caught.about(1)] == [(__file__, line)]

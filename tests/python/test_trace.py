@@ -270,6 +270,19 @@ def test_every_kind_of_work_is_shown(tmp_path):
                 assert traced.named("held: read()") and traced.named("fill read()")
 
 
+def test_what_the_program_does_with_batches_is_shown(tmp_path):
+    path = tmp_path / "trace.json"
+    with flow.DataLoader(numbers()["x"], num_threads=1) as loader:
+        with loader.trace(path):
+            run = flow.sink(loader, lambda x: None)
+            run()
+            run.close()
+    traced = Traced(path)
+    traced.check()
+    assert len(traced.named("hand over")) >= 12
+    assert {event["track"] for event in traced.named("hand over")} == {"next()"}
+
+
 # ---- Its beginning and end -----------------------------------------------------------------------
 
 

@@ -1,10 +1,12 @@
 """Reports of real loaders: what they count against what was done, after close, at the end of
 programs, by the command; no verdicts, which depend on the machine."""
 
+import ast
 import gc
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -14,6 +16,8 @@ from support.command import here  # noqa: F401  (a fixture)
 from support.paths import ROOT
 
 import pyflowdata as flow
+
+PAGE = ROOT / "docs" / "slow.md"
 
 
 def data(count=640):
@@ -192,3 +196,29 @@ def test_import_is_light():
     assert "report" not in {name.rpartition(".")[2] for name in eval(done.stdout)}
     with pytest.raises(AttributeError):
         flow.Reports  # noqa: B018
+
+
+def test_the_page_is_true(capsys):
+    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.S | re.M)
+    exec(block, {})
+    printed, said = capsys.readouterr().out, re.findall(r"print\(.*#  ?(\w+)", block)
+    assert printed.split() == said
+
+
+def test_the_page_has_all_causes():
+    """Those that the rules give are in its tables, and no others."""
+    rules = [ROOT / f"pyflowdata/reports/{name}.py" for name in ("causes", "other_causes")]
+    given = set()
+    for path in rules:
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Finding":
+                given |= {
+                    one.value
+                    for one in ast.walk(call.args[0])
+                    if isinstance(one, ast.Constant) and one.value != "op"
+                }
+    text = PAGE.read_text().partition("## Causes")[2].partition("## Several")[0]
+    rows = [line.split("|") for line in text.split("\n") if line.startswith("| `")]
+    cells = [row[2] if len(row) > 5 else row[1] for row in rows]  # of the causes
+    listed = {name for cell in cells for name in re.findall(r"`([\w-]+)`", cell)}
+    assert given - {"cause"} <= listed and listed <= given | {"op", "records", "join"}

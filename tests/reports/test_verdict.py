@@ -78,6 +78,10 @@ CASES = {
         recorded(work("Augment", 4.0, 3.5, language="Python")),
         "training", "python-op", "Augment holds the interpreter's lock 87 % of the time",
     ),
+    "a generator beside training": (
+        recorded(work("Objects", 3.6, 3.5, kind="read", language="Python")),
+        "training", "python-source", "read Objects holds the interpreter's lock 87 % of the time",
+    ),
     "processes": (
         recorded(work("Augment", 15.5, 0.3, language="processes"), **BLOCKED),
         "loader", "processes", "threads wait for the processes of Augment 100 % of their time",

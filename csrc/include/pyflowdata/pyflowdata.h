@@ -369,7 +369,8 @@ typedef struct pfd_work_stats {
     int64_t cpu_ns;
 } pfd_work_stats;
 
-/* What a thread of a loader does at this moment. */
+/* What a thread of a loader does at this moment.  It goes on while it is asked: the numbers may be
+ * of a range and of the next one. */
 typedef struct pfd_thread_now {
     uint32_t struct_size;
     int32_t system_id;     /* of the thread, as in /proc/self/task; 0: of the program's thread */
@@ -417,7 +418,7 @@ typedef struct pfd_history {
 #define PFD_TRACE_SLOT_READY 6 /* has it, complete; */
 #define PFD_TRACE_SLOT_HELD 7  /* is in the user's hands; */
 #define PFD_TRACE_SLOT_FREE 8  /* has no batch, or one that is not wanted any more; */
-#define PFD_TRACE_SLOT_GONE 9  /* is no more */
+#define PFD_TRACE_SLOT_GONE 9  /* is freed */
 
 typedef struct pfd_trace_event {
     int64_t begin_ns;    /* on the monotonic clock; it may be before the start of the trace */
@@ -470,7 +471,7 @@ typedef struct pfd_decision {
 #define PFD_TUNING_TRIED 3     /* it waits; what could help gained nothing, and is tried again */
 #define PFD_TUNING_COMPUTING 4 /* it waits; threads compute all the time; no processor is free */
 #define PFD_TUNING_AT_MOST 5   /* it waits; there are as many threads and batches as there may be */
-#define PFD_TUNING_IN_TURN 6   /* it waits although threads are idle: they have no work */
+#define PFD_TUNING_SEQUENTIAL 6 /* it waits although threads are idle: they have no work */
 
 #define PFD_KEPT_DECISIONS 64
 
@@ -482,7 +483,7 @@ typedef struct pfd_tuning_info {
     int32_t num_threads, prefetch;
     int32_t most_threads, most_prefetch;
     int64_t num_decisions;      /* since open; the last PFD_KEPT_DECISIONS are kept */
-    double wait, idle, blocked; /* of late; shares, as pfd_decision and of the threads' time */
+    double wait, idle, blocked; /* recent shares, as pfd_decision and of the threads' time */
 } pfd_tuning_info;
 
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
@@ -520,8 +521,9 @@ pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_sta
  * 0.  PFD_END: there are no more, or the loader is closed.  PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out);
 /* With 1: the batches that follow are not for the program's work, as when a loader is measured.
- * With 0: counters of steps and history are again as they were at the 1.  Calls may be nested. */
-void pfd_loader_set_aside(pfd_loader *loader, int32_t is_aside);
+ * With 0: counters of steps and history are again as they were at the 1.  Calls may be nested.
+ * PFD_OUT_OF_MEMORY: that 1 has no effect, and has no 0.  PFD_UNSUPPORTED as above. */
+pfd_status pfd_loader_pause_counts(pfd_loader *loader, int32_t is_paused, pfd_error *err);
 /* PFD_UNSUPPORTED as above. */
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out);
 

@@ -1,0 +1,27 @@
+"""The forms of a batch, one array, a tuple or a dict of arrays: of NumPy, torch or jax, or Ragged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def map_arrays(batch: Any, function: Callable[[Any], Any]) -> Any:
+    """A batch of the same form, of what the function makes of each of its arrays."""
+    if isinstance(batch, tuple):
+        return tuple(map(function, batch))
+    if isinstance(batch, dict):
+        return {key: function(array) for key, array in batch.items()}
+    return function(batch)
+
+
+def arrays_of(batch: Any) -> list[Any]:
+    """The arrays of a batch, in its order."""
+    found: list[Any] = []
+    map_arrays(batch, found.append)
+    return found
+
+
+def rows_of(batch: Any) -> int:
+    """The records of a batch, on this rank."""
+    return len(arrays_of(batch)[0])
