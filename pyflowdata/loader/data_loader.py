@@ -486,16 +486,19 @@ class DataLoader(AnyLoader[BatchT]):
         report = Report(self._counted.count(), describe)
         return report if since is None else report.since(since)
 
-    def count_copy(self, seconds: float, size: int, device: str) -> None:
-        """Counts a batch that the program's thread copied elsewhere, for `report()`; TorchLoader
-        and JaxLoader do so themselves.
+    def count_copy(
+        self, seconds: float, size: int, device: str, *, overlaps: bool = False
+    ) -> None:
+        """Counts a batch that the program copied elsewhere, for `report()`; TorchLoader, JaxLoader
+        and sinks do so themselves.
 
         Args:
-            seconds: That the thread took, for starting the copy and for waiting.
+            seconds: That a thread took, for starting the copy and for waiting.
             size: Bytes of the batch.
             device: Where to, in a word.
+            overlaps: The thread is another one than the training loop's, which trains meanwhile.
         """
-        copies = self._counted.hand_over
+        copies = self._counted.ahead if overlaps else self._counted.hand_over
         copies.device = device
         copies.batches += 1
         copies.bytes += size

@@ -384,12 +384,12 @@ def test_no_call_inside_another(folder, monkeypatch):
         state = loader.state_dict()
         put, found = loader._put_all, []
 
-        def handler(arrays):
+        def handler(arrays, **how):
             for call in (lambda: next(batches), loader.repeat, lambda: iter(loader)):
                 with pytest.raises(flow.UnsupportedError, match="inside a call of the JaxLoader"):
                     call()
             found.append(loader.state_dict())
-            return put(arrays)
+            return put(arrays, **how)
 
         monkeypatch.setattr(loader, "_put_all", handler)
         next(batches)
