@@ -296,7 +296,7 @@ def test_an_interrupt_loses_no_batch(folder, monkeypatch):
         batches = iter(loader)
         found = values([next(batches)])
 
-        def interrupted(*_):
+        def interrupted(*_, **__):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
