@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..errors import CancelledError, InvalidArgumentError, UnsupportedError, shown
 from ..reports.step_times import StepTimes
+from .any_loader import AnyLoader
 from .data_loader import DataLoader
 
 if TYPE_CHECKING:
@@ -201,6 +202,11 @@ class Sink(Generic[ResultT]):
             begin: Makes an iterator over batches; None: iter(loader).
             stacked: Batches of the loader in each of these.
         """
+        if isinstance(loader, AnyLoader) and not isinstance(loader, DataLoader):
+            raise InvalidArgumentError(
+                f"a {type(loader).__name__} was given as loader; its batches go to where it brings "
+                f"them: take {type(loader).__module__}.sink"
+            )
         if not isinstance(loader, DataLoader):
             raise InvalidArgumentError(
                 f"a {type(loader).__name__} was given as loader; a sink takes a "

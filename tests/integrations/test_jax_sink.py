@@ -51,6 +51,13 @@ def test_a_report_has_the_copies_as_made_ahead(folder):
     assert ahead.device == jax.default_backend() and ahead.bytes > 0
 
 
+def test_the_sink_of_arrays_names_this_one(folder):
+    with JaxLoader(make_loader(folder)) as loader:
+        said = "a JaxLoader was given.*take pyflowdata.integrations.jax.sink"
+        with pytest.raises(flow.InvalidArgumentError, match=said):
+            flow.sink(loader, len)
+
+
 def test_steps_get_what_plain_iteration_gives(folder):
     whole = plainly(folder, 20)
 
