@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, overload
@@ -21,12 +20,12 @@ from typing import Any, Literal, TypeVar, overload
 import torch
 
 from .. import DataLoader, Error, InvalidArgumentError, RankReport, Report, UnsupportedError
-from ..batch_forms import arrays_of, map_arrays
+from ..batch_forms import map_arrays
 from ..loader.batches import Array
 from ..loader.loader_wrapper import LoaderWrapper
 from ..loader.iterator_hook import hooked
 from .torch_checks import check_blobs, find_device
-from .torch_copies import DeviceCopies, pinned
+from .torch_copies import DeviceCopies, counted, pinned
 from .torch_sink import sink
 
 __all__ = ["TorchLoader", "sink"]
@@ -163,13 +162,8 @@ class TorchLoader(LoaderWrapper[BatchT]):
 
     def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
         """What a function that copies a batch returns; counted for report()."""
-        begin = time.perf_counter()
         with self.loader.observed.shows(f"copy to {device}"):
-            copied = copy_batch(batch)
-        seconds = time.perf_counter() - begin
-        size = sum(array.nbytes for array in arrays_of(batch))
-        self.loader.count_copy(seconds, size, device)
-        return copied
+            return counted(self.loader, batch, device, copy_batch)
 
     @overload
     def report(self, *, since: Report | None = ..., gather: Literal[False] = ...) -> Report: ...

@@ -24,6 +24,18 @@ _KINDS = {
     lib.PFD_WORK_READ: "read",
     lib.PFD_WORK_JOIN: "join",
 }
+_TITLES = {
+    "op": "{}",
+    "records": "find records of {}",
+    "read": "read {}",
+    "join": "join ragged rows",
+}
+_DOING = {
+    "op": "in {}",
+    "records": "looking for the records of {}",
+    "read": "reading {}",
+    "join": "joining ragged rows",
+}
 _MOMENTS = ("now", "opened", "asked", "delivered")  # all other times are durations
 _LEVELS = ("slots", "slots_held", "slots_ready", "slot_bytes", "processors")  # not sums
 
@@ -63,13 +75,16 @@ class Work:
     @property
     def title(self) -> str:
         """As tables name it."""
+        return _TITLES[self.kind].format(self._ops)
+
+    @property
+    def doing(self) -> str:
+        """As a sentence says it of a thread: "in Resize", "reading TFRecordReader"."""
+        return _DOING[self.kind].format(self._ops)
+
+    @property
+    def _ops(self) -> str:
         own = f"{self.op} '{self.name}'" if self.name else self.op
-        if self.kind == "records":
-            return f"find records of {own}"
-        if self.kind == "read":
-            return f"read {own}"
-        if self.kind == "join":
-            return "join ragged rows"
         return f"{self.fused_op} + {own}" if self.fused_op else own
 
 
@@ -133,7 +148,7 @@ class HandOver:
     Attributes:
         device: Where to.
         batches, bytes: Copied.
-        seconds: That the program's thread took for it.
+        seconds: That it took a thread: of hand_over the training loop's, of ahead another one.
     """
 
     device: str = ""
@@ -153,7 +168,9 @@ class Counters:
         rank, world_size: Of its readers.
         host, pid: The process.
         readers, work, history: See there.
-        hand_over: None: batches are used where they are.
+        hand_over: Copies in the thread of the training loop; None: there were none.
+        ahead: Copies in another thread, while the loop trains with batches before; None: there
+            were none.
         tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
         stats: The keys of `DataLoader.stats()`.
     """
@@ -171,6 +188,7 @@ class Counters:
     work: tuple[Work, ...]
     history: History = field(default_factory=History)
     hand_over: HandOver | None = None
+    ahead: HandOver | None = None
     tuning: tuple[str, ...] = ()
 
     def since(self, earlier: Counters) -> Counters:
@@ -180,9 +198,6 @@ class Counters:
             for name, value in self.stats.items()
         }
         stats["opened_seconds"] = earlier.stats["now_seconds"]
-        hand_over = self.hand_over
-        if hand_over is not None and earlier.hand_over is not None:
-            hand_over = HandOver(hand_over.device, *_less(hand_over, earlier.hand_over, 1))
         work = tuple(
             dataclasses.replace(one, **dict(zip(_COUNTED, _less(one, before, -5), strict=True)))
             for one, before in zip(self.work, earlier.work, strict=True)
@@ -191,9 +206,14 @@ class Counters:
             dataclasses.replace(reader, index_seconds=0.0, is_new_index=False)
             for reader in self.readers
         )
-        history = _history_since(self.history, earlier)
         return dataclasses.replace(
-            self, stats=stats, work=work, readers=readers, hand_over=hand_over, history=history
+            self,
+            stats=stats,
+            work=work,
+            readers=readers,
+            hand_over=_copies_since(self.hand_over, earlier.hand_over),
+            ahead=_copies_since(self.ahead, earlier.ahead),
+            history=_history_since(self.history, earlier),
         )
 
 
@@ -208,6 +228,12 @@ def _less(one: Any, before: Any, begin: int) -> list[Any]:
     """The differences of the fields of two objects, from this field on."""
     names = [each.name for each in dataclasses.fields(one)][begin:]
     return [getattr(one, name) - getattr(before, name) for name in names]
+
+
+def _copies_since(now: HandOver | None, before: HandOver | None) -> HandOver | None:
+    if now is None or before is None:
+        return now
+    return HandOver(now.device, *_less(now, before, 1))
 
 
 def _history_since(history: History, earlier: Counters) -> History:
@@ -303,17 +329,18 @@ class CountedLoader:
         handle: The loader.
         blobs: Of its batches.
         readers: Facts about its readers, see `pyflowdata.loader.state.Reader`.
-        hand_over: What its integration counts.
+        hand_over, ahead: What its integration counts, see `Counters`.
     """
 
     handle: CData
     blobs: tuple[Blob, ...]
     readers: tuple[Any, ...]
     hand_over: HandOver = field(default_factory=HandOver)
+    ahead: HandOver = field(default_factory=HandOver)
 
     def count(self) -> Counters:
         """The counters of this moment; after close(), those of its end."""
-        hand_over = dataclasses.replace(self.hand_over)
+        copies, ahead = dataclasses.replace(self.hand_over), dataclasses.replace(self.ahead)
         info, tuning = new_struct("pfd_loader_info"), read_tuning(self.handle)
         check(lib.pfd_loader_get_info(self.handle, info), new_error())
         return Counters(
@@ -329,7 +356,8 @@ class CountedLoader:
             stats=read_stats(self.handle),
             work=read_work(self.handle, nodes_of(self.blobs)),
             history=read_history(self.handle),
-            hand_over=hand_over if hand_over.batches else None,
+            hand_over=copies if copies.batches else None,
+            ahead=ahead if ahead.batches else None,
             tuning=tuple(str(tuning).split("\n")) if tuning else (),
         )
 

@@ -149,6 +149,10 @@ class Report(Judged):
             )
         return Report(new.since(old), self._describe_data, new)
 
+    def with_counters(self, counters: Counters) -> Report:
+        """Other numbers, of the same data."""
+        return Report(counters, self._describe_data)
+
     def __str__(self) -> str:
         return as_text(self.counters, self.verdict)
 
@@ -285,14 +289,14 @@ class RankReport(Judged):
 def _counters(found: Mapping[str, Any]) -> Counters:
     """Of what dataclasses.asdict() made of them, also after a round trip through JSON."""
     history = found["history"]
-    copies = found["hand_over"]
     return Counters(**{
         **found,
         "blobs": tuple(found["blobs"]),
         "tuning": tuple(found.get("tuning", ())),
         "readers": _each(ReaderFacts, found["readers"]),
         "work": _each(Work, found["work"]),
-        "hand_over": None if copies is None else HandOver(**copies),
+        "hand_over": _copies(found["hand_over"]),
+        "ahead": _copies(found.get("ahead")),
         "history": History(**{
             **history,
             "periods": _each(Period, history["periods"]),
@@ -300,6 +304,10 @@ def _counters(found: Mapping[str, Any]) -> Counters:
             "trains": tuple(history["trains"]),
         }),
     })  # fmt: skip
+
+
+def _copies(found: Mapping[str, Any] | None) -> HandOver | None:
+    return None if found is None else HandOver(**found)
 
 
 def _each(kind: Any, found: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..errors import FileError, InvalidArgumentError, shown
 from ..native import CData, check, ffi, lib, new_error, new_struct
-from .raw_events import EVENT, Events, Recorded, Span, read_work
+from ..reports.counters import read_work
+from .raw_events import EVENT, Events, Recorded, Span
 
 
 class Traced(Protocol):
