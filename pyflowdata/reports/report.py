@@ -49,10 +49,10 @@ class Judged(ABC):
         return f"{type(self).__name__}({self.verdict.sentence!r})"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from ..html_text import element
 
         first, _, others = str(self).partition("\n")
-        return f"<b>{escape(first)}</b><pre>{escape(others)}</pre>"
+        return element("b", first) + element("pre", others)
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
