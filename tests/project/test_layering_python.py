@@ -53,8 +53,8 @@ PYTHON_LAYERS = {
     "integrations": {"__init__", "loader", "nodes", "batch_forms", "errors"},
     "cli": {
         "__init__", "testing", "conformance", "formats", "io", "plugins", "sheet", "loader",
-        "speed", "progress_bars", "reports", "nodes", "native", "ragged", "batch_forms", "plain_text",
-        "errors",
+        "speed", "progress_bars", "reports", "nodes", "native", "ragged", "batch_forms",
+        "plain_text", "errors",
     },
     "__main__": {"cli"},
 }  # fmt: skip

@@ -234,7 +234,7 @@ def test_the_time_is_chosen_in_the_environment(monkeypatch):
     monkeypatch.setenv(watch.VARIABLE, "0")
     with flow.DataLoader(numbers()) as loader:
         assert len(list(loader)) == 16
-        assert loader._wait is None and loader.last_stall is None
+        assert loader.observed._wait is None and loader.last_stall is None
     monkeypatch.setenv(watch.VARIABLE, "")
     assert watch.stall_seconds() == 60
 
