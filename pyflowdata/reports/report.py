@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from ..plain_text import joined
+from ..text_files import save_as
 from .counters import Counters, HandOver, History, Period, ReaderFacts, Work
 from .data_facts import DataFacts
 from .ranks import judge_ranks, ranks_as_text
@@ -71,16 +71,7 @@ class Judged(ABC):
             InvalidArgumentError: The name has another ending.
             OSError: The file cannot be written.
         """
-        kinds = self._kinds()
-        write = kinds.get(os.path.splitext(path)[1].lower())
-        if write is None:
-            raise InvalidArgumentError(
-                f"path = {shown(os.fspath(path))}; a {type(self).__name__} is saved as "
-                f"{joined(list(kinds))}"
-            )
-        text = write()
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        save_as(path, f"a {type(self).__name__}", self._kinds())
 
     def _kinds(self) -> dict[str, Callable[[], str]]:
         """What files have, by the endings of their names."""
