@@ -1,7 +1,7 @@
 """Charts as SVG, for a page: bars, areas over time, points, and strips of shares.
 
 Every chart is as wide as the page has room: places across are in percent, and heights in pixels,
-so that letters keep their size on a phone.  Colors are classes, which the page's style defines.
+so that letters keep their size on a phone.  Colours are classes, which the page's style defines.
 What stands left of a chart, such as the names of its ticks, lies in the margin that the class
 `chart` has there.
 """
@@ -61,7 +61,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Panel:
-    """A chart over time: its axis upwards, a value for each period, and a color's class."""
+    """A chart over time: its axis upwards, a value for each period, and a colour's class."""
 
     up: Axis
     values: Sequence[float]

@@ -25,7 +25,7 @@ def figure(chart: Html, caption: object) -> Html:
 
 
 def legend(parts: Sequence[tuple[str, str]]) -> Html:
-    """Colors and what they stand for."""
+    """Colours and what they stand for."""
     items = []
     for color, said in parts:
         box = element("rect", class_=color, width=12, height=12)
@@ -163,7 +163,7 @@ def work_picture(counters: Counters) -> Html:
 
 
 def _parts(named: Sequence[tuple[str, str, float]], whole: float) -> list[Part]:
-    """Of a bar: colors, what they stand for, and seconds."""
+    """Of a bar: colours, what they stand for, and seconds."""
     return [Part(took / whole, color, f"{said}: {seconds(took)}") for color, said, took in named]
 
 

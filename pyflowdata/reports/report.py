@@ -127,7 +127,7 @@ class Report(Judged):
         """What happened after another report of the same loader, such as in its last epoch.
 
         Raises:
-            InvalidArgumentError: It is no earlier report of this loader.
+            InvalidArgumentError: It is not an earlier report of this loader.
         """
         if not isinstance(earlier, Report):
             raise InvalidArgumentError(f"since = {shown(earlier)}; it must be an earlier Report")
@@ -165,7 +165,7 @@ class Report(Judged):
         """The report that to_dict() gave; the verdict is made again of the numbers.
 
         Raises:
-            InvalidArgumentError: It is no such dict.
+            InvalidArgumentError: It is not a dict of to_dict().
         """
         if not isinstance(found, Mapping) or found.get("version") != _VERSION:
             raise InvalidArgumentError(
