@@ -9,6 +9,7 @@ from typing import Any
 
 from ..html_text import Html, element, strung
 from ..html_text import page as html_page
+from ..native import version
 from ..plain_text import counted, number, percent, seconds, short_count, size
 from . import pictures
 from .counters import Counters
@@ -231,8 +232,6 @@ def _graph(graph: str) -> Html:
 
 
 def _details(counters: Counters) -> Html:
-    from ..native import version
-
     said = [
         f"pyflowdata {version()}", f"{counters.host}, process {counters.pid}",
         f"rank {counters.rank} of {counters.world_size}",
