@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import torch
 
@@ -11,10 +11,8 @@ from .. import DataLoader
 from ..batch_forms import map_arrays
 from ..loader.sinks import Sink
 from .torch_checks import check_blobs, find_device
+from .torch_loader import TorchLoader
 from .torch_copies import DeviceCopies, counted
-
-if TYPE_CHECKING:
-    from .torch import TorchLoader
 
 ResultT = TypeVar("ResultT")
 
@@ -89,8 +87,6 @@ def sink(
             exist.
         UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
     """
-    from .torch import TorchLoader  # which has this function
-
     if isinstance(loader, TorchLoader):
         device = loader.device if device is None else device
         loader.load_state_dict(loader.state_dict())  # a batch taken ahead does not count
