@@ -72,7 +72,7 @@ class ScriptWatch:
     def take(self, asked: _Batches) -> Any:
         """What next() of an iterator gives."""
         watched = self._loader() if self._loader is not None else None
-        if watched is not None and data_loader_of(watched)._life != "open":
+        if watched is not None and not data_loader_of(watched).is_open:
             watched = None
         if self._is_inside or (watched is not None and watched is not asked.loader):
             return next(asked.batches)

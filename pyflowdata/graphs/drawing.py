@@ -84,7 +84,7 @@ def made_graph(blobs: tuple[Any, ...]) -> Graph:
     given: Any = blobs[0] if len(blobs) == 1 else blobs
     loader = _loader_of(given)
     if loader is not None:
-        given = loader._form(list(loader.blobs))  # as they were given to it
+        given = loader.form(list(loader.blobs))  # as they were given to it
         facts = _facts_of(loader)
     is_data_set = isinstance(given, Records)
     builder = Builder(_named(given), is_data_set=is_data_set)
@@ -97,7 +97,7 @@ def _loader_of(given: Any) -> Any:
     if isinstance(given, (Blob, Records, Mapping, tuple, list)):
         return None
     inner = getattr(given, "loader", given)
-    return inner if hasattr(inner, "_form") and hasattr(inner, "readers") else None
+    return inner if hasattr(inner, "form") and hasattr(inner, "readers") else None
 
 
 def _facts_of(loader: Any) -> list[str]:

@@ -24,13 +24,15 @@ from ..batch_forms import map_arrays
 from ..loader.any_loader import AnyLoader
 from ..loader.batches import Array
 from ..loader.iterator_hook import hooked
+from ..loader.sinks import Sink
 from .torch_checks import check_blobs, find_device
 from .torch_copies import DeviceCopies, counted, pinned
-from .torch_sink import sink
+from .torch_sink import hand_over_of
 
 __all__ = ["TorchLoader", "sink"]
 
 BatchT = TypeVar("BatchT")
+ResultT = TypeVar("ResultT")
 
 
 class TorchLoader(AnyLoader[BatchT]):
@@ -163,7 +165,7 @@ class TorchLoader(AnyLoader[BatchT]):
 
     def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
         """What a function that copies a batch returns; counted for report()."""
-        with self.loader._shows(f"copy to {device}"):
+        with self.loader.observed.shows(f"copy to {device}"):
             return counted(self.loader, batch, device, copy_batch)
 
     def report(
@@ -316,3 +318,48 @@ class _Ahead(Iterator[Any]):
             raise
         self._made_until = made.state
         return made
+
+
+# ---- Sink mode ----------------------------------------------------------------------------------
+
+
+def sink(
+    loader: DataLoader[Any] | TorchLoader[Any],
+    step: Callable[[Any], ResultT],
+    *,
+    sink_size: int = -1,
+    device: torch.device | str | int | None = None,
+    queue: int = 2,
+) -> Sink[ResultT]:
+    """Runs `step(batch)` many times per call, with tensors that a thread brings to the device.
+
+    On a CUDA device the thread copies each batch to pinned memory, and from there on a stream of
+    its own; the stream of the step waits for the copies, and no thread does.  The device has up
+    to `queue` batches besides the one in use.  Without one the same thread and queue are used,
+    and a tensor views the loader's memory.
+
+    Args:
+        loader: A DataLoader, whose batches have the form of TorchLoader's; its position is where
+            this goes on.  Of a TorchLoader its DataLoader is taken, and its device.
+        step: Trains with a batch.  What it returns stays on the device: `loss.detach()` makes
+            nothing wait, `loss.item()` does.
+        sink_size: Steps of a call; calls go on over the ends of epochs.  -1: a call ends where its
+            epoch does.
+        device: As of TorchLoader.
+        queue: Batches that wait for steps at most.
+
+    Returns:
+        `run`: run() makes a call and returns what its steps returned; `for results in run` makes
+        calls without end.  It has state_dict(), load_state_dict(), report(), stats() and
+        close().
+
+    Raises:
+        InvalidArgumentError: A number is out of range, a blob is ragged, or the device does not
+            exist.
+        UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
+    """
+    if isinstance(loader, TorchLoader):
+        device = loader.device if device is None else device
+        loader.load_state_dict(loader.state_dict())  # a batch taken ahead does not count
+        loader = loader.loader
+    return Sink(loader, step, sink_size, queue, hand_over_of(loader, device))

@@ -234,7 +234,7 @@ def test_the_time_is_chosen_in_the_environment(monkeypatch):
     monkeypatch.setenv(watch.VARIABLE, "0")
     with flow.DataLoader(numbers()) as loader:
         assert len(list(loader)) == 16
-        assert loader._wait is None and loader.last_stall is None
+        assert loader.observed._wait is None and loader.last_stall is None
     monkeypatch.setenv(watch.VARIABLE, "")
     assert watch.stall_seconds() == 60
 
@@ -255,7 +255,8 @@ with flow.DataLoader(flow.SlowReader(delay_ms=60000, batch_size=2), num_threads=
         process.kill()
     assert re.match(
         r"<string>:5: StallWarning: next\(\) has waited [\d.]+ m?s for step 0 of epoch 0: "
-        r"thread \d of 3 has been reading SlowReader for [\d.]+ m?s; 2 of the loader's threads are idle\n",
+        r"thread \d of 3 has been reading SlowReader for [\d.]+ m?s; "
+        r"2 of the loader's threads are idle\n",
         line,
     ), line  # fmt: skip
 
