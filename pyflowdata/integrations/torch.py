@@ -15,14 +15,14 @@ import contextlib
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import torch
 
 from .. import DataLoader, Error, InvalidArgumentError, RankReport, Report, UnsupportedError
 from ..batch_forms import map_arrays
-from ..loader.any_loader import AnyLoader
 from ..loader.batches import Array
+from ..loader.loader_wrapper import LoaderWrapper
 from ..loader.iterator_hook import hooked
 from ..loader.sinks import Sink
 from .torch_checks import check_blobs, find_device
@@ -35,7 +35,7 @@ BatchT = TypeVar("BatchT")
 ResultT = TypeVar("ResultT")
 
 
-class TorchLoader(AnyLoader[BatchT]):
+class TorchLoader(LoaderWrapper[BatchT]):
     """A DataLoader whose batches are torch tensors.
 
     What a batch is stays as it is: one tensor, a tuple or a dict of them.  Without a device, or
@@ -51,11 +51,10 @@ class TorchLoader(AnyLoader[BatchT]):
     state from it, and close it.
 
     Attributes:
-        loader: The DataLoader, for `stats()`, `skipped` and `blobs`.
+        loader: The DataLoader, for `blobs`, `readers` and more.
         device: Where the tensors are.
     """
 
-    loader: DataLoader[Any]
     device: torch.device
 
     @overload
@@ -168,6 +167,12 @@ class TorchLoader(AnyLoader[BatchT]):
         with self.loader.observed.shows(f"copy to {device}"):
             return counted(self.loader, batch, device, copy_batch)
 
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[False] = ...) -> Report: ...
+
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[True]) -> RankReport: ...
+
     def report(
         self, *, since: Report | None = None, gather: bool = False
     ) -> Report | RankReport:
@@ -178,7 +183,7 @@ class TorchLoader(AnyLoader[BatchT]):
             gather: Every rank calls this, and each gets a `RankReport` of all of them, by
                 torch.distributed.all_gather_object; without a process group, of one rank.
         """
-        report = self.loader.report(since=since)
+        report = super().report(since=since)
         return RankReport(_gathered(report)) if gather else report
 
     def state_dict(self) -> dict[str, Any]:

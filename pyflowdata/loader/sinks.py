@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..errors import CancelledError, InvalidArgumentError, UnsupportedError, shown
 from ..reports.step_times import StepTimes
-from .any_loader import AnyLoader
 from .data_loader import DataLoader
+from .loader_wrapper import LoaderWrapper
 
 if TYPE_CHECKING:
     from ..reports.report import Report
@@ -202,16 +202,14 @@ class Sink(Generic[ResultT]):
             begin: Makes an iterator over batches; None: iter(loader).
             stacked: Batches of the loader in each of these.
         """
-        if isinstance(loader, AnyLoader) and not isinstance(loader, DataLoader):
-            raise InvalidArgumentError(
-                f"a {type(loader).__name__} was given as loader; its batches go to where it brings "
-                f"them: take {type(loader).__module__}.sink"
-            )
         if not isinstance(loader, DataLoader):
-            raise InvalidArgumentError(
-                f"a {type(loader).__name__} was given as loader; a sink takes a "
-                "pyflowdata.DataLoader"
+            kind = type(loader)
+            instead = (
+                f"give it to {kind.__module__}.sink()"
+                if isinstance(loader, LoaderWrapper)
+                else "a sink takes a pyflowdata.DataLoader"
             )
+            raise InvalidArgumentError(f"a {kind.__name__} was given as loader; {instead}")
         if type(sink_size) is not int or (sink_size != -1 and sink_size < 1):
             raise InvalidArgumentError(
                 f"sink_size = {shown(sink_size)}; it must be -1, for the rest of the epoch, or a "

@@ -101,7 +101,7 @@ def test_a_report_has_the_copies_as_made_ahead(folder, streams):
 
 def test_the_sink_of_arrays_names_this_one(folder):
     with TorchLoader(make_loader(folder)) as loader:
-        said = "a TorchLoader was given.*take pyflowdata.integrations.torch.sink"
+        said = "a TorchLoader was given.*pyflowdata.integrations.torch.sink"
         with pytest.raises(flow.InvalidArgumentError, match=said):
             flow.sink(loader, values)
 
