@@ -99,13 +99,6 @@ def test_a_report_has_the_copies_as_made_ahead(folder, streams):
         assert counters.ahead.device == "cuda:0" and counters.ahead.bytes > 0
 
 
-def test_the_sink_of_arrays_names_this_one(folder):
-    with TorchLoader(make_loader(folder)) as loader:
-        said = "a TorchLoader was given.*pyflowdata.integrations.torch.sink"
-        with pytest.raises(flow.InvalidArgumentError, match=said):
-            flow.sink(loader, values)
-
-
 def test_tensors_that_are_kept_stay_as_they_are(folder, streams):
     whole = plainly(folder, 2 * STEPS)
     with make_loader(folder) as loader, sink(loader, lambda batch: batch) as run:
