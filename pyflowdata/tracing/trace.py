@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
 
 import numpy as np
 
-from ..errors import FileError, InvalidArgumentError, shown
+from ..errors import InvalidArgumentError, shown
 from ..native import CData, check, ffi, lib, new_error, new_struct
+from .new_file import NewFile, cannot_write, path_of
 from .raw_events import EVENT, Events, Recorded, read_work
+
+_MOST_BYTES = (1 << 63) - 1
+
 
 class Trace:
     """Writes a file of Chrome's trace events about a loader; a context manager, used once."""
@@ -23,20 +25,23 @@ class Trace:
         self, handle: CData, path: str | os.PathLike[str], memory: int, active: list[Trace]
     ) -> None:
         """As DataLoader.trace(); `active` has the loader's trace while it is on."""
-        if type(memory) is not int or memory <= 0:
+        if type(memory) is not int or not 0 < memory <= _MOST_BYTES:
             raise InvalidArgumentError(f"memory = {shown(memory)}; it must be a number of bytes")
         self._handle = handle
-        self._path = os.fspath(path)
+        self._path = path_of(path)
         self._memory = memory
         self._active = active
-        self._file: IO[str] | None = None
+        self._process = os.getpid()
+        self._file: NewFile | None = None
         self._spans: list[tuple[str, int, int]] = []
+        self._events: int | None = None  # of the file, when it is written
+        self._dropped = 0
 
     def __enter__(self) -> Trace:
         """Starts.
 
         Raises:
-            InvalidArgumentError: The loader is being traced already.
+            InvalidArgumentError: The loader is being traced already, or memory is too small.
             FileError: The file cannot be written.
         """
         if self._file is not None:
@@ -46,45 +51,64 @@ class Trace:
                 f"the loader is being traced already, into {self._active[0]._path!r}; end that "
                 "trace first"
             )
-        self._file = self._open()
-        err = new_error()
-        check(lib.pfd_loader_trace_start(self._handle, self._memory, err), err)
-        self._active.append(self)
-        return self
-
-    def _open(self) -> IO[str]:
+        self._file = NewFile(self._path)
         try:
-            if self._path.endswith(".gz"):
-                return gzip.open(self._path, "wt", encoding="utf-8", compresslevel=3)
-            return open(self._path, "w", encoding="utf-8")
-        except OSError as failure:
-            raise FileError(
-                f"the trace cannot be written: {failure.strerror}", file=self._path
-            ) from None
+            err = new_error()
+            check(lib.pfd_loader_trace_start(self._handle, self._memory, err), err)
+            self._active.append(self)
+        except BaseException:
+            self._file.remove()
+            raise
+        return self
 
     def __exit__(self, *_exception: object) -> None:
         self.end()
 
     def end(self) -> None:
-        """Ends the trace and writes its file, once; close() of the loader does so too."""
-        if self not in self._active:
+        """Ends the trace and writes its file, once; close() of the loader does so too.  Does
+        nothing in a forked child, where the loader is not.
+
+        Raises:
+            FileError: The file cannot be written; what was at its path before is still there.
+        """
+        if os.getpid() != self._process or self._file is None:
             return
-        self._active.remove(self)
+        try:
+            self._active.remove(self)
+        except ValueError:
+            return  # it has ended, or another thread ends it now
         from .chrome_json import write
 
-        assert self._file is not None
-        recorded = self._take()
-        with self._file as file:
-            write(file, recorded, self._handle)
-        dropped = recorded.info.dropped
-        if dropped:
+        try:
+            recorded = self._take()
+            with self._file.open() as file:
+                self._events = write(file, recorded, self._handle)
+            self._file.put_in_place()
+        except OSError as failure:
+            raise cannot_write(self._path, failure) from None
+        finally:
+            self._file.remove()
+        self._dropped = recorded.info.dropped
+        if self._dropped:
             warnings.warn(
-                f"{dropped} events did not fit into the trace {self._path}: it has the first ones "
-                f"of each thread, in {self._memory} bytes; trace for a shorter time, or give "
+                f"{self._dropped} events did not fit into the trace {self._path}: it has the first "
+                f"ones of each thread, in {self._memory} bytes; trace for a shorter time, or give "
                 "trace() more memory",
                 RuntimeWarning,
                 stacklevel=3,
             )
+
+    def __repr__(self) -> str:
+        if self._events is not None:
+            dropped = f", {self._dropped:,} dropped" if self._dropped else ""
+            state = f"{self._events:,} events{dropped}; open it in https://ui.perfetto.dev"
+        elif self._file is None:
+            state = "not started; use it with `with`"
+        elif self in self._active:
+            state = "on; the file is written at its end"
+        else:
+            state = "ended without a file"
+        return f"Trace({self._path!r}: {state})"
 
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
