@@ -1,4 +1,4 @@
-"""The forms of a batch, one array, a tuple or a dict of arrays: of NumPy, torch or jax, or Ragged."""
+"""The forms of a batch: one array, a tuple or a dict of arrays, of NumPy, torch, jax or Ragged."""
 
 from __future__ import annotations
 

@@ -60,25 +60,31 @@ int64_t pfd_memory_limit(void)
     return cgroup_memory < bytes ? cgroup_memory : bytes;
 }
 
-int64_t pfd_clock_ns(void)
+static int64_t ns_of(clockid_t clock)
 {
     struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+    (void)clock_gettime(clock, &now); /* cannot fail with the clocks below */
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t pfd_clock_ns(void)
+{
+    return ns_of(CLOCK_MONOTONIC);
+}
+
+int64_t pfd_unix_ns(void)
+{
+    return ns_of(CLOCK_REALTIME);
 }
 
 int64_t pfd_thread_cpu_ns(void)
 {
-    struct timespec used;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used); /* cannot fail with this clock */
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    return ns_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 int64_t pfd_process_cpu_ns(void)
 {
-    struct timespec used;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used); /* cannot fail with this clock */
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    return ns_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 int64_t pfd_throttled_ns(void)

@@ -1,11 +1,11 @@
 /* The loader's interface to Python: checks arguments, refuses forks, copies counters. */
 #include "core/cpu.h"
 #include "core/error.h"
+#include "loader/defaults.h"
 #include "loader/pipeline.h"
 #include "loader/record_places.h"
 #include "loader/slot_pool.h"
 #include "loader/trace.h"
-#include "loader/tuning.h"
 #include "loader/view_tree.h"
 
 #include <inttypes.h>
@@ -73,6 +73,7 @@ static pfd_loader *create(void)
     pthread_cond_init(&l->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&l->consumer, NULL);
+    pthread_mutex_init(&l->asking, NULL);
     pthread_mutex_init(&l->lock, NULL);
     return l;
 }
@@ -115,6 +116,7 @@ static void destroy(pfd_loader *l)
     pfd_plan_close(&l->plan);
     pthread_cond_destroy(&l->changed);
     pthread_mutex_destroy(&l->lock);
+    pthread_mutex_destroy(&l->asking);
     pthread_mutex_destroy(&l->consumer);
     pfd_trace_free(l);
     free(l->producer.error);
@@ -257,11 +259,11 @@ pfd_status pfd_loader_set_seed(pfd_loader *l, int32_t i, int64_t seed, pfd_error
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
+pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out)
 {
+    pfd_loader *l = pfd_loader_writable(loader);
     int32_t locks = !pfd_loader_is_foreign(l);
-    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&l->lock;
-    if (locks) pthread_mutex_lock(lock);
+    if (locks) pthread_mutex_lock(&l->lock);
     *out = (pfd_loader_info){.struct_size = sizeof *out,
                              .num_threads = l->num_threads,
                              .prefetch = l->prefetch,
@@ -271,7 +273,7 @@ pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
                              .num_batches = l->plan.num_batches,
                              .num_blobs = l->plan.num_wanted,
                              .offsets = l->plan.offsets};
-    if (locks) pthread_mutex_unlock(lock);
+    if (locks) pthread_mutex_unlock(&l->lock);
     return PFD_OK;
 }
 
@@ -347,7 +349,7 @@ uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int6
 
 pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out)
 {
-    pfd_loader *l = (pfd_loader *)(uintptr_t)loader; /* only the lock is touched */
+    pfd_loader *l = pfd_loader_writable(loader);
     if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
     pthread_mutex_lock(&l->lock);
     int64_t first = l->num_skipped > PFD_KEPT_SKIPPED ? l->num_skipped - PFD_KEPT_SKIPPED : 0;

@@ -9,13 +9,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct pfd_trace {
     pfd_trace *older;
     pfd_trace_info info;
     pfd_trace_event *unended; /* when it was stopped */
     int64_t num_unended;
+    int32_t num_reads; /* that are in progress, without `lock`: it is not freed */
     pfd_trace_buffer buffers[]; /* of the threads of the pool, of the program's, of the slots */
 };
 
@@ -82,6 +82,7 @@ static int32_t track_of(const pfd_loader *l, int32_t i)
 
 static int32_t is_used(const pfd_loader *l, const pfd_trace *trace)
 {
+    if (trace->num_reads) return 1;
     for (int32_t i = 0; !l->closed && i <= l->num_workers; i++)
         if (atomic_load(&pfd_loader_worker(l, i)->work.traced.used) ==
             &trace->buffers[track_of(l, i)])
@@ -89,7 +90,7 @@ static int32_t is_used(const pfd_loader *l, const pfd_trace *trace)
     return 0;
 }
 
-/* Frees the traces that were stopped, except those that a thread still writes into. */
+/* Frees the traces that were stopped, except those that a thread still writes into or reads. */
 static void free_old(pfd_loader *l)
 {
     pfd_trace **at = &l->stopped_traces;
@@ -114,19 +115,17 @@ void pfd_trace_free(pfd_loader *l)
 }
 
 /* The wall clock at a moment of the monotonic one: read in between, as closely as can be. */
-static int64_t unix_ns(int64_t *monotonic_ns)
+static int64_t unix_ns_at(int64_t *monotonic_ns)
 {
     enum { TIMES = 8 };
     int64_t least_ns = INT64_MAX, found_ns = 0;
     for (int32_t i = 0; i < TIMES; i++) {
-        struct timespec wall;
-        int64_t before_ns = pfd_clock_ns();
-        (void)clock_gettime(CLOCK_REALTIME, &wall);
+        int64_t before_ns = pfd_clock_ns(), wall_ns = pfd_unix_ns();
         int64_t taken_ns = pfd_clock_ns() - before_ns;
         if (taken_ns >= least_ns) continue;
         least_ns = taken_ns;
         *monotonic_ns = before_ns + taken_ns / 2;
-        found_ns = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec;
+        found_ns = wall_ns;
     }
     return found_ns;
 }
@@ -172,7 +171,7 @@ static pfd_status start(pfd_loader *l, int64_t bytes, pfd_error *err)
     free_old(l);
     pfd_trace *trace = create(l->most_threads + 2, bytes);
     if (!trace) return pfd_fail_memory(err, bytes, "a trace");
-    trace->info.begin_unix_ns = unix_ns(&trace->info.begin_ns);
+    trace->info.begin_unix_ns = unix_ns_at(&trace->info.begin_ns);
     l->trace = trace;
     give_buffers(l, trace);
     return PFD_OK;
@@ -207,7 +206,7 @@ void pfd_trace_stop(pfd_loader *l)
     pfd_trace *trace = l->trace;
     if (!trace) return;
     give_buffers(l, NULL);
-    trace->info.end_unix_ns = unix_ns(&trace->info.end_ns);
+    trace->info.end_unix_ns = unix_ns_at(&trace->info.end_ns);
     for (int32_t i = 0; i <= l->num_workers; i++) add_unended(l, trace, i);
     l->trace = NULL;
     trace->older = l->stopped_traces;
@@ -243,26 +242,47 @@ pfd_status pfd_loader_trace_stop(pfd_loader *l, pfd_trace_info *out)
     return trace ? PFD_OK : PFD_END;
 }
 
+/* Of a track of a stopped trace, and how many there are. */
+static const pfd_trace_event *events_of(const pfd_trace *trace, int32_t track, int64_t *count)
+{
+    if (track == trace->info.num_tracks) {
+        *count = trace->num_unended;
+        return trace->unended;
+    }
+    const pfd_trace_buffer *buffer = &trace->buffers[track];
+    *count = atomic_load_explicit(&buffer->count, memory_order_acquire);
+    return buffer->events;
+}
+
+/* The stopped trace, if it has such a track: it stays until end_read(). */
+static pfd_trace *begin_read(pfd_loader *l, int32_t track)
+{
+    pthread_mutex_lock(&l->lock);
+    pfd_trace *trace = l->stopped_traces;
+    if (trace && (track < 0 || track > trace->info.num_tracks)) trace = NULL;
+    if (trace) trace->num_reads++;
+    pthread_mutex_unlock(&l->lock);
+    return trace;
+}
+
+static void end_read(pfd_loader *l, pfd_trace *trace)
+{
+    pthread_mutex_lock(&l->lock);
+    trace->num_reads--;
+    pthread_mutex_unlock(&l->lock);
+}
+
 pfd_status pfd_loader_trace_read(pfd_loader *l, int32_t track, pfd_trace_event *out, int64_t room,
                                  int64_t *count)
 {
     if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
-    pthread_mutex_lock(&l->lock);
-    const pfd_trace *trace = l->stopped_traces;
-    pfd_status status = trace && track >= 0 && track <= trace->info.num_tracks ? PFD_OK : PFD_END;
-    if (status == PFD_OK) {
-        const pfd_trace_event *events = trace->unended;
-        *count = trace->num_unended;
-        if (track < trace->info.num_tracks) {
-            const pfd_trace_buffer *buffer = &trace->buffers[track];
-            events = buffer->events;
-            *count = atomic_load_explicit(&buffer->count, memory_order_acquire);
-        }
-        int64_t copied = *count < room ? *count : room;
-        if (copied > 0) memcpy(out, events, (size_t)copied * sizeof *out);
-    }
-    pthread_mutex_unlock(&l->lock);
-    return status;
+    pfd_trace *trace = begin_read(l, track);
+    if (!trace) return PFD_END;
+    const pfd_trace_event *events = events_of(trace, track, count);
+    int64_t copied = *count < room ? *count : room;
+    if (copied > 0) memcpy(out, events, (size_t)copied * sizeof *out);
+    end_read(l, trace);
+    return PFD_OK;
 }
 
 void pfd_loader_trace_drop(pfd_loader *l)

@@ -3,7 +3,8 @@
  * Each thread of the pool has a buffer; so have the thread in next(), and the slots.
  *
  * OWNERSHIP  A thread may still be in a range when a trace is stopped. Its buffer is kept until the
- *            thread has left the range: `used` says which one it writes into.
+ *            thread has left the range: `used` says which one it writes into. A trace that is being
+ *            read is kept, too.
  * THREADS    With the loader's `lock` held.
  */
 #ifndef PFD_LOADER_TRACE_H

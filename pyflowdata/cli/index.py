@@ -13,7 +13,7 @@ from ..nodes import Node, Op, find_op
 from ..nodes.attr_values import parse_attr
 from ..loader.state import Reader
 from ..plugins import Plugin
-from ..plain_text import size_text
+from ..plain_text import number, size
 from .file_arguments import add_source_arguments, expand, load_plugins, opened
 from .op_arguments import pairs
 from .output import say
@@ -84,14 +84,14 @@ def _place(node: Node, reader: Reader) -> str:
 
 def _describe(path: str, node: Node, reader: Reader) -> list[str]:
     index = reader.index
-    what = f"{node.op.name}: {path}: {reader.files} files, {size_text(reader.bytes)}"
+    what = f"{node.op.name}: {path}: {reader.files} files, {size(reader.bytes)}"
     if reader.records < 0:
         return [what, "  has no index: it can only be read in sequence"]
-    of_bytes = f"{8 * index.bytes / reader.bytes:.3g} bits a byte" if reader.bytes else ""
-    of_records = f"{index.bytes / max(reader.records, 1):.3g} bytes a record"
+    of_bytes = f"{number(8 * index.bytes / reader.bytes)} bits a byte" if reader.bytes else ""
+    of_records = f"{number(index.bytes / max(reader.records, 1))} bytes a record"
     lines = [
         f"{what}, {reader.records} records",
-        f"  index  {size_text(index.bytes)}, {of_bytes or of_records}",
+        f"  index  {size(index.bytes)}, {of_bytes or of_records}",
         f"  {'built' if index.is_new else 'found'}  in {index.seconds:.3f} s",
         f"  lies   {_place(node, reader)}",
     ]

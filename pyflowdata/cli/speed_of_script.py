@@ -87,7 +87,7 @@ class ScriptWatch:
         if not self.is_here:
             return next(asked.batches)
         watched = self._loader() if self._loader is not None else None
-        if watched is not None and data_loader_of(watched)._life != "open":
+        if watched is not None and not data_loader_of(watched).is_open:
             watched = None
         if self._is_inside or (watched is not None and watched is not asked.loader):
             return next(asked.batches)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..formats import FORMATS, RECORD, Field, Source
 from ..ragged import Ragged
-from ..plain_text import printable, size_text
+from ..plain_text import printable, size
 from .file_arguments import (
     about,
     add_memory_argument,
@@ -175,19 +175,20 @@ def run(args: argparse.Namespace) -> int:
     say_left_out(source)
     source = source.with_types()
     file_field = FORMATS[source.format.name].file_field
-    fields, lengths, size = _read(source, file_field)
+    fields, lengths, read_bytes = _read(source, file_field)
     count = len(lengths)
     if not file_field:
-        count, size = len(files), sum(os.path.getsize(one) for one in source.files)
+        count, read_bytes = len(files), sum(os.path.getsize(one) for one in source.files)
     found = {name: field.about() for name, field in fields.items()}
     bins = _histogram(lengths) if lengths.size else []
     if args.json:
         say_json({
             "format": source.format.name, "compression": source.compression, "files": count,
-            "bytes": size, "records": len(lengths), "fields": finite(found), "record_bytes": bins,
+            "bytes": read_bytes, "records": len(lengths), "fields": finite(found),
+            "record_bytes": bins,
         }, indent=2)  # fmt: skip
         return 0
-    say(f"{about(source)}: {count} files, {size_text(size)}, {len(lengths)} records")
+    say(f"{about(source)}: {count} files, {size(read_bytes)}, {len(lengths)} records")
     if found:
         _print_fields(found)
     if bins:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
+from ..plain_text import number, percent, short_count, size
 from .bench import Bench, Part, cores
 
 _MOST_DECODERS = 4  # lines of the table; the fastest ones share the last of them
@@ -18,40 +19,21 @@ _WHAT = {
 }
 
 
-def _figure(value: float | None, digits: int = 3) -> str:
-    """Three digits that mean something, and no exponent."""
-    if value is None:
+def _figure(value: float | None) -> str:
+    return "-" if value is None else number(value)
+
+
+def _share(of_memcpy: float | None) -> str:
+    """Of what memcpy does; from ten times as much on, how many times."""
+    if of_memcpy is None:
         return "-"
-    if value >= 10 ** (digits - 1):
-        return f"{value:,.0f}"
-    text = f"{value:.{digits}g}"
-    return text if "e" not in text else f"{value:.4f}".rstrip("0").rstrip(".")
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.0f} %" if share < 10 else f"{share:.0f} x"
-
-
-def _bytes(count: float) -> str:
-    for unit in ("B", "KB", "MB", "GB"):
-        if count < 1000:
-            return f"{_figure(count)} {unit}"
-        count /= 1000
-    return f"{_figure(count)} TB"
-
-
-def _rate(records_per_s: float) -> str:
-    for unit in ("", "K", "M"):
-        if records_per_s < 1000:
-            return f"{_figure(records_per_s)} {unit}".rstrip()
-        records_per_s /= 1000
-    return f"{_figure(records_per_s)} G"
+    return percent(of_memcpy) if of_memcpy < 10 else f"{of_memcpy:.0f} x"
 
 
 def _title(bench: Bench) -> str:
     after = "" if bench.op == bench.reader else f" after {bench.reader}"
     count = "a stream" if bench.records is None else f"{bench.records:,} records"
-    files = f" in {bench.files} files of {_bytes(bench.file_bytes)}" if bench.files else ""
+    files = f" in {bench.files} files of {size(bench.file_bytes)}" if bench.files else ""
     return (
         f"{bench.op}{after} ({bench.origin}): {count}{files}; {bench.measured_records:,} "
         f"measured, {bench.rows_per_call} a call"
@@ -92,7 +74,7 @@ def _row(part: Part) -> list[str]:
         _figure(part.ns),
         _figure(part.shuffled_ns),
         _figure(part.gb_per_s),
-        _percent(part.of_memcpy),
+        _share(part.of_memcpy),
         "-" if part.name in ("memcpy", "sum") else _figure(part.mallocs),
     ]
 
@@ -115,7 +97,7 @@ def _aligned(rows: Iterable[list[str]]) -> list[str]:
 
 def _scaling(bench: Bench) -> str:
     parts = [
-        f"{one.threads}: {_rate(one.records_per_s)}/s"
+        f"{one.threads}: {short_count(one.records_per_s)}/s"
         + (f" ({one.speedup:.1f}x)" if one.threads > 1 else "")
         for one in bench.scaling
     ]
@@ -182,10 +164,10 @@ def verdict(bench: Bench) -> str:
     total = sum(part.ns for part in bench.parts)
     slowest = max(bench.parts, key=lambda part: part.ns)
     share = slowest.ns / total if total > 0 else 0.0
-    said = f"{_where(slowest)} takes {_percent(share)} of the time: "
+    said = f"{_where(slowest)} takes {percent(share)} of the time: "
     said += f"{_figure(slowest.ns)} ns a record"
     if slowest.gb_per_s is not None:
-        said += f", {_figure(slowest.gb_per_s)} GB/s, {_percent(slowest.of_memcpy)} of memcpy"
+        said += f", {_figure(slowest.gb_per_s)} GB/s, {_share(slowest.of_memcpy)} of memcpy"
     if len(bench.scaling) > 1:
         last = bench.scaling[-1]
         said += f"; {last.threads} threads scale {last.speedup:.1f}x"

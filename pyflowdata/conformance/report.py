@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ..plain_text import counted
+
 _COLUMNS = 96
 
 
@@ -66,7 +68,7 @@ class Report:
 
     def __str__(self) -> str:
         count = len(self.faults)
-        verdict = f"{count} fault{'s' if count > 1 else ''}" if count else "passed"
+        verdict = counted(count, "fault") if count else "passed"
         lines = [f"{self.op}: {verdict}"]
         lines += [f"  {group}: {said}" for group, said in self.groups.items()]
         lines += [f"  left out: {what}" for what in self.left_out]

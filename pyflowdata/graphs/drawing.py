@@ -84,7 +84,7 @@ def made_graph(blobs: tuple[Any, ...]) -> Graph:
     given: Any = blobs[0] if len(blobs) == 1 else blobs
     loader = _loader_of(given)
     if loader is not None:
-        given = loader._form(list(loader.blobs))  # as they were given to it
+        given = loader.form(list(loader.blobs))  # as they were given to it
         facts = _facts_of(loader)
     is_data_set = isinstance(given, Records)
     builder = Builder(_named(given), is_data_set=is_data_set)
@@ -97,7 +97,7 @@ def _loader_of(given: Any) -> Any:
     if isinstance(given, (Blob, Records, Mapping, tuple, list)):
         return None
     inner = getattr(given, "loader", given)
-    return inner if hasattr(inner, "_form") and hasattr(inner, "readers") else None
+    return inner if hasattr(inner, "form") and hasattr(inner, "readers") else None
 
 
 def _facts_of(loader: Any) -> list[str]:
@@ -107,7 +107,7 @@ def _facts_of(loader: Any) -> list[str]:
         batches = len(loader)
     except TypeError:
         return [*said, "a stream: batches are counted at the end of an epoch"]
-    return [*said, f"{batches:,} batch{'' if batches == 1 else 'es'} an epoch"]
+    return [*said, f"{counted(batches, 'batch', 'batches')} an epoch"]
 
 
 def _named(given: Any) -> Mapping[str, Blob]:

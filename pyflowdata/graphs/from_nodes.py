@@ -11,7 +11,7 @@ from ..nodes.node import nodes_of
 from ..nodes.row_types import RowType
 from ..nodes.attr_words import prepared_of, said_of_tables, told_attrs, value_text, view_word
 from ..nodes.world import World
-from ..plain_text import counted, printable, size_text
+from ..plain_text import counted, printable, size
 from .model import BATCH, BATCHES, FILES, OP, READER, VIEW, Edge, Files, Output, Vertex
 from .planned_ops import Planned, files_of, planned_ops
 
@@ -242,13 +242,13 @@ def _passes(node: Node) -> bool:
     )
 
 
-def _batch_words(size: int, world: World, outputs: Sequence[Output]) -> tuple[str, str]:
-    """The title of a batch of `size` rows on all ranks, and the bytes of its blobs together."""
-    title = f"batch of {'up to ' * outputs[0].is_most}{counted(size, 'row')}"
+def _batch_words(rows: int, world: World, outputs: Sequence[Output]) -> tuple[str, str]:
+    """The title of a batch of `rows` rows on all ranks, and the bytes of its blobs together."""
+    title = f"batch of {'up to ' * outputs[0].is_most}{counted(rows, 'row')}"
     if world.world_size > 1:
         title += f", {outputs[0].rows:,} of them on rank {world.rank} of {world.world_size}"
     known = [one.batch_bytes for one in outputs if one.batch_bytes is not None]
-    said = f"{size_text(sum(known))} a batch" if len(outputs) > 1 and known else ""
+    said = f"{size(sum(known))} a batch" if len(outputs) > 1 and known else ""
     if said and len(known) < len(outputs):
         said += ", and the ragged rows"
     return title, said

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..nodes.row_types import RowType
-from ..plain_text import counted, size_text
+from ..plain_text import counted, size
 
 FILES, READER, VIEW, BATCHES, OP, BATCH = "files", "reader", "view", "batches", "op", "batch"
 MORE = "more"
@@ -59,8 +59,8 @@ class Output:
         if row is None:
             return "ragged: rows differ in size"
         if batch is None:
-            return f"{size_text(row)} a record"
-        return f"{size_text(row)} a row, {'up to ' * self.is_most}{size_text(batch)} a batch"
+            return f"{size(row)} a record"
+        return f"{size(row)} a row, {'up to ' * self.is_most}{size(batch)} a batch"
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Files:
         )
 
     def __str__(self) -> str:
-        said = [f"{counted(self.files, 'file')}, {size_text(self.bytes)}"] if self.files else []
+        said = [f"{counted(self.files, 'file')}, {size(self.bytes)}"] if self.files else []
         return ", ".join([*said, *([counted(self.folders, "folder")] if self.folders else [])])
 
 

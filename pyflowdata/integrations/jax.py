@@ -243,7 +243,7 @@ class JaxLoader(AnyLoader[BatchT]):
             for blob, array, dtype in zip(blobs, arrays, self._dtypes, strict=True)
         ]
         begin = time.perf_counter()
-        with self.loader._shows("copy to the device"):
+        with self.loader.observed.shows("copy to the device"):
             placed = self._placed(hosts)
         seconds = time.perf_counter() - begin
         size = sum(host.nbytes for host in hosts)

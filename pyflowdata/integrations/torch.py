@@ -13,26 +13,25 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
-import numpy as np
 import torch
 
-from .. import Blob, DataLoader, Error, InvalidArgumentError, RankReport, Report, UnsupportedError
+from .. import DataLoader, Error, InvalidArgumentError, RankReport, Report, UnsupportedError
 from ..batch_forms import arrays_of, map_arrays
-from ..loader.batches import Array
 from ..loader.any_loader import AnyLoader
-from ..loader.sinks import Sink
+from ..loader.batches import Array
 from ..loader.iterator_hook import hooked
+from .torch_checks import check_blobs, find_device
+from .torch_copies import DeviceCopies, pinned
+from .torch_sink import sink
 
 __all__ = ["TorchLoader", "sink"]
 
 BatchT = TypeVar("BatchT")
-ResultT = TypeVar("ResultT")
 
 
 class TorchLoader(AnyLoader[BatchT]):
@@ -113,8 +112,8 @@ class TorchLoader(AnyLoader[BatchT]):
                 f"a {type(loader).__name__} was given as loader; TorchLoader takes a "
                 "pyflowdata.DataLoader"
             )
-        self.device = _find_device(device)
-        _check_blobs(loader.blobs)
+        self.device = find_device(device)
+        check_blobs(loader.blobs)
         self.loader = loader
         self._copies = DeviceCopies(self.device) if self.device.type == "cuda" else None
         self._pins = bool(pin_memory) and torch.cuda.is_available()
@@ -161,12 +160,12 @@ class TorchLoader(AnyLoader[BatchT]):
 
     def _on_host(self, batch: Any) -> Any:
         tensors = map_arrays(batch, torch.from_numpy)
-        return self._copied(tensors, "pinned memory", _pinned) if self._pins else tensors
+        return self._copied(tensors, "pinned memory", pinned) if self._pins else tensors
 
     def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
         """What a function that copies a batch returns; counted for report()."""
         begin = time.perf_counter()
-        with self.loader._shows(f"copy to {device}"):
+        with self.loader.observed.shows(f"copy to {device}"):
             copied = copy_batch(batch)
         seconds = time.perf_counter() - begin
         size = sum(array.nbytes for array in arrays_of(batch))
@@ -238,55 +237,6 @@ def _gathered(report: Report) -> list[Report]:
     return reports
 
 
-def _find_device(device: Any) -> torch.device:
-    try:
-        found = torch.device("cpu" if device is None else device)
-    except (RuntimeError, TypeError) as error:
-        raise InvalidArgumentError(
-            f"device = {device!r} is none that torch knows: {error}"
-        ) from None
-    if found.type not in ("cpu", "cuda"):
-        raise UnsupportedError(
-            f"device = {device!r}; TorchLoader brings batches to 'cpu' or 'cuda': leave device out "
-            "and copy the tensors with .to()"
-        )
-    if found.type == "cpu":
-        return found
-    if not torch.cuda.is_available():
-        raise UnsupportedError(
-            f"device = {device!r}, but torch.cuda.is_available() is false: this torch "
-            f"({torch.__version__}) is built without CUDA, or it finds no GPU; leave device out "
-            "for tensors on the host"
-        )
-    index = torch.cuda.current_device() if found.index is None else found.index
-    if index >= torch.cuda.device_count():
-        raise InvalidArgumentError(
-            f"device = {device!r}, but torch finds {torch.cuda.device_count()} CUDA devices"
-        )
-    return torch.device("cuda", index)
-
-
-def _check_blobs(blobs: tuple[Blob, ...]) -> None:
-    for blob in blobs:
-        _ = blob.dense_row_shape  # refuses ragged ones
-        _check_dtype(blob)
-
-
-def _check_dtype(blob: Blob) -> None:
-    try:
-        torch.from_numpy(np.empty(0, blob.dtype))
-    except TypeError:
-        raise UnsupportedError(
-            f"{blob.name} has dtype {blob.dtype}, for which torch {torch.__version__} has no "
-            "tensors of NumPy's; leave the blob out, use an op that gives another dtype, or take "
-            "a newer torch"
-        ) from None
-
-
-def _pinned(batch: Any) -> Any:
-    return map_arrays(batch, torch.Tensor.pin_memory)
-
-
 class _OnHost(Iterator[Any]):
     """The batches of a loader as tensors of the host."""
 
@@ -300,65 +250,6 @@ class _OnHost(Iterator[Any]):
 
 
 # ---- One batch ahead ----------------------------------------------------------------------------
-
-
-class _PinnedBuffers:
-    """Pinned memory for one batch; `copied` is the event after the last copies out of it."""
-
-    __slots__ = ("_buffers", "copied")
-
-    def __init__(self) -> None:
-        self._buffers: list[torch.Tensor] = []
-        self.copied: torch.cuda.Event | None = None
-
-    def fill(self, index: int, array: Array) -> torch.Tensor:
-        """Puts an array into the buffer of this index, which is replaced if it is too small."""
-        source = torch.from_numpy(array)
-        if index == len(self._buffers) or len(self._buffers[index]) < len(source):
-            pin = torch.cuda.is_available()
-            made = torch.empty(source.shape, dtype=source.dtype, pin_memory=pin)
-            self._buffers[index : index + 1] = [made]
-        return self._buffers[index][: len(source)].copy_(source)
-
-
-class DeviceCopies:
-    """Copies batches to a device, on a stream of its own, through two sets of pinned buffers.
-
-    A buffer is written again only when the copy out of it is done.  The loader's own memory is
-    free as soon as send() returns.
-    """
-
-    def __init__(self, device: torch.device) -> None:
-        self._device = device
-        self._stream = torch.cuda.Stream(device)
-        self._free = [_PinnedBuffers(), _PinnedBuffers()]  # the one used longest ago first
-
-    def send(self, batch: Any) -> tuple[Any, torch.cuda.Event]:
-        """Starts the copies; returns the tensors, and the event after which they are complete."""
-        buffers = self._free[0]
-        if buffers.copied is not None:
-            buffers.copied.synchronize()
-        self._free.reverse()
-        copied = torch.cuda.Event(blocking=True)  # waits without taking a processor
-        number = itertools.count()
-        try:
-            with torch.cuda.stream(self._stream):
-                return map_arrays(
-                    batch, lambda array: self._start_copy(buffers.fill(next(number), array))
-                ), copied
-        finally:  # also after the copies that were started before an interrupt
-            copied.record(self._stream)
-            buffers.copied = copied
-
-    def _start_copy(self, pinned: torch.Tensor) -> torch.Tensor:
-        return pinned.to(self._device, non_blocking=True)
-
-    def receive(self, tensors: Any, copied: torch.cuda.Event) -> None:
-        """Makes the current stream wait for the copies, and tells the allocator of its use."""
-        stream = torch.cuda.current_stream(self._device)
-        stream.wait_event(copied)
-        for tensor in arrays_of(tensors):
-            tensor.record_stream(stream)
 
 
 @dataclass(frozen=True)
@@ -431,84 +322,3 @@ class _Ahead(Iterator[Any]):
             raise
         self._made_until = made.state
         return made
-
-
-# ---- Sink mode ----------------------------------------------------------------------------------
-
-
-class _HostTensors:
-    """What a sink does with batches on the host."""
-
-    def send(self, batch: Any) -> Any:
-        return map_arrays(batch, torch.from_numpy)
-
-    def receive(self, made: Any) -> Any:
-        return made
-
-    def __str__(self) -> str:
-        return "on cpu: tensors view the loader's memory, nothing is pinned or copied"
-
-
-class _DeviceTensors:
-    """What a sink does with batches for a CUDA device."""
-
-    def __init__(self, device: torch.device) -> None:
-        self._device = device
-        self._copies = DeviceCopies(device)
-
-    def send(self, batch: Any) -> Any:
-        with torch.cuda.device(self._device):  # each thread has a current device of its own
-            return self._copies.send(batch)
-
-    def receive(self, made: Any) -> Any:
-        tensors, copied = made
-        self._copies.receive(tensors, copied)
-        return tensors
-
-    def __str__(self) -> str:
-        return f"on {self._device}: copied ahead through pinned memory, on a stream of its own"
-
-
-def sink(
-    loader: DataLoader[Any] | TorchLoader[Any],
-    step: Callable[[Any], ResultT],
-    *,
-    sink_size: int = -1,
-    device: torch.device | str | int | None = None,
-    queue: int = 2,
-) -> Sink[ResultT]:
-    """Runs `step(batch)` many times per call, with tensors that a thread brings to the device.
-
-    On a CUDA device the thread copies each batch to pinned memory, and from there on a stream of
-    its own; the stream of the step waits for the copies, and no thread does.  The device has up
-    to `queue` batches besides the one in use.  Without one the same thread and queue are used,
-    and a tensor views the loader's memory.
-
-    Args:
-        loader: A DataLoader, whose batches have the form of TorchLoader's; its position is where
-            this goes on.  Of a TorchLoader its DataLoader is taken, and its device.
-        step: Trains with a batch.  What it returns stays on the device: `loss.detach()` makes
-            nothing wait, `loss.item()` does.
-        sink_size: Steps of a call; calls go on over the ends of epochs.  -1: a call ends where its
-            epoch does.
-        device: As of TorchLoader.
-        queue: Batches that wait for steps at most.
-
-    Returns:
-        `run`: run() makes a call and returns what its steps returned; `for results in run` makes
-        calls without end.  It has state_dict(), load_state_dict(), stats() and close().
-
-    Raises:
-        InvalidArgumentError: A number is out of range, a blob is ragged, or the device does not
-            exist.
-        UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
-    """
-    if isinstance(loader, TorchLoader):
-        device = loader.device if device is None else device
-        loader.load_state_dict(loader.state_dict())  # a batch that was taken ahead counts not
-        loader = loader.loader
-    found = _find_device(device)
-    if isinstance(loader, DataLoader):
-        _check_blobs(loader.blobs)
-    hand_over = _DeviceTensors(found) if found.type == "cuda" else _HostTensors()
-    return Sink(loader, step, sink_size, queue, hand_over)

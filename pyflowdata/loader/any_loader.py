@@ -94,5 +94,6 @@ class AnyLoader(Generic[BatchT]):
             FileError: The file cannot be written.
         """
         loader: Any = getattr(self, "loader", self)  # the DataLoader that this one took over
-        trace: Trace = loader._trace(path, memory)
+        loader.check_life()
+        trace: Trace = loader.observed.trace(path, memory)
         return trace

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import dataclasses
 import functools
 import operator
 import os
 import threading
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
 from ..native import check, exception, ffi, lib, new_error
-from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
-from ..reports.at_end import report_at_end
-from ..reports.stats import read_stats
-from ..reports.tuning import Tuning, read_tuning
-from .batches import Array, Batch, BatchArrays
+from ..native.calls import inside, interrupts, raised, take_interrupt
 from .any_loader import AnyLoader
+from .at_exit import open_loaders
+from .batches import Array, Batch, BatchArrays
+from .epochs import Batches, Cursor
+from .iterator_hook import hooked
+from .observed import Observed
 from .opening import (
     arrange,
     describe_threads,
@@ -32,29 +31,22 @@ from .opening import (
     warn_of_readers,
 )
 from .places import Places
-from .skipped import read_skipped
 from .state import LAST_EPOCH, Reader, make_state, read_state
 from .turns import Turns
-from .iterator_hook import hooked
 
 if TYPE_CHECKING:
-    from ..reports.counters import CountedLoader
     from ..reports.report import Report
+    from ..reports.tuning import Tuning
+    from ..stalls.watchdog import Stall
     from ..tracing.trace import Trace
-    from ..stalls.watchdog import Stall, Wait
 
 __all__ = ["DataLoader"]
 
 BatchT = TypeVar("BatchT")
 
-_SIGNALS_NS = 50_000_000  # how long a wait may keep Python from looking for signals
-_END = lib.PFD_END
-_next = lib.pfd_loader_next
 _read = lib.pfd_loader_read
 _new_positions = functools.partial(ffi.new, "int64_t[]")
-_NOTHING = contextlib.nullcontext()
 _OPEN, _CLOSED, _FORKED = "open", "closed", "forked"
-_open_loaders: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
 
 
 class DataLoader(AnyLoader[BatchT]):
@@ -159,28 +151,24 @@ class DataLoader(AnyLoader[BatchT]):
                 "of the data: flow.open(files).shuffle().batch(n, last=\"drop\"), or a reader's "
                 "attrs"
             )
-        self._form: Callable[[list[Batch]], BatchT]
-        wanted, self._form = arrange(blobs)
+        # form, cursor and observed have no underscore: other modules of the package use them.
+        self.form: Callable[[list[Batch]], BatchT]
+        wanted, self.form = arrange(blobs)
         self._blobs = tuple(wanted)
         self._life = _OPEN
         self._turns = Turns()
-        self._epoch = self._position = 0  # after the last delivered batch
-        self._started: int | None = None  # the last started epoch; None: start at the position
-        self._iterator = 0  # number of the iterator that may go on
-        self._must_seek = False  # the library may be at another position
         self._err = new_error()
         self._handle, self._in_use = open_loader(
             wanted, num_threads, prefetch, memory_budget, zip
         )
-        self._traces: list[Trace] = []  # the one that is on
-        self._wait: Wait | None = None  # from the first epoch on, if stalls are watched for
-        _open_loaders.add(self)
+        open_loaders.add(self)
         self._info = read_info(self._handle)
-        self._num_batches: int = self._info.num_batches
+        self.cursor = Cursor(self._info.num_batches)
         self._arrays = BatchArrays(wanted, self._info)
         self._rank = rank_of(wanted)  # in words
         self._readers = read_readers(self._handle, self._info.num_readers)
-        self._report_at_end = report_at_end(self, lambda: self._counted)
+        self.observed = Observed(self._handle, self._blobs, self._readers)
+        self.observed.report_at_end_of(self)
         warn_of_readers(self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
@@ -193,9 +181,10 @@ class DataLoader(AnyLoader[BatchT]):
         self._turns.check_not_inside()
         with self._turns.lock:
             self._turns.check_idle()
-            if self._started is not None:
-                return self._begin(self._started + 1, 0, endless=False)
-            return self._begin(self._epoch, self._position, endless=False)
+            cursor = self.cursor
+            if cursor.started is not None:
+                return self._begin(cursor.started + 1, 0, endless=False)
+            return self._begin(cursor.epoch, cursor.position, endless=False)
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is.
@@ -206,38 +195,26 @@ class DataLoader(AnyLoader[BatchT]):
         self._turns.check_not_inside()
         with self._turns.lock:
             self._turns.check_idle()
-            return self._begin(*self._next_place(), endless=True)
+            return self._begin(*self.cursor.next(), endless=True)
 
     def _begin(self, epoch: int, position: int, *, endless: bool) -> Iterator[BatchT]:
-        self._check_life()
-        _check_epoch(epoch)
-        self._iterator += 1
-        self._epoch, self._position, self._started = epoch, position, epoch
-        self._must_seek = True
-        if self._wait is None:
-            from ..stalls.watchdog import begin
-
-            self._wait = begin(self)
-        return hooked(self, _Batches(self, self._iterator, endless))
+        self.check_life()
+        number = self.cursor.begin(epoch, position)
+        self.observed.watch(self)
+        return hooked(self, Batches(self, number, endless))
 
     def _seek(self) -> None:
         """Moves the library to the position; a failed batch after it is tried again."""
-        status = lib.PFD_PENDING
+        status, cursor = lib.PFD_PENDING, self.cursor
         while status == lib.PFD_PENDING:
-            self._check_life()
-            status = lib.pfd_loader_seek(self._handle, self._epoch, self._position, self._err)
+            self.check_life()
+            status = lib.pfd_loader_seek(self._handle, cursor.epoch, cursor.position, self._err)
         if status < 0:
             raise self._failure(status)
-        self._must_seek = False
-
-    def _next_place(self) -> tuple[int, int]:
-        """Epoch and position of the next batch; the end of an epoch is the next one's start."""
-        if 0 < self._num_batches <= self._position:
-            return self._epoch + 1, 0
-        return self._epoch, self._position
+        cursor.must_seek = False
 
     def _failure(self, status: int) -> Error:
-        self._check_life()
+        self.check_life()
         failure = exception(status, self._err)
         self._err = new_error()
         return failure
@@ -253,9 +230,10 @@ class DataLoader(AnyLoader[BatchT]):
         """
         self._turns.check_not_inside()
         with self._turns.lock:
-            return self._state_at(*self._next_place())
+            return self.state_at(*self.cursor.next())
 
-    def _state_at(self, epoch: int, position: int) -> dict[str, Any]:
+    def state_at(self, epoch: int, position: int) -> dict[str, Any]:
+        """As state_dict(), of the place before this batch; for sinks."""
         return make_state(epoch, position, self._readers, self._pasts(epoch, position))
 
     def _pasts(self, epoch: int, position: int) -> list[int]:
@@ -278,9 +256,9 @@ class DataLoader(AnyLoader[BatchT]):
         """
         self._turns.check_not_inside()
         with self._turns.lock:
-            self._check_life()
+            self.check_life()
             self._turns.check_idle()
-            place = read_state(state, self._readers, self._pasts, self._num_batches)
+            place = read_state(state, self._readers, self._pasts, self.cursor.num_batches)
             for index, seed in enumerate(place.seeds):
                 if self._readers[index].seed != seed:
                     status = lib.pfd_loader_set_seed(self._handle, index, seed, self._err)
@@ -290,7 +268,7 @@ class DataLoader(AnyLoader[BatchT]):
                 dataclasses.replace(reader, seed=seed, seed_is_default=False)
                 for reader, seed in zip(self._readers, place.seeds, strict=True)
             )
-            self._go(place.epoch, place.position)
+            self.cursor.go(place.epoch, place.position)
 
     def seek(self, position: int, *, epoch: int | None = None) -> None:
         """Makes the next iter() or repeat() start with batch `position` of an epoch.
@@ -308,16 +286,16 @@ class DataLoader(AnyLoader[BatchT]):
         """
         self._turns.check_not_inside()
         with self._turns.lock:
-            self._check_life()
+            self.check_life()
             self._turns.check_idle()
-            epoch = self._next_place()[0] if epoch is None else epoch
-            most = self._num_batches if self._num_batches >= 0 else LAST_EPOCH
+            epoch = self.cursor.next()[0] if epoch is None else epoch
+            most = self.cursor.num_batches if self.cursor.num_batches >= 0 else LAST_EPOCH
             for name, value, limit in (("position", position, most), ("epoch", epoch, LAST_EPOCH)):
                 if type(value) is not int or not 0 <= value <= limit:
                     raise InvalidArgumentError(
                         f"{name} = {shown(value)}; it must be an int in [0, {limit}]"
                     )
-            self._go(epoch, position)
+            self.cursor.go(epoch, position)
 
     @contextlib.contextmanager
     def keep_place(self) -> Iterator[None]:
@@ -331,15 +309,14 @@ class DataLoader(AnyLoader[BatchT]):
         self._turns.check_not_inside()
         with self._turns.lock:
             self._turns.check_idle()
-            kept = self._iterator, self._epoch, self._position, self._started
+            kept = dataclasses.replace(self.cursor)
             err = new_error()
             check(lib.pfd_loader_pause_counts(self._handle, 1, err), err)
             try:
                 yield
             finally:
                 lib.pfd_loader_pause_counts(self._handle, 0, err)
-                self._iterator, self._epoch, self._position, self._started = kept
-                self._must_seek = True
+                self.cursor.go_back(kept)
 
     # ---- Rows at positions --------------------------------------------------------------------
 
@@ -373,7 +350,7 @@ class DataLoader(AnyLoader[BatchT]):
         status = lib.PFD_PENDING
         try:
             while status == lib.PFD_PENDING:
-                self._check_life()
+                self.check_life()
                 status = _read(
                     self._handle, epoch, places, len(places), self._arrays.batch, self._err
                 )
@@ -381,16 +358,10 @@ class DataLoader(AnyLoader[BatchT]):
                     take_interrupt()
             if status < 0:
                 raise raised(self._failure(status))
-            return self._form(self._arrays.take()[0])
+            return self.form(self._arrays.take()[0])
         except BaseException:
             self._arrays.give_back()
             raise
-
-    def _go(self, epoch: int, position: int) -> None:
-        self._iterator += 1
-        self._epoch, self._position, self._started = epoch, position, None
-        self._epoch, self._position = self._next_place()
-        self._must_seek = True
 
     # ---- Facts --------------------------------------------------------------------------------
 
@@ -400,9 +371,9 @@ class DataLoader(AnyLoader[BatchT]):
         Raises:
             TypeError: A reader is a stream that has to be read to be counted.
         """
-        if self._num_batches < 0:
+        if self.cursor.num_batches < 0:
             raise TypeError("this DataLoader has no len(): a reader is a stream of unknown length")
-        return self._num_batches
+        return self.cursor.num_batches
 
     def __bool__(self) -> bool:
         return True
@@ -420,7 +391,7 @@ class DataLoader(AnyLoader[BatchT]):
     @property
     def places(self) -> Places:
         """Where its records lie; of an open loader."""
-        self._check_life()
+        self.check_life()
         return Places(self._handle)
 
     @property
@@ -441,32 +412,21 @@ class DataLoader(AnyLoader[BatchT]):
     @property
     def epoch(self) -> int:
         """The last started epoch; before any, the one that the first iter() starts."""
-        return self._epoch if self._started is None else self._started
+        cursor = self.cursor
+        return cursor.epoch if cursor.started is None else cursor.started
 
     def stats(self) -> dict[str, float]:
         """Counters since the loader was opened, also after close(); they cost almost nothing.
 
         Keys as in `pfd_stats` (pyflowdata.h), with times in seconds: wait_seconds and so on.
         """
-        self._check_process()
-        return read_stats(self._handle)
+        self.check_process()
+        return self.observed.stats()
 
     @property
     def last_stall(self) -> Stall | None:
         """What the last StallWarning was about; None: there was none."""
-        return None if self._wait is None else self._wait.stall
-
-    def _trace(self, path: str | os.PathLike[str], memory: int) -> Trace:
-        self._check_life()
-        from ..tracing.trace import Trace
-
-        return Trace(self._handle, path, memory, self._traces)
-
-    @functools.cached_property
-    def _counted(self) -> CountedLoader:
-        from ..reports.counters import CountedLoader
-
-        return CountedLoader(self._handle, self._blobs, self._readers)
+        return self.observed.stall
 
     def report(self, *, since: Report | None = None) -> Report:
         """Says in a sentence what limits the training loop and what to change, with tables under
@@ -476,15 +436,13 @@ class DataLoader(AnyLoader[BatchT]):
             since: An earlier report of this loader: only what came after it counts, for example
                 the last epoch.
         """
-        from ..reports.report import Report
         from .report_data import data_facts
 
-        self._check_process()
+        self.check_process()
         describe = functools.partial(
-            data_facts, DataLoader, self._form, self._blobs, self._readers, self.epoch
+            data_facts, DataLoader, self.form, self._blobs, self._readers, self.epoch
         )
-        report = Report(self._counted.count(), describe)
-        return report if since is None else report.since(since)
+        return self.observed.report(since, describe)
 
     def count_copy(self, seconds: float, size: int, device: str) -> None:
         """Counts a batch that the program's thread copied elsewhere, for `report()`; TorchLoader
@@ -495,22 +453,14 @@ class DataLoader(AnyLoader[BatchT]):
             size: Bytes of the batch.
             device: Where to, in a word.
         """
-        copies = self._counted.hand_over
-        copies.device = device
-        copies.batches += 1
-        copies.bytes += size
-        copies.seconds += seconds
+        self.observed.count_copy(seconds, size, device)
 
     @property
     def tuning(self) -> Tuning | None:
         """How the loader adjusts num_threads and prefetch, and why; also after close().  None:
         neither is "auto".  `print(loader.tuning)` shows it."""
-        self._check_process()
-        return read_tuning(self._handle)
-
-    def _shows(self, what: str) -> contextlib.AbstractContextManager[None]:
-        """Shows in a trace that the program does something with a batch in a `with` block."""
-        return self._traces[0].span(what) if self._traces else _NOTHING
+        self.check_process()
+        return self.observed.tuning()
 
     @property
     def skipped(self) -> list[Error]:
@@ -518,16 +468,16 @@ class DataLoader(AnyLoader[BatchT]):
 
         The latest 1000 are kept, also after close(); of one batch at most 100. stats()["skipped"]
         counts all."""
-        self._check_process()
-        return read_skipped(self._handle)
+        self.check_process()
+        return self.observed.skipped()
 
     def __repr__(self) -> str:
         parts = [*map(str, self._readers), self._rank, self._settings()]
-        parts[-1] += "" if self._life == _OPEN else f", {self._life}"
+        parts[-1] += "" if self.is_open else f", {self._life}"
         return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
 
     def _settings(self) -> str:
-        steps = self._num_batches if self._num_batches >= 0 else "unknown"
+        steps = self.cursor.num_batches if self.cursor.num_batches >= 0 else "unknown"
         return f"steps={steps}, epoch={self.epoch}, {describe_threads(self._handle)}"
 
     def _repr_html_(self) -> str:
@@ -538,12 +488,19 @@ class DataLoader(AnyLoader[BatchT]):
 
     # ---- Life ---------------------------------------------------------------------------------
 
-    def _check_life(self) -> None:
+    def check_life(self) -> None:
+        """Raises CancelledError when it is closed, and as check_process()."""
         if self._life == _CLOSED:
             raise CancelledError("the DataLoader is closed")
-        self._check_process()
+        self.check_process()
 
-    def _check_process(self) -> None:
+    @property
+    def is_open(self) -> bool:
+        """Whether it can give batches: it was not closed, and this process opened it."""
+        return self._life == _OPEN
+
+    def check_process(self) -> None:
+        """Raises UnsupportedError in a forked child of the process that opened it."""
         if self._life == _FORKED:
             raise UnsupportedError(
                 f"the DataLoader was opened by another process than this one ({os.getpid()}), "
@@ -557,23 +514,19 @@ class DataLoader(AnyLoader[BatchT]):
         Another thread that waits for a batch gets a CancelledError.  Closing twice is allowed.  In
         a function that the loader calls, it returns at once, and the threads stop soon after.
         """
-        if self._life == _OPEN:
+        if self.is_open:
             self._life = _CLOSED
-            _open_loaders.discard(self)
+            open_loaders.discard(self)
             if threading.get_ident() in inside:  # the threads cannot be waited for by one of them
                 threading.Thread(target=self._stop, name="pyflowdata close").start()
             else:
                 self._stop()
 
     def _stop(self) -> None:
-        for trace in [*self._traces]:
-            trace.end()
-        if self._wait is not None:
-            self._wait.end()
+        self.observed.end()
         lib.pfd_loader_close(self._handle)
         self._in_use.release()
-        if self._report_at_end is not None:
-            self._report_at_end()
+        self.observed.report_end()
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self
@@ -591,116 +544,3 @@ class DataLoader(AnyLoader[BatchT]):
         """In a forked child, which lacks the loader's threads; the lock may stay held there."""
         self._turns = Turns()
         self._life = _FORKED
-
-
-def _check_epoch(epoch: int) -> None:
-    """The last epoch can be the next one of a state, but cannot start: it has no successor."""
-    if epoch >= LAST_EPOCH:
-        raise InvalidArgumentError(f"there is no epoch after {LAST_EPOCH - 1}")
-
-
-class _Batches(Iterator[BatchT]):
-    """One epoch of a loader, or all of them."""
-
-    __slots__ = ("_endless", "_loader", "_number", "_over", "_resumes")
-
-    def __init__(self, loader: DataLoader[BatchT], number: int, endless: bool) -> None:
-        self._loader = loader
-        self._number = number
-        self._endless = endless
-        self._over = False
-        self._resumes = loader._position > 0  # until a batch was delivered from there
-
-    def __next__(self) -> BatchT:
-        loader = self._loader
-        turns = loader._turns
-        if inside:
-            turns.check_not_inside()
-        with turns.lock:
-            if turns.is_busy:
-                turns.check_idle()
-            try:
-                turns.is_busy = True
-                if loader._must_seek or self._number != loader._iterator:
-                    self._go_to_position()
-                return self._take()
-            finally:
-                turns.is_busy = False
-
-    def _take(self) -> BatchT:
-        loader = self._loader
-        loader._must_seek = True  # until no interrupt can come in between
-        ended = False
-        try:
-            while True:
-                status = _next(loader._handle, _SIGNALS_NS, loader._arrays.batch, loader._err)
-                if interrupts:
-                    take_interrupt()
-                if status == 0:
-                    arrays, epoch, step = loader._arrays.take()
-                    batch = loader._form(arrays)
-                    loader._epoch, loader._position = epoch, step + 1
-                    loader._must_seek = self._resumes = False
-                    return batch
-                if status < 0:
-                    failure = loader._failure(status)
-                    if is_interrupt(failure.__cause__):
-                        continue  # already raised; the library tries the batch again
-                    # The library skips the batch or tries it again.
-                    loader._must_seek = self._resumes = False
-                    raise raised(failure)
-                if status == _END:
-                    self._end_epoch(is_second=ended)
-                    ended = True
-                loader._check_life()
-                if loader._wait is not None and loader._wait.failure is not None:
-                    loader._wait.raise_failure(*loader._next_place())
-        except BaseException:
-            loader._arrays.give_back()
-            raise
-
-    def _go_to_position(self) -> None:
-        loader = self._loader
-        if self._over:
-            raise StopIteration
-        loader._check_life()
-        if self._number != loader._iterator:
-            raise CancelledError(
-                "this iterator is over: a newer one was started, or a state was loaded"
-            )
-        loader._seek()
-
-    def _end_epoch(self, *, is_second: bool) -> None:
-        loader = self._loader
-        if is_second and self._endless:
-            raise InvalidArgumentError(
-                "repeat() of an epoch without batches would never end; is last_batch='drop' with "
-                "fewer records than batch_size meant?"
-            )
-        # Resumed after a stream's last batch, the first thing seen is the end: the next epoch
-        # starts, as for counted readers.
-        goes_on, self._resumes = self._endless or self._resumes, False
-        if goes_on:
-            _check_epoch(loader._epoch + 1)
-        loader._epoch, loader._position, self._over = loader._epoch + 1, 0, not goes_on
-        if self._over:
-            raise StopIteration
-        loader._started = loader._epoch
-
-
-# ---- The end of a process, and forks ------------------------------------------------------------
-
-
-def _close_all() -> None:
-    for loader in list(_open_loaders):
-        loader.close()
-
-
-def _forget_all() -> None:
-    for loader in list(_open_loaders):
-        loader._forget()
-    _open_loaders.clear()
-
-
-atexit.register(_close_all)
-os.register_at_fork(after_in_child=_forget_all)

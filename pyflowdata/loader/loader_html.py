@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..html_text import Html, joined, note, table, title
 from ..nodes import Blob
-from ..plain_text import size_text
+from ..plain_text import size
 from .state import Reader
 
 _MOST_ROWS = 40
@@ -44,7 +44,7 @@ def _blob_row(blob: Blob) -> tuple[object, ...]:
 def _reader_row(reader: Reader) -> tuple[object, ...]:
     records = f"{reader.records:,}" if reader.records >= 0 else "not known"
     return (
-        reader.name, records, f"{reader.files:,}", size_text(reader.bytes),
+        reader.name, records, f"{reader.files:,}", size(reader.bytes),
         f"{reader.batch_size:,}", reader.shuffle, reader.seed,
     )  # fmt: skip
 

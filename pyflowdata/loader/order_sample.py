@@ -128,8 +128,7 @@ def _read(
     rows: list[Numbers] = []
     values: list[list[Numbers]] = [[] for _ in labels]
     with open_loader((ids, *labels), num_threads=1, prefetch=1) as loader:
-        if loader._report_at_end is not None:  # PYFLOWDATA_REPORT is not about this one
-            loader._report_at_end.detach()
+        loader.observed.drop_report_at_end()
         loader.seek(0, epoch=epoch)
         for batch in loader:
             rows.append(np.array(batch[0], np.int64))

@@ -128,7 +128,7 @@ class _Filler:
         counters = self._counters
         begin = _clock()
         kind, batch = self._fetch()
-        place = self._loader._next_place()
+        place = self._loader.cursor.next()
         fetched = _clock()
         counters.fetch += fetched - begin
         counters.push_starts.append(time.time())
@@ -137,7 +137,7 @@ class _Filler:
             return False
         waited = _clock()
         counters.push_wait += waited - fetched
-        with self._loader._shows("hand over"):
+        with self._loader.observed.shows("hand over"):
             made = self._hand_over.send(batch) if kind == _BATCH else batch
         counters.copy += _clock() - waited
         self.ready.put((kind, made, place))
@@ -211,7 +211,7 @@ class Sink(Generic[ResultT]):
         self._sink_size, self._queue = sink_size, queue
         self._begin = begin or loader.__iter__
         self._counters = _Counters(queue)
-        self._place = loader._next_place()  # after the last consumed batch
+        self._place = loader.cursor.next()  # after the last consumed batch
         self._filler: _Filler | None = None
         self._ending: _Filler | None = None  # was told to end
         self._is_inside = self._is_closed = False
@@ -234,7 +234,7 @@ class Sink(Generic[ResultT]):
             raise UnsupportedError("a call of this sink is running already")
         if self._is_closed:
             raise CancelledError("the sink is closed")
-        self._loader._check_process()
+        self._loader.check_process()
         self._is_inside = True
         try:
             self._run(self._filler or self._start())
@@ -319,7 +319,7 @@ class Sink(Generic[ResultT]):
             self._is_closed = True
             self._stop()
             self._wait()
-            if self._loader._life == "open":
+            if self._loader.is_open:
                 epoch, position = self._place
                 self._loader.seek(position, epoch=epoch)
 
@@ -333,7 +333,7 @@ class Sink(Generic[ResultT]):
 
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): consumed batches count, those in the queue do not."""
-        return self._loader._state_at(*self._place)
+        return self._loader.state_at(*self._place)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(): the next call goes on where the state was taken."""
@@ -342,7 +342,7 @@ class Sink(Generic[ResultT]):
         self._stop()
         self._wait()
         self._loader.load_state_dict(state)
-        self._place = self._loader._next_place()
+        self._place = self._loader.cursor.next()
 
     def stats(self) -> dict[str, Any]:
         """Counters since the sink was made; they cost almost nothing.

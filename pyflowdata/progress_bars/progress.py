@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from ..errors import InvalidArgumentError, shown
+from ..plain_text import percent
 from .bar import Bar
 
 BatchT = TypeVar("BatchT")
@@ -124,7 +125,7 @@ class _Meter:
 
 def _rates(seconds: float, records: float, waited: float) -> str:
     seconds = max(seconds, 1e-9)
-    return f"{records / seconds:,.0f} records/s, waits {100 * min(1.0, waited / seconds):.0f} %"
+    return f"{records / seconds:,.0f} records/s, waits {percent(min(1.0, waited / seconds))}"
 
 
 def _short(value: object) -> str:

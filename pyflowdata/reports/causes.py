@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..plain_text import counted, number, percent, size
 from .counters import Work
 from .findings import (
     ALWAYS,
@@ -27,7 +28,6 @@ from .findings import (
     Finding,
 )
 from .measures import Measures, ratio
-from .words import number, percent, size
 
 
 def _busy(m: Measures) -> str:
@@ -248,8 +248,8 @@ def _idle(m: Measures) -> Finding | None:
         )
     return Finding(
         "prefetch",
-        f"{_busy(m)}: the loader makes at most {prefetch} "
-        f"batch{'' if prefetch == 1 else 'es'} ahead, and the time of steps or batches varies",
+        f"{_busy(m)}: the loader makes at most {counted(prefetch, 'batch', 'batches')} ahead, and "
+        "the time of steps or batches varies",
         (
             f"raise prefetch: DataLoader(prefetch={max(4 * prefetch, 8)})",
             "have the loader find it: DataLoader(prefetch=\"auto\")",

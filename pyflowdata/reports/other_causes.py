@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..plain_text import number, percent, seconds, size
 from .findings import (
     BLOCKED,
     LONG,
@@ -12,7 +13,6 @@ from .findings import (
     Finding,
 )
 from .measures import Measures, ratio
-from .words import number, percent, seconds, size
 
 
 def holding_the_lock(m: Measures) -> Finding | None:

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..html_text import Html, escape
-from ..plain_text import counted, size_text
+from ..plain_text import counted, number, percent, seconds, short_count, size
 from . import pictures
 from .counters import Counters
 from .rates_over_time import course_of
 from .data_facts import DataFacts
 from .measures import Measures
 from .page_style import STYLE
-from .ticks import count_text
 from .report_text import TABLE_HEAD, lines_below, table_rows
 from .verdict import Verdict
-from .words import number, percent, seconds
 
 _MOST_READERS = 8
 _LIMITS = {"training": "good", "unknown": "unsure"}  # any other is bad
@@ -94,7 +92,7 @@ def _verdict(facts: PageFacts) -> Html:
 
 
 def _count(count: float) -> str:
-    return number(int(count)) if count < 10**6 else count_text(count)
+    return number(int(count)) if count < 10**6 else short_count(count)
 
 
 def _tiles(counters: Counters) -> Html:
@@ -211,7 +209,7 @@ def _reader(reader: Mapping[str, Any]) -> Html:
     seed = str(reader["seed"]) + (" (none was given)" if reader["seed_is_default"] else "")
     facts: list[tuple[str, object]] = [
         ("op", reader["op"]), ("records", records),
-        ("files", f"{counted(reader['files'], 'file')}, {size_text(reader['bytes'])}"),
+        ("files", f"{counted(reader['files'], 'file')}, {size(reader['bytes'])}"),
         ("shuffle", reader["shuffle"]), ("seed", seed),
         ("batch", f"{counted(reader['batch_size'], 'record')} of all ranks"),
         ("rank", f"{reader['rank']} of {reader['world_size']}"),
@@ -220,7 +218,7 @@ def _reader(reader: Mapping[str, Any]) -> Html:
         made = "built" if index["is_new"] else "found"
         where = f": {index['path']}" if index["path"] else ""
         took = f"{made} in {seconds(index['seconds'])}"
-        facts.append(("index", f"{size_text(index['bytes'])}, {took}{where}"))
+        facts.append(("index", f"{size(index['bytes'])}, {took}{where}"))
     spec = ", ".join(f"{name}={value}" for name, value in reader["spec"].items())
     facts += [("fingerprint", reader["data"]), ("attrs of the order", spec)]
     return Html(f"<h3>{escape(reader['name'])}</h3>{_facts_table(facts)}")

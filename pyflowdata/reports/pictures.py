@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..html_text import Html, escape
-from ..plain_text import clipped, counted
+from ..plain_text import clipped, counted, number, percent, seconds, short_count, size
 from .charts import Axis, Bar, Panel, Part, histogram, scatter, stacked, strips, timeline
 from .counters import Counters, History
 from .rates_over_time import Course
 from .measures import Measures
-from .ticks import count_text, edge_text, moment_text, ticks, time_ticks, whole_ticks
-from .words import number, percent, seconds, size
+from .ticks import edge_text, moment_text, ticks, time_ticks, whole_ticks
 
 Numbers = Mapping[str, Any]
 
@@ -40,7 +39,7 @@ def _counts(most: float, title: str, count: int = 4) -> Axis:
     marks = whole_ticks(most, count)
     step = marks[1] if len(marks) > 1 else max(most, 1.0)
     end = marks[-1] if marks[-1] >= most else marks[-1] + step
-    return Axis(end, [(one, count_text(one)) for one in whole_ticks(end, count + 1)], title)
+    return Axis(end, [(one, short_count(one)) for one in whole_ticks(end, count + 1)], title)
 
 
 # ---- Over time ----------------------------------------------------------------------------------
@@ -55,7 +54,7 @@ def course_picture(periods: Sequence[Course], prefetch: int) -> Html:
     step = rate[1] if len(rate) > 1 else 1.0
     top = rate[-1] if rate[-1] >= max(rates) else rate[-1] + step
     panels = [
-        Panel(Axis(top, [(one, count_text(one)) for one in ticks(top, 4)],
+        Panel(Axis(top, [(one, short_count(one)) for one in ticks(top, 4)],
                    "delivered, records a second"), rates, "a"),
         Panel(Axis(1.0, [(0, "0 %"), (0.5, "50 %"), (1, "100 %")],
                    "share of the time that training waits"),
@@ -223,9 +222,9 @@ def order_picture(order: Numbers) -> Html:
     rows, files = sum(order["rows"]), order["files"]
     starts = [one["first"] for one in files[1:]] if len(files) <= 60 else []
     extent = max(order["extent"], 1)
-    up = Axis(extent, [(one, count_text(one)) for one in whole_ticks(extent, 5)],
+    up = Axis(extent, [(one, short_count(one)) for one in whole_ticks(extent, 5)],
               "place in the files, records")  # fmt: skip
-    across = Axis(max(rows, 1), [(one, count_text(one)) for one in whole_ticks(rows, 5)],
+    across = Axis(max(rows, 1), [(one, short_count(one)) for one in whole_ticks(rows, 5)],
                   f"position in epoch {order['epoch']}, records")  # fmt: skip
     points = zip(order["positions"], order["places"], strict=True)
     said = f"Order of the first {counted(rows, 'record')} of epoch {order['epoch']}"
@@ -251,7 +250,7 @@ def labels_picture(order: Numbers) -> Html:
     most = max(max(row) for row in shares)
     batches = len(labels["counts"])
     across = Axis(
-        batches, [(one, count_text(one)) for one in whole_ticks(batches, 5)],
+        batches, [(one, short_count(one)) for one in whole_ticks(batches, 5)],
         f"batch of epoch {order['epoch']}",
     )  # fmt: skip
     names = [clipped(str(one), 12) for one in labels["values"]]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from ..plain_text import joined, number, percent, seconds
 from .counters import Counters
 from .measures import Measures
 from .report_text import aligned
 from .verdict import BOUND, FEW_STEPS, Verdict, judge
-from .words import joined, number, percent, seconds
 
 RANK_HEAD = ("rank", "host", "steps", "waited", "of time", "a step", "busy threads", "verdict")
 

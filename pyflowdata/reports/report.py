@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
+from ..plain_text import joined
 from .counters import Counters, HandOver, History, Period, ReaderFacts, Work
 from .data_facts import DataFacts
 from .ranks import judge_ranks, ranks_as_text
 from .report_text import TABLE_HEAD, as_text, table_rows
 from .verdict import Verdict, judge
-from .words import joined
 
 _VERSION = 1
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..plain_text import number, percent, seconds, size
 from .counters import Counters, Work
 from .measures import Measures, ratio
 from .verdict import Verdict
-from .words import number, percent, seconds, size
 
 TABLE_HEAD = ("work", "rows", "CPU", "rows/s a core", "of CPU", "waits", "threads in it")
 

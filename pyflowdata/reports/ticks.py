@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import math
 
-from .words import number, seconds
+from ..plain_text import seconds
 
-_COUNTS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
-
-
-def count_text(count: float) -> str:
-    """17, 1.2k, 3M."""
-    factor, unit = next((one for one in _COUNTS if count >= one[0]), (1.0, ""))
-    return f"{number(count / factor)}{unit}"
 
 
 def edge_text(power: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from ..native import CData, lib, new_struct
+from ..plain_text import number, percent
 
 _WHY = {
     lib.PFD_TUNE_MORE_THREADS: "the program waited, and the threads were busy",
@@ -55,8 +56,8 @@ class Decision:
         if after is None or wait is None:
             return text
         return (
-            f"{text}: {self.batches_per_second[0]:,.4g} -> {after:,.4g} batches/s, "
-            f"waiting {self.wait[0]:.1%} -> {wait:.1%} of the time"
+            f"{text}: {number(self.batches_per_second[0])} -> {number(after)} batches/s, "
+            f"waiting {percent(self.wait[0])} -> {percent(wait)} of the time"
         )
 
 
@@ -70,8 +71,8 @@ class Tuning:
     most_threads: int
     most_prefetch: int
     state: str  # why it is as it is
-    wait: float  # share of the time in which the program waited for batches, of late
-    idle: float  # share of the threads' time without work, of late
+    wait: float  # share of the time in which the program waited for batches, recently
+    idle: float  # share of the threads' time without work, recently
     blocked: float  # share of it in which work waited for something else than a processor
     decisions: tuple[Decision, ...]  # the last 64, in order
 
@@ -84,10 +85,10 @@ class Tuning:
             )
         )
         shares = (
-            f"the program waited {self.wait:.1%} of the time; threads were idle {self.idle:.0%} "
-            f"of it, and blocked {self.blocked:.0%}"
+            f"the program waited {percent(self.wait)} of the time; threads were idle "
+            f"{percent(self.idle)} of it, and blocked {percent(self.blocked)}"
         )
-        lines = [f"{threads}, {prefetch}: {self.state}", f"of late: {shares}"]
+        lines = [f"{threads}, {prefetch}: {self.state}", f"recently: {shares}"]
         return "\n".join([*lines, *map(str, self.decisions)])
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..plain_text import counted, number, percent, seconds
 from .causes import LOADER_CAUSES
 from .counters import Counters
 from .findings import Finding
 from .measures import Measures
 from .other_causes import copying, holding_the_lock, long_steps, starting
-from .words import number, percent, seconds
 
 # As TensorFlow's profiler: it calls a program input-bound from 5 % of the time of its steps on, and
 # highly so from 20 % on.
@@ -86,7 +86,7 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
 def _head(measures: Measures, limit: str) -> str:
     """How much the program waited."""
     if limit == "unknown":
-        return f"unknown: {_count(measures.steps, 'step')} are too few to judge"
+        return f"unknown: {counted(measures.steps, 'step')} are too few to judge"
     steps = f"of {number(measures.steps)} steps"
     waited = f"{percent(measures.waited_share)} {steps} waited"
     if measures.waited_steps:
@@ -101,10 +101,6 @@ def _head(measures: Measures, limit: str) -> str:
     word = "loader-bound" if measures.wait_share >= HIGHLY_BOUND else "slightly loader-bound"
     apart = f" (first batch {seconds(measures.mean_start_seconds)} apart)"
     return f"{word}: {waited}{apart if measures.mean_start_seconds >= FELT else ''}"
-
-
-def _count(count: int, what: str) -> str:
-    return f"{number(count)} {what}{'' if count == 1 else 's'}"
 
 
 def _evidence(measures: Measures) -> dict[str, float]:

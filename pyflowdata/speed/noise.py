@@ -6,8 +6,7 @@ import os
 import time
 from dataclasses import dataclass
 
-from ..plain_text import counted
-from .results import seconds_text
+from ..plain_text import counted, seconds as seconds_text
 
 _SHORT_SECONDS = 0.05  # less than that is noise, whatever it is of
 _FEW_STEPS, _FEW_SECONDS = 10, 2.0  # so few are enough if they take long

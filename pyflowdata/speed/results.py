@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..plain_text import number, percent, seconds, size
+
 _FEW_PERCENT = 5.0  # of a gain: less than that is not worth a change
 _FEW_WAITS = 0.05  # of the time: so little is no reason to name the loader
 _FITS = 1.2  # how much faster than the loader alone both together may seem to be
@@ -21,19 +23,6 @@ _REMEDIES = {
     "or of training, such as torch.set_num_threads(1) or OMP_NUM_THREADS=1",
     "unclear": "measure again, when the machine is quiet, and longer",
 }
-
-
-def rate_text(rate: float) -> str:
-    """A number of things in a second."""
-    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
-
-
-def seconds_text(seconds: float) -> str:
-    """A duration, in a unit that suits it."""
-    for unit, factor in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= factor:
-            return f"{seconds / factor:.3g} {unit}"
-    return f"{seconds / 1e-6:.3g} us"
 
 
 def _doubts(notes: Sequence[str]) -> str:
@@ -83,11 +72,11 @@ class Speed:
 
     def __str__(self) -> str:
         return (
-            f"loader alone: {rate_text(self.records_per_second)} records/s "
-            f"({rate_text(self.batches_per_second)} batches/s, "
-            f"{rate_text(self.bytes_per_second / 1e6)} MB/s; {self.batches} batches in "
-            f"{seconds_text(self.seconds)}, the first one before them after "
-            f"{seconds_text(self.first_batch_seconds)}){_doubts(self.notes)}"
+            f"loader alone: {number(self.records_per_second)} records/s "
+            f"({number(self.batches_per_second)} batches/s, "
+            f"{size(self.bytes_per_second)}/s; {self.batches} batches in "
+            f"{seconds(self.seconds)}, the first one before them after "
+            f"{seconds(self.first_batch_seconds)}){_doubts(self.notes)}"
         )
 
 
@@ -148,11 +137,11 @@ class Ceiling(Steps):
     def __str__(self) -> str:
         copied = "; it changes its batch, so each call got a copy" if self.is_copied else ""
         return (
-            f"ceiling: {rate_text(self.steps_per_second)} steps/s, "
-            f"{rate_text(self.records_per_second)} records/s ({self.steps} steps with one batch of "
-            f"{self.records // self.steps}, median {seconds_text(self.median_seconds)}, p95 "
-            f"{seconds_text(self.p95_seconds)}; {self.warm_up_steps} before them took "
-            f"{seconds_text(self.warm_up_seconds)}{copied}){_doubts(self.notes)}"
+            f"ceiling: {number(self.steps_per_second)} steps/s, "
+            f"{number(self.records_per_second)} records/s ({self.steps} steps with one batch of "
+            f"{self.records // self.steps}, median {seconds(self.median_seconds)}, p95 "
+            f"{seconds(self.p95_seconds)}; {self.warm_up_steps} before them took "
+            f"{seconds(self.warm_up_seconds)}{copied}){_doubts(self.notes)}"
         )
 
 
@@ -208,7 +197,8 @@ class Limits:
     @property
     def sentence(self) -> str:
         """Which of the two is the limit, and what a faster loader would gain."""
-        if self.limit is None or self.both is None:
+        gain = self.gain_percent
+        if self.limit is None or self.both is None or gain is None:
             missing = [
                 name
                 for name, found in (
@@ -219,10 +209,10 @@ class Limits:
             ]  # fmt: skip
             verb = "was" if len(missing) == 1 else "were"
             return f"Which one is the limit is not known: {', '.join(missing)} {verb} not measured."
-        gain = f": an infinitely fast loader would gain {self.gain_percent:,.0f} %"
+        could = f": an infinitely fast loader would gain {percent(gain / 100)}"
         return (
-            f"{_CAUSES[self.limit]}{'' if self.limit == 'unclear' else gain}; steps waited for "
-            f"batches {100 * self.both.wait_share:.0f} % of the time."
+            f"{_CAUSES[self.limit]}{'' if self.limit == 'unclear' else could}; steps waited for "
+            f"batches {percent(self.both.wait_share)} of the time."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -242,17 +232,17 @@ class Limits:
         rows: list[tuple[str, float, float, str]] = []
         if self.loader:
             alone = self.loader
-            after = f"first batch after {seconds_text(alone.first_batch_seconds)}"
+            after = f"first batch after {seconds(alone.first_batch_seconds)}"
             rows.append(("loader alone", alone.records_per_second, alone.batches_per_second, after))
         for name, found in (("training alone", self.training), ("both together", self.both)):
             if found:
-                waited = f"{found.steps} steps, waited {100 * found.wait_share:.1f} % of the time"
+                waited = f"{found.steps} steps, waited {percent(found.wait_share)} of the time"
                 rows.append((
                     name, found.records_per_second, found.steps_per_second,
                     waited if found is self.both else f"{found.steps} steps with one batch",
                 ))  # fmt: skip
         lines = [
-            f"{name:<16}{rate_text(records):>12} records/s{rate_text(steps):>10} steps/s   {note}"
+            f"{name:<16}{number(records):>12} records/s{number(steps):>10} steps/s   {note}"
             for name, records, steps, note in rows
         ]
         remedy = [f"To try: {self.remedy}."] if self.remedy else []

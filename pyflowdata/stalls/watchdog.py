@@ -116,7 +116,7 @@ class Wait:
         loader = self._loader()
         if loader is None:
             return
-        now, place = time.monotonic(), (loader._iterator, *loader._next_place())
+        now, place = time.monotonic(), (loader.cursor.iterator, *loader.cursor.next())
         if place != self._place:
             self._place, self._since, self._is_told = place, now, False
             self.failure = None  # the batch that it was about has been delivered

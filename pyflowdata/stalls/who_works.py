@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..native import CData, ffi, lib, new_struct, text
+from ..native import CData, ffi, lib, new_struct
 from ..native.calls import inside, waits_for
+from ..plain_text import seconds
 
 _MOST = 3  # threads that are described
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -72,7 +73,8 @@ def describe(
         at_work = len(others) - num_idle
         said.append(f"{at_work} {_are(at_work)} at work on other rows")
     said += _python_places()
-    return f"next() has waited {waited:.3g} s for step {step} of epoch {epoch}: {'; '.join(said)}"
+    waits = f"next() has waited {seconds(waited)} for step {step} of epoch {epoch}"
+    return f"{waits}: {'; '.join(said)}"
 
 
 def _are(count: int) -> str:
@@ -80,17 +82,11 @@ def _are(count: int) -> str:
 
 
 def _of_thread(handle: CData, thread: ThreadSince, now: float) -> str:
-    work = new_struct("pfd_work_stats")
-    lib.pfd_loader_get_work(handle, thread.now.work, work)
-    op, fused = text(work.op), text(work.fused_op)
-    doing = {
-        lib.PFD_WORK_OP: f"in {fused} with {op}" if fused else f"in {op}",
-        lib.PFD_WORK_RECORDS: f"looking for the records of {op}",
-        lib.PFD_WORK_READ: f"reading {op}",
-        lib.PFD_WORK_JOIN: "joining ragged rows",
-    }[work.kind]
-    rows = _files(handle, work.reader) if work.kind == lib.PFD_WORK_READ else _rows(handle, thread)
-    return f"{thread.name} has been {doing} for {now - thread.since:.3g} s{rows}"
+    from ..reports.counters import read_work
+
+    work = read_work(handle)[thread.now.work]
+    rows = _files(handle, work.reader) if work.kind == "read" else _rows(handle, thread)
+    return f"{thread.name} has been {work.doing} for {seconds(now - thread.since)}{rows}"
 
 
 def _rows(handle: CData, thread: ThreadSince) -> str:

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from ..native import CData, check, ffi, lib, new_error, new_struct
+from ..reports.counters import read_work
 from .new_file import NewFile, cannot_write, path_of
-from .raw_events import EVENT, Events, Recorded, read_work
+from .raw_events import EVENT, Events, Recorded
 
 _MOST_BYTES = (1 << 63) - 1
 

@@ -289,4 +289,4 @@ def test_nobody_watches_otherwise(script, tmp_path):
     folder = str(tmp_path / "parts")
     script("")
     with flow.DataLoader(flow.MiniReader(folder, batch_size=4)) as loader:
-        assert type(iter(loader)).__module__ == "pyflowdata.loader.data_loader"
+        assert type(iter(loader)).__module__ == "pyflowdata.loader.epochs"

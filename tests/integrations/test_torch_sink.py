@@ -16,11 +16,10 @@ from support.paths import ROOT
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
 
 import pyflowdata as flow
-from pyflowdata.integrations import torch as integration
 from pyflowdata.integrations.torch import TorchLoader, sink
 from pyflowdata.speed.results import Ceiling
 
-from support.late_copies import FakeEvent, FakeStream, LateCopies, fake_cuda
+from support.late_copies import FakeEvent, FakeStream, LateCopies, fake_cuda, use_late_copies
 
 __all__ = ["here"]
 RECORDS = 29
@@ -52,8 +51,7 @@ def streams(request, monkeypatch):
         return None
     made = Streams()
     fake_cuda(monkeypatch, made.user, made.recorded)
-    monkeypatch.setattr(integration, "DeviceCopies", LateCopies)
-    monkeypatch.setattr(integration, "_find_device", lambda device: torch.device("cuda", 0))
+    use_late_copies(monkeypatch)
     return made
 
 
@@ -99,8 +97,7 @@ def test_an_event_that_nobody_waits_for_would_show(folder, monkeypatch):
     """The copies of these tests are late indeed: without waiting, steps see other numbers."""
     made = Streams()
     fake_cuda(monkeypatch, made.user, made.recorded)
-    monkeypatch.setattr(integration, "DeviceCopies", LateCopies)
-    monkeypatch.setattr(integration, "_find_device", lambda device: torch.device("cuda", 0))
+    use_late_copies(monkeypatch)
     monkeypatch.setattr(FakeStream, "wait_event", lambda stream, event: None)
     monkeypatch.setattr(FakeEvent, "synchronize", lambda event: None)
     with make_loader(folder) as loader, sink(loader, values) as run:

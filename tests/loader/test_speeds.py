@@ -253,8 +253,8 @@ def test_which_one_is_the_limit():
     training = limits(500, 100, 98, 0.01)
     assert training.limit == "training" and round(training.gain_percent) == 2
     assert training.sentence == (
-        "The training loop is the limit: an infinitely fast loader would gain 2 %; steps waited "
-        "for batches 1 % of the time."
+        "The training loop is the limit: an infinitely fast loader would gain 2.0 %; steps waited "
+        "for batches 1.0 % of the time."
     )
     loader = limits(50, 100, 45, 0.5)
     assert loader.limit == "loader" and "would gain 122 %" in loader.sentence

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.loader import data_loader as loader_module
+from pyflowdata.loader.at_exit import open_loaders
 from support.face import (
     DATA,
     ROOT,
@@ -93,9 +93,9 @@ def test_loader_is_collected_without_cycles():
     threads = threading.active_count()
     gc.disable()
     try:
-        known = len(loader_module._open_loaders)
+        known = len(open_loaders)
         del opened, iterator
-        assert len(loader_module._open_loaders) == known - 1
+        assert len(open_loaders) == known - 1
     finally:
         gc.enable()
     assert threading.active_count() == threads

@@ -11,7 +11,7 @@ import time
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.loader import data_loader as loader_module
+from pyflowdata.loader import epochs
 from pyflowdata.loader import opening as opening_module
 from support.face import (
     DATA,
@@ -49,9 +49,9 @@ def test_close_from_another_thread_ends_a_wait(monkeypatch, loader):
     def pending(*_):
         waiting.set()
         time.sleep(0.01)
-        return loader_module.lib.PFD_PENDING
+        return epochs.lib.PFD_PENDING
 
-    monkeypatch.setattr(loader_module, "_next", pending)
+    monkeypatch.setattr(epochs, "_next", pending)
 
     def close():
         waiting.wait()
@@ -86,11 +86,11 @@ def test_threads_take_turns(loader):
 def test_interrupt_ends_a_wait(monkeypatch, loader):
     def pending(*_):
         time.sleep(0.01)
-        return loader_module.lib.PFD_PENDING
+        return epochs.lib.PFD_PENDING
 
     iterator = iter(loader)
     with monkeypatch.context() as patch:
-        patch.setattr(loader_module, "_next", pending)
+        patch.setattr(epochs, "_next", pending)
         threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(KeyboardInterrupt):
             next(iterator)
@@ -166,7 +166,7 @@ with flow.DataLoader(x, y) as loader:
 def test_interrupt_loses_no_batch(monkeypatch, loader):
     """A signal may come after the library gave a batch, and before Python has it."""
     expected = epoch_of_number(0)
-    real = loader_module._next
+    real = epochs._next
 
     def interrupted(handle, timeout, batch, err):
         assert real(handle, timeout, batch, err) == 0
@@ -175,7 +175,7 @@ def test_interrupt_loses_no_batch(monkeypatch, loader):
     iterator = iter(loader)
     found = [next(iterator), next(iterator)]
     with monkeypatch.context() as patch:
-        patch.setattr(loader_module, "_next", interrupted)
+        patch.setattr(epochs, "_next", interrupted)
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):
                 next(iterator)
@@ -187,7 +187,7 @@ def test_interrupt_loses_no_batch(monkeypatch, loader):
 def test_next_is_not_entered_again(monkeypatch, loader):
     """A signal handler that takes batches while next() is at it: one slot has one owner."""
     expected = epoch_of_number(0)
-    real, told = loader_module._next, []
+    real, told = epochs._next, []
 
     def handler(iterator):
         state = loader.state_dict()
@@ -209,7 +209,7 @@ def test_next_is_not_entered_again(monkeypatch, loader):
         return status
 
     iterator, found = iter(loader), []
-    monkeypatch.setattr(loader_module, "_next", signalled)
+    monkeypatch.setattr(epochs, "_next", signalled)
     for batch in iterator:
         found.append(batch)
     assert epoch_of(found) == expected and told == [True] * (2 * 4 * 6)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from pyflowdata.plain_text import short_count
 from pyflowdata.reports import charts, ticks
 from pyflowdata.reports.charts import Axis, Bar, Panel, Part
 
@@ -128,4 +129,4 @@ def test_ticks_in_words():
     for power, said in ((0, "1 ns"), (10, "1 us"), (18, "260 us"), (24, "17 ms"), (31, "2.1 s")):
         assert ticks.edge_text(power) == said
     for count, said in ((0, "0"), (17, "17"), (1200, "1.2k"), (3e6, "3M"), (0.5, "0.5")):
-        assert ticks.count_text(count) == said
+        assert short_count(count) == said

@@ -10,7 +10,6 @@ import pyflowdata as flow
 from pyflowdata.reports.counters import HandOver
 from pyflowdata.reports.measures import Measures
 from pyflowdata.reports.verdict import judge
-from pyflowdata.reports.words import joined, number, percent, seconds, size
 
 BLOCKED = {**WAITING, "cpu_seconds": 2.0, "process_cpu_seconds": 3.0}
 IDLE = {**WAITING, "idle_seconds": 10.0, "cpu_seconds": 5.9, "process_cpu_seconds": 6.5}
@@ -227,19 +226,6 @@ def test_quantiles_of_waits():
     assert m.wait_quantile(0.2) == 0
     assert m.wait_quantile(0.5) == m.wait_quantile(0.95) == 2**22 / 1e9
     assert Measures(recorded()).wait_quantile(0.95) == 0
-
-
-def test_words():
-    assert [percent(x) for x in (0, 0.0001, 0.004, 0.0994, 0.0996, 0.314, 1)] == [
-        "0 %", "under 0.1 %", "0.4 %", "9.9 %", "10 %", "31 %", "100 %",
-    ]  # fmt: skip
-    assert [seconds(x) for x in (0, 5e-9, 3.5e-4, 0.012, 1.9, 123.4)] == [
-        "0 s", "5 ns", "350 us", "12 ms", "1.9 s", "123 s",
-    ]  # fmt: skip
-    assert [size(x) for x in (12, 1500, 2.5e6, 12e9)] == ["12 bytes", "1.5 KB", "2.5 MB", "12 GB"]
-    numbers = [number(x) for x in (4700, 3.14159, 12.0, 123456.7)]
-    assert numbers == ["4,700", "3.14", "12", "123,457"]
-    assert joined(["a", "b", "c"]) == "a, b or c" and joined(["a"], "and") == "a"
 
 
 def test_text_and_tables():

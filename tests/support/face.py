@@ -6,7 +6,7 @@ import pytest
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.loader import data_loader as loader_module
+from pyflowdata.loader import epochs
 
 DATA = str(ROOT / "data")
 
@@ -53,6 +53,6 @@ def interrupt(monkeypatch, iterator):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(loader_module, "_next", interrupted)
+        patch.setattr(epochs, "_next", interrupted)
         with pytest.raises(KeyboardInterrupt):
             next(iterator)

@@ -9,7 +9,9 @@ import threading
 
 import torch
 
-from pyflowdata.integrations.torch import DeviceCopies
+from pyflowdata.integrations import torch as loaders
+from pyflowdata.integrations import torch_sink as sinks
+from pyflowdata.integrations.torch_copies import DeviceCopies
 
 
 class FakeStream:
@@ -52,6 +54,13 @@ class LateCopies(DeviceCopies):
         target = torch.full_like(pinned, -1)
         self._stream.queue.append((target, pinned))
         return target
+
+
+def use_late_copies(monkeypatch):
+    """Has loaders and sinks copy every batch to "a device"."""
+    for module in (loaders, sinks):
+        monkeypatch.setattr(module, "DeviceCopies", LateCopies)
+        monkeypatch.setattr(module, "find_device", lambda device: torch.device("cuda", 0))
 
 
 def fake_cuda(monkeypatch, user_stream, recorded):

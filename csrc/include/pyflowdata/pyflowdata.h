@@ -536,7 +536,8 @@ pfd_status pfd_loader_trace_stop(pfd_loader *loader, pfd_trace_info *out);
  * num_tracks has those that had not ended.  PFD_END: there is no such track. */
 pfd_status pfd_loader_trace_read(pfd_loader *loader, int32_t track, pfd_trace_event *out,
                                  int64_t room, int64_t *count);
-/* Frees the memory of the stopped trace; what a thread still writes into, at the next call. */
+/* Frees the memory of the stopped trace; what a thread still writes into or reads, at the next
+ * call. */
 void pfd_loader_trace_drop(pfd_loader *loader);
 /* How the loader adjusts itself, also after close().  PFD_END: it does not.  PFD_UNSUPPORTED as
  * above. */

@@ -1,0 +1,161 @@
+"""Where a loader is, and its iterators: each gives the batches of an epoch, or of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ..errors import CancelledError, InvalidArgumentError
+from ..native import lib
+from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
+from .state import LAST_EPOCH
+
+BatchT = TypeVar("BatchT")
+
+_SIGNALS_NS = 50_000_000  # how long a wait may keep Python from looking for signals
+_END = lib.PFD_END
+_next = lib.pfd_loader_next
+
+
+@dataclass(slots=True)
+class Cursor:
+    """Where a loader is.
+
+    Attributes:
+        num_batches: Of an epoch; below 0: it is not known.
+        epoch, position: After the last delivered batch.
+        started: The last started epoch; None: start at the position.
+        iterator: Number of the iterator that may go on.
+        must_seek: The library may be at another position.
+    """
+
+    num_batches: int
+    epoch: int = 0
+    position: int = 0
+    started: int | None = None
+    iterator: int = 0
+    must_seek: bool = False
+
+    def next(self) -> tuple[int, int]:
+        """Epoch and position of the next batch; the end of an epoch is the next one's start."""
+        if 0 < self.num_batches <= self.position:
+            return self.epoch + 1, 0
+        return self.epoch, self.position
+
+    def begin(self, epoch: int, position: int) -> int:
+        """An iterator begins there: returns its number."""
+        check_epoch(epoch)
+        self.iterator += 1
+        self.epoch, self.position, self.started = epoch, position, epoch
+        self.must_seek = True
+        return self.iterator
+
+    def go(self, epoch: int, position: int) -> None:
+        """The next iterator begins there; former ones are over."""
+        self.iterator += 1
+        self.epoch, self.position, self.started = epoch, position, None
+        self.epoch, self.position = self.next()
+        self.must_seek = True
+
+    def go_back(self, kept: Cursor) -> None:
+        """To where it was when it was copied to `kept`; iterators that were made since are over."""
+        self.iterator, self.started = kept.iterator, kept.started
+        self.epoch, self.position = kept.epoch, kept.position
+        self.must_seek = True
+
+
+def check_epoch(epoch: int) -> None:
+    """The last epoch can be the next one of a state, but cannot start: it has no successor."""
+    if epoch >= LAST_EPOCH:
+        raise InvalidArgumentError(f"there is no epoch after {LAST_EPOCH - 1}")
+
+
+class Batches(Iterator[BatchT]):
+    """One epoch of a loader, or all of them."""
+
+    __slots__ = ("_cursor", "_endless", "_loader", "_number", "_over", "_resumes")
+
+    def __init__(self, loader: Any, number: int, endless: bool) -> None:
+        """Args: the DataLoader, the number that its cursor gave, whether epochs follow."""
+        self._loader = loader
+        self._cursor: Cursor = loader.cursor
+        self._number = number
+        self._endless = endless
+        self._over = False
+        self._resumes = loader.cursor.position > 0  # until a batch was delivered from there
+
+    def __next__(self) -> BatchT:
+        turns = self._loader._turns
+        if inside:
+            turns.check_not_inside()
+        with turns.lock:
+            if turns.is_busy:
+                turns.check_idle()
+            try:
+                turns.is_busy = True
+                cursor = self._cursor
+                if cursor.must_seek or self._number != cursor.iterator:
+                    self._go_to_position()
+                return self._take()
+            finally:
+                turns.is_busy = False
+
+    def _take(self) -> BatchT:
+        loader, cursor = self._loader, self._cursor
+        cursor.must_seek = True  # until no interrupt can come in between
+        ended = False
+        try:
+            while True:
+                status = _next(loader._handle, _SIGNALS_NS, loader._arrays.batch, loader._err)
+                if interrupts:
+                    take_interrupt()
+                if status == 0:
+                    arrays, epoch, step = loader._arrays.take()
+                    batch: BatchT = loader.form(arrays)
+                    cursor.epoch, cursor.position = epoch, step + 1
+                    cursor.must_seek = self._resumes = False
+                    return batch
+                if status < 0:
+                    failure = loader._failure(status)
+                    if is_interrupt(failure.__cause__):
+                        continue  # already raised; the library tries the batch again
+                    # The library skips the batch or tries it again.
+                    cursor.must_seek = self._resumes = False
+                    raise raised(failure)
+                if status == _END:
+                    self._end_epoch(is_second=ended)
+                    ended = True
+                loader.check_life()
+                loader.observed.raise_stall(cursor)
+        except BaseException:
+            loader._arrays.give_back()
+            raise
+
+    def _go_to_position(self) -> None:
+        loader = self._loader
+        if self._over:
+            raise StopIteration
+        loader.check_life()
+        if self._number != self._cursor.iterator:
+            raise CancelledError(
+                "this iterator is over: a newer one was started, or a state was loaded"
+            )
+        loader._seek()
+
+    def _end_epoch(self, *, is_second: bool) -> None:
+        cursor = self._cursor
+        if is_second and self._endless:
+            raise InvalidArgumentError(
+                "repeat() of an epoch without batches would never end; is last_batch='drop' with "
+                "fewer records than batch_size meant?"
+            )
+        # Resumed after a stream's last batch, the first thing seen is the end: the next epoch
+        # starts, as for counted readers.
+        goes_on, self._resumes = self._endless or self._resumes, False
+        if goes_on:
+            check_epoch(cursor.epoch + 1)
+        cursor.epoch, cursor.position, self._over = cursor.epoch + 1, 0, not goes_on
+        if self._over:
+            raise StopIteration
+        cursor.started = cursor.epoch

@@ -1,0 +1,126 @@
+"""What is seen of a loader besides its batches: counters, reports, a trace, stalls, skips.
+
+Nothing here is done in the steps of a loader, and nothing changes its batches or their order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Error
+from ..native import CData
+from ..nodes import Blob
+from ..reports.at_end import report_at_end
+from ..reports.stats import read_stats
+from ..reports.tuning import Tuning, read_tuning
+from .epochs import Cursor
+from .skipped import read_skipped
+from .state import Reader
+
+if TYPE_CHECKING:
+    from ..reports.counters import CountedLoader
+    from ..reports.data_facts import DataFacts
+    from ..reports.report import Report
+    from ..stalls.watchdog import Stall, Wait
+    from ..tracing.trace import Trace
+
+_NOTHING = contextlib.nullcontext()
+
+
+class Observed:
+    """What is seen of one loader.  It has no reference to the DataLoader, which has this."""
+
+    def __init__(self, handle: CData, blobs: tuple[Blob, ...], readers: tuple[Reader, ...]) -> None:
+        self._handle, self._blobs, self._readers = handle, blobs, readers
+        self._traces: list[Trace] = []  # the one that is on
+        self._wait: Wait | None = None  # from the first epoch on, if stalls are watched for
+        self._at_end: weakref.finalize[Any, Any] | None = None
+
+    # ---- Counters -----------------------------------------------------------------------------
+
+    def stats(self) -> dict[str, float]:
+        return read_stats(self._handle)
+
+    def tuning(self) -> Tuning | None:
+        return read_tuning(self._handle)
+
+    def skipped(self) -> list[Error]:
+        return read_skipped(self._handle)
+
+    # ---- Reports ------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def _counted(self) -> CountedLoader:
+        from ..reports.counters import CountedLoader
+
+        return CountedLoader(self._handle, self._blobs, self._readers)
+
+    def report(self, since: Report | None, describe_data: Callable[[], DataFacts]) -> Report:
+        from ..reports.report import Report
+
+        report = Report(self._counted.count(), describe_data)
+        return report if since is None else report.since(since)
+
+    def count_copy(self, seconds: float, size: int, device: str) -> None:
+        copies = self._counted.hand_over
+        copies.device = device
+        copies.batches += 1
+        copies.bytes += size
+        copies.seconds += seconds
+
+    def report_at_end_of(self, loader: object) -> None:
+        """Has PYFLOWDATA_REPORT obeyed at the end of this DataLoader."""
+        self._at_end = report_at_end(loader, lambda: self._counted)
+
+    def drop_report_at_end(self) -> None:
+        """PYFLOWDATA_REPORT is not about this loader."""
+        if self._at_end is not None:
+            self._at_end.detach()
+
+    # ---- A trace ------------------------------------------------------------------------------
+
+    def trace(self, path: str | os.PathLike[str], memory: int) -> Trace:
+        from ..tracing.trace import Trace
+
+        return Trace(self._handle, path, memory, self._traces)
+
+    def shows(self, what: str) -> contextlib.AbstractContextManager[None]:
+        """Shows in a trace that this thread does something with a batch in a `with` block."""
+        return self._traces[0].span(what) if self._traces else _NOTHING
+
+    # ---- Stalls -------------------------------------------------------------------------------
+
+    def watch(self, loader: object) -> None:
+        """Has the waits of this DataLoader watched, from its first iterator on."""
+        if self._wait is None:
+            from ..stalls.watchdog import begin
+
+            self._wait = begin(loader)
+
+    @property
+    def stall(self) -> Stall | None:
+        return None if self._wait is None else self._wait.stall
+
+    def raise_stall(self, cursor: Cursor) -> None:
+        """In next(): raises a StallWarning about this batch that a filter has made an error."""
+        if self._wait is not None and self._wait.failure is not None:
+            self._wait.raise_failure(*cursor.next())
+
+    # ---- The end ------------------------------------------------------------------------------
+
+    def end(self) -> None:
+        """Before the loader is closed."""
+        for trace in [*self._traces]:
+            trace.end()
+        if self._wait is not None:
+            self._wait.end()
+
+    def report_end(self) -> None:
+        """After the loader was closed."""
+        if self._at_end is not None:
+            self._at_end()
