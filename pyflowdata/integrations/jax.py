@@ -24,11 +24,11 @@ from typing import Any, TypeAlias, TypeVar, cast, overload
 import jax
 import numpy as np
 
-from .. import Blob, DataLoader, InvalidArgumentError, Report, UnsupportedError
+from .. import Blob, DataLoader, InvalidArgumentError, UnsupportedError
 from ..batch_forms import arrays_of, map_arrays
 from ..errors import shown
 from ..loader.batches import Array
-from ..loader.any_loader import AnyLoader
+from ..loader.loader_wrapper import LoaderWrapper
 from ..loader.sinks import Sink
 from ..loader.iterator_hook import hooked
 from .jax_blobs import can_spread, check_sharding, device_dtype, narrowed, rank_and_world_size
@@ -43,7 +43,7 @@ Where: TypeAlias = "jax.sharding.Sharding | jax.Device | None"
 _AHEAD = 1  # batches that are on their way to the devices while the one before is in use
 
 
-class JaxLoader(AnyLoader[BatchT]):
+class JaxLoader(LoaderWrapper[BatchT]):
     """Moves the batches of a DataLoader to devices, one batch ahead of its use.
 
     A batch has the form that the DataLoader gives it, with jax arrays in place of NumPy arrays.
@@ -55,10 +55,8 @@ class JaxLoader(AnyLoader[BatchT]):
     Several threads may use it; they take turns.
 
     Attributes:
-        loader: The DataLoader, for stats(), skipped and readers.
+        loader: The DataLoader, for blobs, readers and more.
     """
-
-    loader: DataLoader[Any]
 
     @overload
     def __init__(
@@ -213,10 +211,6 @@ class JaxLoader(AnyLoader[BatchT]):
     def __repr__(self) -> str:
         where = self._sharding if self._sharding is not None else "the default device"
         return f"JaxLoader({self.loader!r}, {where})"
-
-    def report(self, *, since: Report | None = None) -> Report:
-        """As DataLoader.report(), with the hand-over of batches to the devices."""
-        return self.loader.report(since=since)
 
     def close(self) -> None:
         """Closes the DataLoader.  Arrays that are held stay valid."""

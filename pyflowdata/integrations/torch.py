@@ -16,14 +16,14 @@ import copy
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import torch
 
 from .. import DataLoader, Error, InvalidArgumentError, RankReport, Report, UnsupportedError
 from ..batch_forms import arrays_of, map_arrays
-from ..loader.any_loader import AnyLoader
 from ..loader.batches import Array
+from ..loader.loader_wrapper import LoaderWrapper
 from ..loader.iterator_hook import hooked
 from .torch_checks import check_blobs, find_device
 from .torch_copies import DeviceCopies, pinned
@@ -34,7 +34,7 @@ __all__ = ["TorchLoader", "sink"]
 BatchT = TypeVar("BatchT")
 
 
-class TorchLoader(AnyLoader[BatchT]):
+class TorchLoader(LoaderWrapper[BatchT]):
     """A DataLoader whose batches are torch tensors.
 
     What a batch is stays as it is: one tensor, a tuple or a dict of them.  Without a device, or
@@ -50,11 +50,10 @@ class TorchLoader(AnyLoader[BatchT]):
     state from it, and close it.
 
     Attributes:
-        loader: The DataLoader, for `stats()`, `skipped` and `blobs`.
+        loader: The DataLoader, for `blobs`, `readers` and more.
         device: Where the tensors are.
     """
 
-    loader: DataLoader[Any]
     device: torch.device
 
     @overload
@@ -172,6 +171,12 @@ class TorchLoader(AnyLoader[BatchT]):
         self.loader.count_copy(seconds, size, device)
         return copied
 
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[False] = ...) -> Report: ...
+
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[True]) -> RankReport: ...
+
     def report(
         self, *, since: Report | None = None, gather: bool = False
     ) -> Report | RankReport:
@@ -182,7 +187,7 @@ class TorchLoader(AnyLoader[BatchT]):
             gather: Every rank calls this, and each gets a `RankReport` of all of them, by
                 torch.distributed.all_gather_object; without a process group, of one rank.
         """
-        report = self.loader.report(since=since)
+        report = super().report(since=since)
         return RankReport(_gathered(report)) if gather else report
 
     def state_dict(self) -> dict[str, Any]:

@@ -365,6 +365,11 @@ class DataLoader(AnyLoader[BatchT]):
 
     # ---- Facts --------------------------------------------------------------------------------
 
+    @property
+    def data_loader(self) -> DataLoader[BatchT]:
+        """This one; of a TorchLoader or JaxLoader, the one that it took over."""
+        return self
+
     def __len__(self) -> int:
         """Batches of an epoch, the same on every rank.
 
@@ -436,7 +441,7 @@ class DataLoader(AnyLoader[BatchT]):
             since: An earlier report of this loader: only what came after it counts, for example
                 the last epoch.
         """
-        from .report_data import data_facts
+        from .data_facts import data_facts
 
         self.check_process()
         describe = functools.partial(
@@ -513,6 +518,9 @@ class DataLoader(AnyLoader[BatchT]):
 
         Another thread that waits for a batch gets a CancelledError.  Closing twice is allowed.  In
         a function that the loader calls, it returns at once, and the threads stop soon after.
+
+        Raises:
+            FileError: A trace that is on cannot be written; the loader is closed.
         """
         if self.is_open:
             self._life = _CLOSED
@@ -523,10 +531,12 @@ class DataLoader(AnyLoader[BatchT]):
                 self._stop()
 
     def _stop(self) -> None:
-        self.observed.end()
-        lib.pfd_loader_close(self._handle)
-        self._in_use.release()
-        self.observed.report_end()
+        try:
+            self.observed.end()
+        finally:
+            lib.pfd_loader_close(self._handle)
+            self._in_use.release()
+            self.observed.report_end()
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self

@@ -17,6 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from ..errors import CancelledError, InvalidArgumentError, UnsupportedError, shown
 from .data_loader import DataLoader
+from .loader_wrapper import LoaderWrapper
 
 __all__ = ["HandOver", "OnHost", "Sink"]
 
@@ -196,10 +197,13 @@ class Sink(Generic[ResultT]):
             begin: Makes an iterator over batches; None: iter(loader).
         """
         if not isinstance(loader, DataLoader):
-            raise InvalidArgumentError(
-                f"a {type(loader).__name__} was given as loader; a sink takes a "
-                "pyflowdata.DataLoader"
+            kind = type(loader)
+            instead = (
+                f"give it to {kind.__module__}.sink()"
+                if isinstance(loader, LoaderWrapper)
+                else "a sink takes a pyflowdata.DataLoader"
             )
+            raise InvalidArgumentError(f"a {kind.__name__} was given as loader; {instead}")
         if type(sink_size) is not int or (sink_size != -1 and sink_size < 1):
             raise InvalidArgumentError(
                 f"sink_size = {shown(sink_size)}; it must be -1, for the rest of the epoch, or a "

@@ -66,7 +66,7 @@ class Progress(Generic[BatchT]):
             yield from batches
             return
         what = self._what or f"epoch {place['epoch']}"
-        meter, clock = _Meter(_inner(self._loader)), time.monotonic
+        meter, clock = _Meter(self._loader.data_loader), time.monotonic
         bar = Bar(
             what, self._steps(), done=done, unit="steps", quiet=_SOON, pause=_PAUSE, stays=True
         )
@@ -135,11 +135,6 @@ def _short(value: object) -> str:
         return str(value)
 
 
-def _inner(loader: Any) -> Any:
-    """The DataLoader, also of one of torch or JAX."""
-    return getattr(loader, "loader", loader)
-
-
 def progress(
     loader: Iterable[BatchT],
     *,
@@ -169,8 +164,8 @@ def progress(
     Raises:
         InvalidArgumentError: It is not a loader, or the epochs are no number.
     """
-    inner = _inner(loader)
-    if not all(hasattr(inner, name) for name in ("stats", "readers", "state_dict")):
+    inner: Any = getattr(loader, "data_loader", None)
+    if inner is None:
         raise InvalidArgumentError(
             f"progress({shown(loader)}): give a DataLoader, or a TorchLoader or JaxLoader; of "
             "other things tqdm shows the progress"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -327,8 +328,6 @@ class CountedLoader:
 
     def count(self) -> Counters:
         """The counters of this moment; after close(), those of its end."""
-        import socket
-
         hand_over = dataclasses.replace(self.hand_over)
         info, tuning = new_struct("pfd_loader_info"), read_tuning(self.handle)
         check(lib.pfd_loader_get_info(self.handle, info), new_error())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -60,8 +61,6 @@ class Judged(ABC):
 
     def to_json(self) -> str:
         """As to_dict(), as text."""
-        import json
-
         return json.dumps(self.to_dict())
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -198,8 +197,6 @@ class Report(Judged):
             InvalidArgumentError: The file has something else.
             OSError: It cannot be read.
         """
-        import json
-
         with open(path, encoding="utf-8") as file:
             try:
                 return cls.from_dict(json.load(file))

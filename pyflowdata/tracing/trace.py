@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 import numpy as np
 
@@ -14,27 +16,38 @@ from ..errors import InvalidArgumentError, shown
 from ..native import CData, check, ffi, lib, new_error, new_struct
 from ..reports.counters import read_work
 from .new_file import NewFile, cannot_write, path_of
-from .raw_events import EVENT, Events, Recorded
+from .raw_events import EVENT, Events, Recorded, Span
 
 _MOST_BYTES = (1 << 63) - 1
+
+
+class Traced(Protocol):
+    """What a loader knows of its trace.
+
+    Attributes:
+        trace_on: It is on from here until its end; several threads may look.
+    """
+
+    trace_on: Trace | None
 
 
 class Trace:
     """Writes a file of Chrome's trace events about a loader; a context manager, used once."""
 
     def __init__(
-        self, handle: CData, path: str | os.PathLike[str], memory: int, active: list[Trace]
+        self, handle: CData, path: str | os.PathLike[str], memory: int, traced: Traced
     ) -> None:
-        """As DataLoader.trace(); `active` has the loader's trace while it is on."""
+        """As DataLoader.trace()."""
         if type(memory) is not int or not 0 < memory <= _MOST_BYTES:
             raise InvalidArgumentError(f"memory = {shown(memory)}; it must be a number of bytes")
         self._handle = handle
         self._path = path_of(path)
         self._memory = memory
-        self._active = active
+        self._traced = traced
         self._process = os.getpid()
         self._file: NewFile | None = None
-        self._spans: list[tuple[str, int, int]] = []
+        self._spans: list[Span] = []
+        self._ending = threading.RLock()
         self._events: int | None = None  # of the file, when it is written
         self._dropped = 0
 
@@ -47,49 +60,39 @@ class Trace:
         """
         if self._file is not None:
             raise InvalidArgumentError("a trace is used once; call trace() again")
-        if self._active:
+        other = self._traced.trace_on
+        if other is not None:
             raise InvalidArgumentError(
-                f"the loader is being traced already, into {self._active[0]._path!r}; end that "
+                f"the loader is being traced already, into {other._path!r}; end that "
                 "trace first"
             )
         self._file = NewFile(self._path)
         try:
             err = new_error()
             check(lib.pfd_loader_trace_start(self._handle, self._memory, err), err)
-            self._active.append(self)
         except BaseException:
             self._file.remove()
             raise
+        self._traced.trace_on = self
         return self
 
     def __exit__(self, *_exception: object) -> None:
         self.end()
 
     def end(self) -> None:
-        """Ends the trace and writes its file, once; close() of the loader does so too.  Does
-        nothing in a forked child, where the loader is not.
+        """Ends the trace and writes its file, once; close() of the loader does so too.  A thread
+        waits while another one does it.  Does nothing in a forked child, where the loader is not.
 
         Raises:
             FileError: The file cannot be written; what was at its path before is still there.
         """
-        if os.getpid() != self._process or self._file is None:
+        if os.getpid() != self._process:
             return
-        try:
-            self._active.remove(self)
-        except ValueError:
-            return  # it has ended, or another thread ends it now
-        from .chrome_json import write
-
-        try:
-            recorded = self._take()
-            with self._file.open() as file:
-                self._events = write(file, recorded, self._handle)
-            self._file.put_in_place()
-        except OSError as failure:
-            raise cannot_write(self._path, failure) from None
-        finally:
-            self._file.remove()
-        self._dropped = recorded.info.dropped
+        with self._ending:
+            if self._traced.trace_on is not self:
+                return
+            self._traced.trace_on = None
+            self._write()
         if self._dropped:
             warnings.warn(
                 f"{self._dropped} events did not fit into the trace {self._path}: it has the first "
@@ -99,13 +102,28 @@ class Trace:
                 stacklevel=3,
             )
 
+    def _write(self) -> None:
+        from .chrome_json import write
+
+        assert self._file is not None
+        try:
+            recorded = self._take()
+            with self._file.open() as file:
+                count = write(file, recorded, self._handle)
+            self._file.put_in_place()
+        except OSError as failure:
+            raise cannot_write(self._path, failure) from None
+        finally:
+            self._file.remove()
+        self._events, self._dropped = count, int(recorded.info.dropped)
+
     def __repr__(self) -> str:
         if self._events is not None:
             dropped = f", {self._dropped:,} dropped" if self._dropped else ""
             state = f"{self._events:,} events{dropped}; open it in https://ui.perfetto.dev"
         elif self._file is None:
             state = "not started; use it with `with`"
-        elif self in self._active:
+        elif self._traced.trace_on is self:
             state = "on; the file is written at its end"
         else:
             state = "ended without a file"
@@ -113,12 +131,13 @@ class Trace:
 
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
-        """Shows that the program's thread does something with a batch, such as copying it."""
+        """Shows that this thread does something with a batch, such as copying it."""
         begin_ns = time.monotonic_ns()
         try:
             yield
         finally:
-            self._spans.append((name, begin_ns, time.monotonic_ns()))
+            end_ns, thread = time.monotonic_ns(), threading.current_thread()
+            self._spans.append(Span(name, begin_ns, end_ns, threading.get_native_id(), thread.name))
 
     def _take(self) -> Recorded:
         info = new_struct("pfd_trace_info")
@@ -128,7 +147,7 @@ class Trace:
         *threads, slots, unended = tracks
         system_ids = _system_ids(self._handle)
         return Recorded(
-            info, threads, slots, unended, self._spans, system_ids, read_work(self._handle)
+            info, threads, slots, unended, [*self._spans], system_ids, read_work(self._handle)
         )
 
     def _read(self, track: int) -> Events:

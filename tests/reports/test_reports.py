@@ -191,9 +191,15 @@ def test_a_loader_of_another_process_gives_no_report():
 
 def test_import_is_light():
     """Few programs ask for reports; the package imports what they need when they do."""
-    script = "import sys, pyflowdata; print([m for m in sys.modules if '.reports.' in m])"
-    done = program("", script)
-    assert "report" not in {name.rpartition(".")[2] for name in eval(done.stdout)}
+    seeing = ("reports", "tracing", "stalls", "speed", "progress_bars", "graphs")
+    script = "import sys, pyflowdata; print([m for m in sys.modules if 'pyflowdata.' in m])"
+    loaded = [name.split(".")[1:] for name in eval(program("", script).stdout)]
+    assert sorted(".".join(name) for name in loaded if name[0] in seeing) == [
+        "graphs", "progress_bars", "progress_bars.bar", "progress_bars.progress", "reports",
+        "reports.at_end", "reports.stats",
+    ]  # fmt: skip
+    for name in flow._LATER:
+        assert getattr(flow, name).__name__ == name and name in flow.__all__
     with pytest.raises(AttributeError):
         flow.Reports  # noqa: B018
 
