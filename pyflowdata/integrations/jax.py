@@ -225,12 +225,12 @@ class JaxLoader(LoaderWrapper[BatchT]):
 
     # ---- Hand-over ----------------------------------------------------------------------------
 
-    def _put(self, batch: Any) -> Any:
-        """A batch in its form, with jax arrays."""
-        placed = iter(self._put_all(arrays_of(batch)))
+    def _put(self, batch: Any, *, overlaps: bool = False) -> Any:
+        """A batch in its form, with jax arrays; overlaps: as of DataLoader.count_copy()."""
+        placed = iter(self._put_all(arrays_of(batch), overlaps=overlaps))
         return map_arrays(batch, lambda _: next(placed))
 
-    def _put_all(self, arrays: list[Array]) -> list[jax.Array]:
+    def _put_all(self, arrays: list[Array], *, overlaps: bool) -> list[jax.Array]:
         blobs = self.loader.blobs
         hosts = [
             narrowed(blob, array, dtype)
@@ -241,7 +241,7 @@ class JaxLoader(LoaderWrapper[BatchT]):
             placed = self._placed(hosts)
         seconds = time.perf_counter() - begin
         size = sum(host.nbytes for host in hosts)
-        self.loader.count_copy(seconds, size, jax.default_backend())
+        self.loader.count_copy(seconds, size, jax.default_backend(), overlaps=overlaps)
         for blob, array, dtype in zip(blobs, placed, self._dtypes, strict=True):
             if array.dtype != dtype:
                 raise UnsupportedError(
@@ -349,7 +349,7 @@ class _DeviceArrays:
         self._owner = owner
 
     def send(self, batch: Any) -> Any:
-        return self._owner._put(batch)
+        return self._owner._put(batch, overlaps=True)
 
     def receive(self, made: Any) -> Any:
         return made
@@ -363,7 +363,7 @@ def _taken_over(
     loader: DataLoader[Any] | JaxLoader[Any], sharding: Where, narrow: bool
 ) -> JaxLoader[Any]:
     if isinstance(loader, JaxLoader):
-        loader.load_state_dict(loader.state_dict())  # a batch that was taken ahead counts not
+        loader.load_state_dict(loader.state_dict())  # a batch that was taken ahead does not count
         return loader
     return JaxLoader(loader, sharding, narrow=narrow)
 
@@ -391,7 +391,8 @@ def sink(
 
     Returns:
         `run`: run() makes a call and returns what its steps returned; `for results in run` makes
-        calls without end.  It has state_dict(), load_state_dict(), stats() and close().
+        calls without end.  It has state_dict(), load_state_dict(), report(),
+        stats() and close().
 
     Raises:
         InvalidArgumentError: A number is out of range; or as of JaxLoader.

@@ -449,16 +449,19 @@ class DataLoader(AnyLoader[BatchT]):
         )
         return self.observed.report(since, describe)
 
-    def count_copy(self, seconds: float, size: int, device: str) -> None:
-        """Counts a batch that the program's thread copied elsewhere, for `report()`; TorchLoader
-        and JaxLoader do so themselves.
+    def count_copy(
+        self, seconds: float, size: int, device: str, *, overlaps: bool = False
+    ) -> None:
+        """Counts a batch that the program copied elsewhere, for `report()`; TorchLoader, JaxLoader
+        and sinks do so themselves.
 
         Args:
-            seconds: That the thread took, for starting the copy and for waiting.
+            seconds: That a thread took, for starting the copy and for waiting.
             size: Bytes of the batch.
             device: Where to, in a word.
+            overlaps: The thread is another one than the training loop's, which trains meanwhile.
         """
-        self.observed.count_copy(seconds, size, device)
+        self.observed.count_copy(seconds, size, device, overlaps)
 
     @property
     def tuning(self) -> Tuning | None:

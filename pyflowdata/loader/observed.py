@@ -1,4 +1,4 @@
-"""What is seen of a loader besides its batches: counters, reports, a trace, stalls, skips.
+"""What is seen of a loader besides batches: counters, reports, a trace, stalls, skipped records.
 
 Nothing here is done in the steps of a loader, and nothing changes its batches or their order.
 """
@@ -72,8 +72,8 @@ class Observed:
         report = Report(self._counted.count(), describe_data)
         return report if since is None else report.since(since)
 
-    def count_copy(self, seconds: float, size: int, device: str) -> None:
-        copies = self._counted.hand_over
+    def count_copy(self, seconds: float, size: int, device: str, overlaps: bool) -> None:
+        copies = self._counted.ahead if overlaps else self._counted.hand_over
         copies.device = device
         copies.batches += 1
         copies.bytes += size

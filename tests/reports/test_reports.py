@@ -89,6 +89,10 @@ def test_copies_are_counted():
         loader.count_copy(1.0, 1, "cuda:0")
         assert copies.batches == 64  # what was counted then
         assert loader.report(since=report).counters.hand_over.seconds == 1.0
+        assert loader.report().counters.ahead is None
+        loader.count_copy(2.0, 3, "cuda:1", overlaps=True)
+        now = loader.report().counters
+        assert (now.ahead.device, now.ahead.bytes, now.hand_over.batches) == ("cuda:1", 3, 65)
     assert report.cause == "copy" and "to cuda:0" in report.verdict.sentence
 
 
