@@ -7,6 +7,7 @@ and nothing is done in the steps of a loader.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -16,7 +17,7 @@ import weakref
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import InvalidArgumentError, StallWarning, shown
 from ..native import CData
@@ -69,18 +70,27 @@ def stall_seconds() -> float:
     return seconds
 
 
+class _Failure(NamedTuple):
+    """A StallWarning that is an error, and the batch that it is about."""
+
+    epoch: int
+    step: int
+    warning: StallWarning
+
+
 class Wait:
     """What the watch knows of one loader.
 
     Attributes:
         stall: The last one, or None.
-        failure: The StallWarning, where a filter makes it an error: for next() to raise.
+        failure: Where a filter makes the warning an error: for the next() to raise that waits for
+            that batch.
     """
 
     def __init__(self, loader: Any, seconds: float) -> None:
         self.seconds = seconds
         self.stall: Stall | None = None
-        self.failure: StallWarning | None = None
+        self.failure: _Failure | None = None
         self.is_over = False
         self._lock = threading.Lock()  # held while the loader's files are named
         self._loader = weakref.ref(loader, self._mark_over)
@@ -99,16 +109,15 @@ class Wait:
             self.is_over = True
 
     def raise_failure(self, epoch: int, step: int) -> None:
-        """In a next() that waits for this batch: raises the failure, if it is of this wait."""
+        """In a next() that waits for this batch: raises the failure, if it is of this batch."""
         failure, self.failure = self.failure, None
-        assert self.stall is not None
-        if failure is not None and (epoch, step) == (self.stall.epoch, self.stall.step):
-            raise failure
+        if failure is not None and (epoch, step) == (failure.epoch, failure.step):
+            raise failure.warning
 
     def look(self) -> None:
         """Warns if the loader's next() has waited for one batch too long."""
         if not self._turns.is_busy:
-            self._place = None
+            self._place = self.failure = None
             return
         loader = self._loader()
         if loader is None:
@@ -116,6 +125,7 @@ class Wait:
         now, place = time.monotonic(), (loader.cursor.iterator, *loader.cursor.next())
         if place != self._place:
             self._place, self._since, self._is_told = place, now, False
+            self.failure = None  # the batch that it was about has been delivered
             self._threads.clear()
         if self._is_told:
             return
@@ -143,7 +153,9 @@ class Wait:
         try:
             _warn(text, loader)
         except StallWarning as failure:
-            self.failure = failure
+            self.failure = _Failure(epoch, step, failure)
+        except Exception:  # noqa: BLE001  (of the program's own showwarning, or of a closed stderr)
+            pass  # `last_stall` has it
 
 
 def _warn(text: str, loader: object) -> None:
@@ -196,7 +208,7 @@ class _Watch:
     def add(self, wait: Wait) -> None:
         with self.lock:
             self.waits.append(wait)
-            if self.thread is None:
+            if self.thread is None or not self.thread.is_alive():
                 self.thread = threading.Thread(
                     target=self.run, name="pyflowdata watch", daemon=True
                 )
@@ -210,7 +222,8 @@ class _Watch:
                 self.waits = [wait for wait in self.waits if not wait.is_over]
                 waits = [*self.waits]
             for wait in waits:
-                wait.look()
+                with contextlib.suppress(Exception):  # of one loader: the others are looked at
+                    wait.look()
             pause = min((wait.seconds / _LOOKS for wait in waits), default=None)
             del waits[:]
             if pause is not None:
