@@ -367,6 +367,11 @@ class DataLoader(AnyLoader[BatchT]):
 
     # ---- Facts --------------------------------------------------------------------------------
 
+    @property
+    def data_loader(self) -> DataLoader[BatchT]:
+        """This one; of a TorchLoader or JaxLoader, the one that it took over."""
+        return self
+
     def __len__(self) -> int:
         """Batches of an epoch, the same on every rank.
 
@@ -420,7 +425,32 @@ class DataLoader(AnyLoader[BatchT]):
     def stats(self) -> dict[str, float]:
         """Counters since the loader was opened, also after close(); they cost almost nothing.
 
-        Keys as in `pfd_stats` (pyflowdata.h), with times in seconds: wait_seconds and so on.
+        Keys, with times in seconds; moments are on the monotonic clock:
+            slots, slots_held, slots_ready: Memory for batches: allocated, in the program's hands,
+                and complete but not yet delivered.
+            batches, records: Delivered, on this rank.
+            bytes: Of record data that were parsed.
+            skipped: Records that were left out or padded after an error.
+            wait_seconds, help_seconds: next() waited for other threads, and worked itself.
+            thread_seconds, idle_seconds: Threads were there to work, summed over threads, and of
+                it had no work.
+            slot_bytes: Memory of all slots, with ragged values.
+            read_bytes: Read from files that are not mapped, also to index them.
+            cpu_seconds, runnable_seconds, major_faults: The threads computed, waited for a
+                processor, and how often they waited for a page of a mapped file; 0 where the
+                system does not say.
+            now_seconds, opened_seconds: When this was counted, or the loader was closed, and when
+                it was opened.
+            asked_seconds, delivered_seconds: When the program asked for the latest batch (0:
+                never), and when it got one.
+            batches_made: Complete, also those that were not delivered.
+            starts, start_seconds: First batches of an epoch, or after a seek, and next() for them.
+            steps, waited_steps: The other batches, and of them those not complete when asked for.
+            step_wait_seconds, step_train_seconds: next() for these, and the program between them.
+            no_memory_seconds: No further batch could be started: memory_budget was used up.
+            processors: That this process may use.
+            process_cpu_seconds: All threads of the process computed, since the loader was opened.
+            throttled_seconds: The quota of the cgroup was used up, since then.
         """
         self.check_process()
         return self.observed.stats()
@@ -438,7 +468,7 @@ class DataLoader(AnyLoader[BatchT]):
             since: An earlier report of this loader: only what came after it counts, for example
                 the last epoch.
         """
-        from .report_data import data_facts
+        from .data_facts import data_facts
 
         self.check_process()
         describe = functools.partial(
@@ -446,19 +476,22 @@ class DataLoader(AnyLoader[BatchT]):
         )
         return self.observed.report(since, describe)
 
-    def count_copy(self, seconds: float, size: int, device: str) -> None:
-        """Counts a batch that the program's thread copied elsewhere, for `report()`; TorchLoader
-        and JaxLoader do so themselves.
+    def count_copy(
+        self, seconds: float, size: int, device: str, *, overlaps: bool = False
+    ) -> None:
+        """Counts a batch that the program copied elsewhere, for `report()`; TorchLoader, JaxLoader
+        and sinks do so themselves.
 
         Args:
-            seconds: That the thread took, for starting the copy and for waiting.
+            seconds: That a thread took, for starting the copy and for waiting.
             size: Bytes of the batch.
             device: Where to, in a word.
+            overlaps: The thread is another one than the training loop's, which trains meanwhile.
 
         Raises:
             InvalidArgumentError: Seconds or size are no numbers from 0 on, or device is no str.
         """
-        self.observed.count_copy(seconds, size, device)
+        self.observed.count_copy(seconds, size, device, overlaps)
 
     @property
     def tuning(self) -> Tuning | None:
@@ -518,6 +551,9 @@ class DataLoader(AnyLoader[BatchT]):
 
         Another thread that waits for a batch gets a CancelledError.  Closing twice is allowed.  In
         a function that the loader calls, it returns at once, and the threads stop soon after.
+
+        Raises:
+            FileError: A trace that is on cannot be written; the loader is closed.
         """
         if self.is_open:
             self._life = _CLOSED
@@ -528,10 +564,12 @@ class DataLoader(AnyLoader[BatchT]):
                 self._stop()
 
     def _stop(self) -> None:
-        self.observed.end()
-        lib.pfd_loader_close(self._handle)
-        self._in_use.release()
-        self.observed.report_end()
+        try:
+            self.observed.end()
+        finally:
+            lib.pfd_loader_close(self._handle)
+            self._in_use.release()
+            self.observed.report_end()
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self

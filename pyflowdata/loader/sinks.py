@@ -13,10 +13,15 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from queue import SimpleQueue
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..errors import CancelledError, InvalidArgumentError, UnsupportedError, shown
+from ..reports.step_times import StepTimes
 from .data_loader import DataLoader
+from .loader_wrapper import LoaderWrapper
+
+if TYPE_CHECKING:
+    from ..reports.report import Report
 
 __all__ = ["HandOver", "OnHost", "Sink"]
 
@@ -188,18 +193,23 @@ class Sink(Generic[ResultT]):
         queue: int,
         hand_over: HandOver,
         begin: Callable[[], Iterator[Any]] | None = None,
+        stacked: int = 1,
     ) -> None:
         """As sink().
 
         Args:
             hand_over: What brings batches to a device.
             begin: Makes an iterator over batches; None: iter(loader).
+            stacked: Batches of the loader in each of these.
         """
         if not isinstance(loader, DataLoader):
-            raise InvalidArgumentError(
-                f"a {type(loader).__name__} was given as loader; a sink takes a "
-                "pyflowdata.DataLoader"
+            kind = type(loader)
+            instead = (
+                f"give it to {kind.__module__}.sink()"
+                if isinstance(loader, LoaderWrapper)
+                else "a sink takes a pyflowdata.DataLoader"
             )
+            raise InvalidArgumentError(f"a {kind.__name__} was given as loader; {instead}")
         if type(sink_size) is not int or (sink_size != -1 and sink_size < 1):
             raise InvalidArgumentError(
                 f"sink_size = {shown(sink_size)}; it must be -1, for the rest of the epoch, or a "
@@ -211,10 +221,12 @@ class Sink(Generic[ResultT]):
         self._sink_size, self._queue = sink_size, queue
         self._begin = begin or loader.__iter__
         self._counters = _Counters(queue)
+        self._times, self._before = StepTimes(stacked), loader.report()
         self._place = loader.cursor.next()  # after the last consumed batch
         self._filler: _Filler | None = None
         self._ending: _Filler | None = None  # was told to end
         self._is_inside = self._is_closed = False
+        self._is_first = True  # the next step is the first one of the thread, or of an epoch
         self.results = []
         self._start()
 
@@ -264,12 +276,13 @@ class Sink(Generic[ResultT]):
             kind, made, place = ready.get()
             room.put(None)
             got = _clock()
-            counters.pop_wait += got - done
+            waited = got - done
+            counters.pop_wait += waited
             if kind != _BATCH:
                 if kind != _EPOCH_END:
                     filler.has_failed = kind == _FAILURE
                     raise made
-                self._place = place
+                self._place, self._is_first = place, True
                 if left < 0:
                     return
                 done = _clock()
@@ -284,6 +297,11 @@ class Sink(Generic[ResultT]):
             counters.steps += 1
             done = _clock()
             counters.step += done - got
+            if self._is_first:
+                self._times.add_start(waited)
+                self._is_first = False
+            else:
+                self._times.add(waited, done - got, has_waited=not depth)
 
     # ---- The thread ---------------------------------------------------------------------------
 
@@ -293,7 +311,7 @@ class Sink(Generic[ResultT]):
             self._loader, self._begin, self._hand_over, self._counters, self._queue, self._place
         )
         self._finalizer = weakref.finalize(self, filler.stop)
-        self._filler = filler
+        self._filler, self._is_first = filler, True
         return filler
 
     def _stop(self) -> None:
@@ -374,6 +392,18 @@ class Sink(Generic[ResultT]):
             "push_starts": list(counters.push_starts),
             "push_ends": list(counters.push_ends),
         }
+
+    def report(self, *, since: Report | None = None) -> Report:
+        """As DataLoader.report(), of the steps of this sink since it was made: what they waited
+        for, and the copies that its thread made ahead.  loader.report() is about that thread, which
+        waits for batches so that steps need not.
+
+        Args:
+            since: An earlier report of this sink.
+        """
+        report = self._loader.report(since=self._before)
+        report = report.with_counters(self._times.put_into(report.counters))
+        return report if since is None else report.since(since)
 
     def __repr__(self) -> str:
         closed = ", closed" if self._is_closed else ""

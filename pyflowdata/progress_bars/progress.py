@@ -32,7 +32,7 @@ class Progress(Generic[BatchT]):
         self._values: dict[str, object] = {}
 
     def set_postfix(self, **values: object) -> None:
-        """Values to be shown behind the numbers, such as loss=0.31, from the next drawing on; they
+        """Values to be shown after the numbers, such as loss=0.31, from the next drawing on; they
         are formatted only then."""
         self._values = values
 
@@ -62,11 +62,11 @@ class Progress(Generic[BatchT]):
         batches = iter(self._loader)
         place = self._loader.state_dict()  # of the iterator: where this epoch begins
         done = place["position"]
-        if not self._shows:
+        if not self._shows or getattr(batches, "is_measured", False):
             yield from batches
             return
         what = self._what or f"epoch {place['epoch']}"
-        meter, clock = _Meter(_inner(self._loader)), time.monotonic
+        meter, clock = _Meter(self._loader.data_loader), time.monotonic
         bar = Bar(
             what, self._steps(), done=done, unit="steps", quiet=_SOON, pause=_PAUSE, stays=True
         )
@@ -135,11 +135,6 @@ def _short(value: object) -> str:
         return str(value)
 
 
-def _inner(loader: Any) -> Any:
-    """The DataLoader, also of one of torch or JAX."""
-    return getattr(loader, "loader", loader)
-
-
 def progress(
     loader: Iterable[BatchT],
     *,
@@ -163,13 +158,14 @@ def progress(
         loader: A `DataLoader`, `TorchLoader` or `JaxLoader`.
         epochs: How many from where the loader is, each with a bar; None: without end.
         desc: Words in front of the bar in place of the epoch.
-        show: Whether there is a bar; None: on rank 0 alone.
+        show: Whether there is a bar; None: on rank 0 alone.  There is none under
+            `pyflowdata speed`, whose steps belong to no epoch.
 
     Raises:
         InvalidArgumentError: It is not a loader, or the epochs are no number.
     """
-    inner = _inner(loader)
-    if not all(hasattr(inner, name) for name in ("stats", "readers", "state_dict")):
+    inner: Any = getattr(loader, "data_loader", None)
+    if inner is None:
         raise InvalidArgumentError(
             f"progress({shown(loader)}): give a DataLoader, or a TorchLoader or JaxLoader; of "
             "other things tqdm shows the progress"

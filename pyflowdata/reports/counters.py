@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import socket
 import sys
 import time
 from collections.abc import Sequence
@@ -24,6 +25,18 @@ _KINDS = {
     lib.PFD_WORK_RECORDS: "records",
     lib.PFD_WORK_READ: "read",
     lib.PFD_WORK_JOIN: "join",
+}
+_TITLES = {
+    "op": "{}",
+    "records": "find records of {}",
+    "read": "read {}",
+    "join": "join ragged rows",
+}
+_DOING = {
+    "op": "in {}",
+    "records": "looking for the records of {}",
+    "read": "reading {}",
+    "join": "joining ragged rows",
 }
 _MOMENTS = ("now", "opened", "asked", "delivered")  # all other times are durations
 _LEVELS = ("slots", "slots_held", "slots_ready", "slot_bytes", "processors")  # not sums
@@ -68,13 +81,16 @@ class Work:
     @property
     def title(self) -> str:
         """As tables name it."""
+        return _TITLES[self.kind].format(self._ops)
+
+    @property
+    def doing(self) -> str:
+        """As a sentence says it of a thread: "in Resize", "reading TFRecordReader"."""
+        return _DOING[self.kind].format(self._ops)
+
+    @property
+    def _ops(self) -> str:
         own = f"{self.op} '{self.name}'" if self.name else self.op
-        if self.kind == "records":
-            return f"find records of {own}"
-        if self.kind == "read":
-            return f"read {own}"
-        if self.kind == "join":
-            return "join ragged rows"
         return f"{self.fused_op} + {own}" if self.fused_op else own
 
 
@@ -138,7 +154,7 @@ class HandOver:
     Attributes:
         device: Where to.
         batches, bytes: Copied.
-        seconds: That the program's thread took for it.
+        seconds: That it took a thread: of hand_over the training loop's, of ahead another one.
     """
 
     device: str = ""
@@ -158,7 +174,9 @@ class Counters:
         rank, world_size: Of its readers.
         host, pid: The process.
         readers, work, history: See there.
-        hand_over: None: batches are used where they are.
+        hand_over: Copies in the thread of the training loop; None: there were none.
+        ahead: Copies in another thread, while the loop trains with batches before; None: there
+            were none.
         tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
         automatic: Those of the two that are adjusted.
         last_stall: The text of the last StallWarning, or "".
@@ -180,6 +198,7 @@ class Counters:
     work: tuple[Work, ...]
     history: History = field(default_factory=History)
     hand_over: HandOver | None = None
+    ahead: HandOver | None = None
     tuning: tuple[str, ...] = ()
     automatic: tuple[str, ...] = ()
     last_stall: str = ""
@@ -194,9 +213,6 @@ class Counters:
             for name, value in self.stats.items()
         }
         stats["opened_seconds"] = earlier.stats["now_seconds"]
-        hand_over = self.hand_over
-        if hand_over is not None and earlier.hand_over is not None:
-            hand_over = _less(hand_over, earlier.hand_over, _COPIED)
         work = tuple(
             _less(one, before, _COUNTED)
             for one, before in zip(self.work, earlier.work, strict=True)
@@ -205,12 +221,17 @@ class Counters:
             dataclasses.replace(reader, index_seconds=0.0, is_new_index=False)
             for reader in self.readers
         )
-        history = _history_since(self.history, earlier)
         last_stall = "" if self.last_stall == earlier.last_stall else self.last_stall
         return dataclasses.replace(
-            self, stats=stats, work=work, readers=readers, hand_over=hand_over, history=history,
+            self,
+            stats=stats,
+            work=work,
+            readers=readers,
+            hand_over=_copies_since(self.hand_over, earlier.hand_over),
+            ahead=_copies_since(self.ahead, earlier.ahead),
+            history=_history_since(self.history, earlier),
             last_stall=last_stall,
-        )  # fmt: skip
+        )
 
 
 _COUNTED = ("rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds")
@@ -225,6 +246,13 @@ def _less(one: Any, before: Any, names: Sequence[str]) -> Any:
     """An object whose fields of these names are differences."""
     less = {name: getattr(one, name) - getattr(before, name) for name in names}
     return dataclasses.replace(one, **less)
+
+
+def _copies_since(now: HandOver | None, before: HandOver | None) -> HandOver | None:
+    if now is None or before is None:
+        return now
+    less: HandOver = _less(now, before, _COPIED)
+    return less
 
 
 def _history_since(history: History, earlier: Counters) -> History:
@@ -322,7 +350,7 @@ class CountedLoader:
         handle: The loader.
         blobs: Of its batches.
         readers: Facts about its readers, see `pyflowdata.loader.state.Reader`.
-        hand_over: What its integration counts.
+        hand_over, ahead: What its integration counts, see `Counters`.
         waits: What watches for its stalls, see `pyflowdata.stalls.watchdog.Wait`; empty before the
             first epoch.
     """
@@ -331,13 +359,12 @@ class CountedLoader:
     blobs: tuple[Blob, ...]
     readers: tuple[Any, ...]
     hand_over: HandOver = field(default_factory=HandOver)
+    ahead: HandOver = field(default_factory=HandOver)
     waits: Sequence[Any] = ()
 
     def count(self) -> Counters:
         """The counters of this moment; after close(), those of its end."""
-        import socket
-
-        hand_over = dataclasses.replace(self.hand_over)
+        copies, ahead = dataclasses.replace(self.hand_over), dataclasses.replace(self.ahead)
         info, tuning = new_struct("pfd_loader_info"), read_tuning(self.handle)
         check(lib.pfd_loader_get_info(self.handle, info), new_error())
         return Counters(
@@ -353,7 +380,8 @@ class CountedLoader:
             stats=read_stats(self.handle),
             work=read_work(self.handle, nodes_of(self.blobs)),
             history=read_history(self.handle),
-            hand_over=hand_over if hand_over.batches else None,
+            hand_over=copies if copies.batches else None,
+            ahead=ahead if ahead.batches else None,
             tuning=tuple(str(tuning).split("\n")) if tuning else (),
             automatic=tuning.automatic if tuning else (),
             script=os.path.basename(sys.argv[0]) if sys.argv else "",

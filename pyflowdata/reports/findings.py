@@ -34,8 +34,7 @@ WORTH = 0.05
 # In seconds, of all waits, copies or first batches together: less is not felt, whatever it is a
 # part of.
 FELT = 0.1
-# A reader may hold the batch that it gives, and the program the one before; more is held on
-# purpose.
+# The program may hold the batch that next() gave it and the one before; more is held on purpose.
 USUALLY_HELD = 2
 
 

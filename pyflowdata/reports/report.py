@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from ..plain_text import joined
+from ..text_files import checked_path, save_as
 from .counters import Counters, HandOver, History, Period, ReaderFacts, Work
 from .data_facts import DataFacts
 from .ranks import judge_ranks, ranks_as_text
@@ -49,10 +50,10 @@ class Judged(ABC):
         return f"{type(self).__name__}({self.verdict.sentence!r})"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from ..html_text import element
 
         first, _, others = str(self).partition("\n")
-        return f"<b>{escape(first)}</b><pre>{escape(others)}</pre>"
+        return element("b", first) + element("pre", others)
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -60,8 +61,6 @@ class Judged(ABC):
 
     def to_json(self) -> str:
         """As to_dict(), as text."""
-        import json
-
         return json.dumps(self.to_dict())
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -71,16 +70,7 @@ class Judged(ABC):
             InvalidArgumentError: The name has another ending.
             OSError: The file cannot be written.
         """
-        kinds, path = self._kinds(), _path(path)
-        write = kinds.get(os.path.splitext(path)[1].lower())
-        if write is None:
-            raise InvalidArgumentError(
-                f"path = {shown(path)}; a {type(self).__name__} is saved as "
-                f"{joined(list(kinds))}"
-            )
-        text = write()
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        save_as(path, f"a {type(self).__name__}", self._kinds())
 
     def _kinds(self) -> dict[str, Callable[[], str]]:
         """What files have, by the endings of their names."""
@@ -136,7 +126,7 @@ class Report(Judged):
         """What happened after another report of the same loader, such as in its last epoch.
 
         Raises:
-            InvalidArgumentError: It is no earlier report of this loader.
+            InvalidArgumentError: It is not an earlier report of this loader.
         """
         if not isinstance(earlier, Report):
             raise InvalidArgumentError(f"since = {shown(earlier)}; it must be an earlier Report")
@@ -149,6 +139,10 @@ class Report(Judged):
                 f"since = {shown(earlier)}; it must be an earlier Report of the same loader"
             )
         return Report(new.since(old), self._describe_data, new)
+
+    def with_counters(self, counters: Counters) -> Report:
+        """Other numbers, of the same data."""
+        return Report(counters, self._describe_data)
 
     def __str__(self) -> str:
         return as_text(self.counters, self.verdict)
@@ -174,7 +168,7 @@ class Report(Judged):
         """The report that to_dict() gave; the verdict is made again of the numbers.
 
         Raises:
-            InvalidArgumentError: It is another dict.
+            InvalidArgumentError: It is not a dict of to_dict().
         """
         if not isinstance(found, Mapping) or found.get("version") != _VERSION:
             raise InvalidArgumentError(
@@ -199,9 +193,7 @@ class Report(Judged):
             InvalidArgumentError: The file has something else.
             OSError: It cannot be read.
         """
-        import json
-
-        path = _path(path)
+        path = checked_path(path)
         if path.lower().endswith((".html", ".txt")):
             raise InvalidArgumentError(
                 f"{path} is for reading; give the .json file that Report.save() writes"
@@ -294,13 +286,6 @@ class RankReport(Judged):
         }
 
 
-def _path(path: object) -> str:
-    try:
-        return os.fsdecode(path)  # type: ignore[arg-type]
-    except TypeError:
-        raise InvalidArgumentError(f"path = {shown(path)}; it must be a path") from None
-
-
 def _data_facts(found: Mapping[str, Any]) -> DataFacts:
     readers, order = found["readers"], found["order"]
     are_lists = isinstance(readers, list) and all(isinstance(one, Mapping) for one in readers)
@@ -312,7 +297,6 @@ def _data_facts(found: Mapping[str, Any]) -> DataFacts:
 def _counters(found: Mapping[str, Any]) -> Counters:
     """Of what dataclasses.asdict() made of them, also after a round trip through JSON."""
     history = found["history"]
-    copies = found["hand_over"]
     return Counters(**{
         **found,
         "blobs": tuple(found["blobs"]),
@@ -320,7 +304,8 @@ def _counters(found: Mapping[str, Any]) -> Counters:
         "automatic": tuple(found.get("automatic", ())),
         "readers": _each(ReaderFacts, found["readers"]),
         "work": _each(Work, found["work"]),
-        "hand_over": None if copies is None else HandOver(**copies),
+        "hand_over": _copies(found["hand_over"]),
+        "ahead": _copies(found.get("ahead")),
         "history": History(**{
             **history,
             "periods": _each(Period, history["periods"]),
@@ -328,6 +313,10 @@ def _counters(found: Mapping[str, Any]) -> Counters:
             "trains": tuple(history["trains"]),
         }),
     })  # fmt: skip
+
+
+def _copies(found: Mapping[str, Any] | None) -> HandOver | None:
+    return None if found is None else HandOver(**found)
 
 
 def _each(kind: Any, found: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ..plain_text import counted, number, percent, seconds
 from .causes import LOADER_CAUSES
 from .counters import Counters
-from .findings import FELT, Finding
+from .findings import FELT, MOST, Finding
 from .measures import Measures
 from .other_causes import copying, holding_the_lock, long_steps, starting
 
@@ -67,9 +67,11 @@ def judge(counters: Counters) -> Verdict:
 def _find(measures: Measures) -> tuple[str, Finding | None]:
     if _is_unknown(measures):
         return "unknown", None
-    if measures.copy_share >= max(BOUND, measures.wait_share):
-        return "hand-over", copying(measures)
+    if _is_held_up_by_copies(measures):
+        return "hand-over", copying(measures.counters.hand_over, is_ahead=False)
     if measures.wait_share >= BOUND and measures.steps >= FEW_STEPS:
+        if measures.ahead_share >= MOST:  # so it takes batches for less time
+            return "hand-over", copying(measures.counters.ahead, is_ahead=True)
         for rule in LOADER_CAUSES:
             finding = rule(measures)
             if finding is not None:
@@ -110,11 +112,18 @@ def _waited(measures: Measures) -> str:
     return f"training waited {percent(measures.wait_share)} of the time (in {share} of {steps})"
 
 
+def _is_held_up_by_copies(measures: Measures) -> bool:
+    """The thread of the training loop copies longer than it waits."""
+    return measures.copy_share >= max(BOUND, measures.wait_share)
+
+
 def _head(measures: Measures, limit: str) -> str:
     """How much the program waited."""
     if limit == "unknown":
         return f"unknown: {_too_little(measures)}"
     waited = _waited(measures)
+    if limit == "hand-over" and not _is_held_up_by_copies(measures):
+        return f"bound by the hand-over: {waited}"
     if limit == "hand-over":
         steps = f"of {counted(measures.steps, 'step')}"
         copied = f"{percent(measures.copy_share)} of the time {steps} went into copying batches"
@@ -134,6 +143,7 @@ def _evidence(measures: Measures) -> dict[str, float]:
         "waited_steps": measures.waited_steps,
         "wait_share": measures.wait_share,
         "copy_share": measures.copy_share,
+        "ahead_share": measures.ahead_share,
         "start_share": measures.start_share,
         "threads": measures.threads,
         "busy_threads": measures.busy_threads,

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..native import CData, ffi, lib, new_struct, text
+from ..native import CData, ffi, lib, new_struct
+from ..native.calling_line import PACKAGE, frames_of, is_ours
 from ..native.calls import inside, waits_for
 from ..plain_text import seconds
 
 _MOST = 3  # threads that are described
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
-_CALLS = os.path.join(_PACKAGE, "pyops", "callbacks.py")  # below it: what C calls
+_CALLS = os.path.join(PACKAGE, "pyops", "callbacks.py")  # below it: what C calls
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,11 @@ def _are(count: int) -> str:
 
 
 def _of_thread(handle: CData, thread: ThreadSince, now: float) -> str:
-    work = new_struct("pfd_work_stats")
-    lib.pfd_loader_get_work(handle, thread.now.work, work)
-    op, fused = text(work.op), text(work.fused_op)
-    doing = {
-        lib.PFD_WORK_OP: f"in {fused} with {op}" if fused else f"in {op}",
-        lib.PFD_WORK_RECORDS: f"looking for the records of {op}",
-        lib.PFD_WORK_READ: f"reading {op}",
-        lib.PFD_WORK_JOIN: "joining ragged rows",
-    }[work.kind]
-    rows = _files(handle, work.reader) if work.kind == lib.PFD_WORK_READ else _rows(handle, thread)
-    return f"{thread.name} has been {doing} for {seconds(now - thread.since)}{rows}"
+    from ..reports.counters import read_work
+
+    work = read_work(handle)[thread.now.work]
+    rows = _files(handle, work.reader) if work.kind == "read" else _rows(handle, thread)
+    return f"{thread.name} has been {work.doing} for {seconds(now - thread.since)}{rows}"
 
 
 def _rows(handle: CData, thread: ThreadSince) -> str:
@@ -130,12 +124,13 @@ def _python_places() -> list[str]:
     """At which line each Python function is that loaders of this process have called."""
     frames, said = sys._current_frames(), []
     for thread in [*inside]:
-        frame, found = frames.get(thread), ""
-        while frame is not None and frame.f_code.co_filename != _CALLS:
+        found = ""
+        for frame in frames_of(frames.get(thread)):
             code = frame.f_code
-            if not code.co_filename.startswith(_PACKAGE):
+            if code.co_filename == _CALLS:
+                break
+            if not is_ours(frame):
                 found = f"{code.co_name}() is at {code.co_filename}:{frame.f_lineno}"
-            frame = frame.f_back
         found = waits_for.get(thread, found)
         if found and found not in said:
             said.append(found)

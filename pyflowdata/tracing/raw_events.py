@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..native import CData, ffi, lib, new_struct, text
+from ..native import CData, ffi
+from ..reports.counters import Work
 
 Events = npt.NDArray[Any]  # of pfd_trace_event
 
@@ -50,17 +51,19 @@ def each(events: Events) -> Iterator[Event]:
         yield from map(Event._make, events[begin : begin + 4096].tolist())
 
 
-@dataclass(frozen=True)
-class Work:
-    """An item of a loader's work.
+class Span(NamedTuple):
+    """What a thread of the program did with a batch, such as copying it; on the monotonic clock.
 
     Attributes:
-        kind: PFD_WORK_*.
-        name: What to show: an op, with the one that is fused with it, or a stage of the loader.
+        tid: The system's number of the thread.
+        thread: Its name.
     """
 
-    kind: int
-    name: str
+    what: str
+    begin_ns: int
+    end_ns: int
+    tid: int
+    thread: str
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class Recorded:
         threads: The events of each thread of the pool, then of the thread in next().
         slots: Their changes.
         unended: Events that had not ended, of all threads.
-        spans: What the program noted itself: name, begin and end on the monotonic clock.
+        spans: What the program noted itself, in the order of their ends.
         system_ids: Of the threads of the pool.
         work: Its items, by number.
     """
@@ -81,22 +84,6 @@ class Recorded:
     threads: list[Events]
     slots: Events
     unended: Events
-    spans: list[tuple[str, int, int]]
+    spans: list[Span]
     system_ids: list[int]
-    work: list[Work]
-
-
-def read_work(handle: CData) -> list[Work]:
-    """The items of a loader's work, as pfd_loader_get_work() numbers them."""
-    found: list[Work] = []
-    stats = new_struct("pfd_work_stats")
-    while lib.pfd_loader_get_work(handle, len(found), stats) == 0:
-        op, fused = text(stats.op), text(stats.fused_op)
-        name = {
-            lib.PFD_WORK_OP: f"{fused} + {op}" if fused else op,
-            lib.PFD_WORK_RECORDS: f"find records of {op}",
-            lib.PFD_WORK_READ: f"read {op}",
-            lib.PFD_WORK_JOIN: "join ragged rows",
-        }[stats.kind]
-        found.append(Work(stats.kind, name))
-    return found
+    work: tuple[Work, ...]

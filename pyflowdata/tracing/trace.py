@@ -2,98 +2,142 @@
 
 from __future__ import annotations
 
-import gzip
 import os
+import threading
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import Protocol
 
 import numpy as np
 
-from ..errors import FileError, InvalidArgumentError, shown
+from ..errors import InvalidArgumentError, shown
 from ..native import CData, check, ffi, lib, new_error, new_struct
-from .raw_events import EVENT, Events, Recorded, read_work
+from ..reports.counters import read_work
+from .new_file import NewFile, cannot_write, path_of
+from .raw_events import EVENT, Events, Recorded, Span
+
+_MOST_BYTES = (1 << 63) - 1
+
+
+class Traced(Protocol):
+    """What a loader knows of its trace.
+
+    Attributes:
+        trace_on: It is on from here until its end; several threads may look.
+    """
+
+    trace_on: Trace | None
+
 
 class Trace:
     """Writes a file of Chrome's trace events about a loader; a context manager, used once."""
 
     def __init__(
-        self, handle: CData, path: str | os.PathLike[str], memory: int, active: list[Trace]
+        self, handle: CData, path: str | os.PathLike[str], memory: int, traced: Traced
     ) -> None:
-        """As DataLoader.trace(); `active` has the loader's trace while it is on."""
-        if type(memory) is not int or memory <= 0:
+        """As DataLoader.trace()."""
+        if type(memory) is not int or not 0 < memory <= _MOST_BYTES:
             raise InvalidArgumentError(f"memory = {shown(memory)}; it must be a number of bytes")
         self._handle = handle
-        self._path = os.fspath(path)
+        self._path = path_of(path)
         self._memory = memory
-        self._active = active
-        self._file: IO[str] | None = None
-        self._spans: list[tuple[str, int, int]] = []
+        self._traced = traced
+        self._process = os.getpid()
+        self._file: NewFile | None = None
+        self._spans: list[Span] = []
+        self._ending = threading.RLock()
+        self._events: int | None = None  # of the file, when it is written
+        self._dropped = 0
 
     def __enter__(self) -> Trace:
         """Starts.
 
         Raises:
-            InvalidArgumentError: The loader is being traced already.
+            InvalidArgumentError: The loader is being traced already, or memory is too small.
             FileError: The file cannot be written.
         """
         if self._file is not None:
             raise InvalidArgumentError("a trace is used once; call trace() again")
-        if self._active:
+        other = self._traced.trace_on
+        if other is not None:
             raise InvalidArgumentError(
-                f"the loader is being traced already, into {self._active[0]._path!r}; end that "
+                f"the loader is being traced already, into {other._path!r}; end that "
                 "trace first"
             )
-        self._file = self._open()
-        err = new_error()
-        check(lib.pfd_loader_trace_start(self._handle, self._memory, err), err)
-        self._active.append(self)
-        return self
-
-    def _open(self) -> IO[str]:
+        self._file = NewFile(self._path)
         try:
-            if self._path.endswith(".gz"):
-                return gzip.open(self._path, "wt", encoding="utf-8", compresslevel=3)
-            return open(self._path, "w", encoding="utf-8")
-        except OSError as failure:
-            raise FileError(
-                f"the trace cannot be written: {failure.strerror}", file=self._path
-            ) from None
+            err = new_error()
+            check(lib.pfd_loader_trace_start(self._handle, self._memory, err), err)
+        except BaseException:
+            self._file.remove()
+            raise
+        self._traced.trace_on = self
+        return self
 
     def __exit__(self, *_exception: object) -> None:
         self.end()
 
     def end(self) -> None:
-        """Ends the trace and writes its file, once; close() of the loader does so too."""
-        if self not in self._active:
-            return
-        self._active.remove(self)
-        from .chrome_json import write
+        """Ends the trace and writes its file, once; close() of the loader does so too.  A thread
+        waits while another one does it.  Does nothing in a forked child, where the loader is not.
 
-        assert self._file is not None
-        recorded = self._take()
-        with self._file as file:
-            write(file, recorded, self._handle)
-        dropped = recorded.info.dropped
-        if dropped:
+        Raises:
+            FileError: The file cannot be written; what was at its path before is still there.
+        """
+        if os.getpid() != self._process:
+            return
+        with self._ending:
+            if self._traced.trace_on is not self:
+                return
+            self._traced.trace_on = None
+            self._write()
+        if self._dropped:
             warnings.warn(
-                f"{dropped} events did not fit into the trace {self._path}: it has the first ones "
-                f"of each thread, in {self._memory} bytes; trace for a shorter time, or give "
+                f"{self._dropped} events did not fit into the trace {self._path}: it has the first "
+                f"ones of each thread, in {self._memory} bytes; trace for a shorter time, or give "
                 "trace() more memory",
                 RuntimeWarning,
                 stacklevel=3,
             )
 
+    def _write(self) -> None:
+        from .chrome_json import write
+
+        assert self._file is not None
+        try:
+            recorded = self._take()
+            with self._file.open() as file:
+                count = write(file, recorded, self._handle)
+            self._file.put_in_place()
+        except OSError as failure:
+            raise cannot_write(self._path, failure) from None
+        finally:
+            self._file.remove()
+        self._events, self._dropped = count, int(recorded.info.dropped)
+
+    def __repr__(self) -> str:
+        if self._events is not None:
+            dropped = f", {self._dropped:,} dropped" if self._dropped else ""
+            state = f"{self._events:,} events{dropped}; open it in https://ui.perfetto.dev"
+        elif self._file is None:
+            state = "not started; use it with `with`"
+        elif self._traced.trace_on is self:
+            state = "on; the file is written at its end"
+        else:
+            state = "ended without a file"
+        return f"Trace({self._path!r}: {state})"
+
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
-        """Shows that the program's thread does something with a batch, such as copying it."""
+        """Shows that this thread does something with a batch, such as copying it."""
         begin_ns = time.monotonic_ns()
         try:
             yield
         finally:
-            self._spans.append((name, begin_ns, time.monotonic_ns()))
+            end_ns, thread = time.monotonic_ns(), threading.current_thread()
+            self._spans.append(Span(name, begin_ns, end_ns, threading.get_native_id(), thread.name))
 
     def _take(self) -> Recorded:
         info = new_struct("pfd_trace_info")
@@ -103,7 +147,7 @@ class Trace:
         *threads, slots, unended = tracks
         system_ids = _system_ids(self._handle)
         return Recorded(
-            info, threads, slots, unended, self._spans, system_ids, read_work(self._handle)
+            info, threads, slots, unended, [*self._spans], system_ids, read_work(self._handle)
         )
 
     def _read(self, track: int) -> Events:

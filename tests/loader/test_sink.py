@@ -124,6 +124,34 @@ def test_a_step_sees_only_so_many_batches_made_ahead(folder):
         assert stats["batches_sent"] >= 50
 
 
+def test_a_report_has_the_steps_of_the_sink(folder):
+    """Not those of its thread, which takes batches that no step has seen."""
+    with open_loader(folder) as loader:
+        list(loader)
+        with flow.sink(loader, firsts, queue=6) as run:
+            run()
+            first = run.report()
+            assert first.counters.stats["steps"] == STEPS - 1, "and the first one is a start"
+            assert first.counters.stats["starts"] == 1
+            for _ in range(3):
+                run()
+        report, stats = run.report(), run.stats()
+    counters = report.counters
+    assert counters.stats["steps"] == 4 * (STEPS - 1) and counters.stats["starts"] == 4
+    assert 0 < counters.stats["step_train_seconds"] < stats["step_seconds"]
+    waited = counters.stats["step_wait_seconds"] + counters.stats["start_seconds"]
+    assert 0 < waited <= stats["pop_wait_seconds"]
+    assert counters.stats["waited_steps"] == sum(counters.history.waits) <= stats["depths"][0]
+    assert sum(counters.history.trains) == counters.stats["steps"]
+    assert counters.hand_over is None and counters.ahead is None, "nothing is copied"
+    assert counters.stats["batches"] >= stats["steps"], "of the sink, not of the epoch before it"
+    assert counters.stats["batches"] == loader.stats()["batches"] - STEPS
+    later = run.report(since=first).counters
+    assert later.stats["steps"] == 3 * (STEPS - 1)
+    assert sum(later.history.trains) == 3 * (STEPS - 1)
+    assert report.limit != "unknown" and first.limit == "unknown"
+
+
 def test_wrong_use_is_refused(folder):
     with open_loader(folder) as loader:
         for wrong in (0, -2, True, 1.0, "1", None):

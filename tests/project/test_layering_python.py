@@ -16,6 +16,7 @@ PYTHON_LAYERS = {
     "errors": set(),
     "plain_text": set(),
     "html_text": set(),
+    "text_files": {"plain_text", "errors"},
     "batch_forms": set(),
     "ragged": {"html_text", "plain_text"},
     "image_files": set(),
@@ -24,12 +25,12 @@ PYTHON_LAYERS = {
     "nodes": {"native", "ragged", "html_text", "plain_text", "errors"},
     "ops": {"nodes"},
     "other_names": {"nodes", "errors"},
-    "reports": {"nodes", "native", "html_text", "plain_text", "errors"},
+    "reports": {"nodes", "native", "html_text", "text_files", "plain_text", "errors"},
     "tracing": {"reports", "native", "errors"},
-    "stalls": {"native", "plain_text", "errors"},
+    "stalls": {"reports", "native", "plain_text", "errors"},
     "speed": {"ragged", "batch_forms", "plain_text", "errors"},
     "progress_bars": {"plain_text", "errors"},
-    "graphs": {"nodes", "native", "html_text", "plain_text", "errors"},
+    "graphs": {"nodes", "native", "html_text", "text_files", "plain_text", "errors"},
     "loader": {
         "graphs", "tracing", "stalls", "speed", "reports", "nodes", "native", "ragged", "html_text",
         "plain_text", "errors",
@@ -42,9 +43,9 @@ PYTHON_LAYERS = {
     "plugins": {"ops", "nodes", "native", "errors"},
     "pyops": {"plugins", "nodes", "native", "ragged", "errors"},
     "__init__": {
-        "datasets", "pyops", "plugins", "sheet", "graphs", "loader", "reports", "progress_bars",
-        "ops",
-        "other_names", "nodes", "native", "ragged", "image_statistics", "errors",
+        "datasets", "pyops", "plugins", "sheet", "graphs", "loader", "tracing", "stalls", "speed",
+        "reports", "progress_bars", "ops", "other_names", "nodes", "native", "ragged",
+        "image_statistics", "errors",
     },
     "conformance": {"plugins", "loader", "nodes", "native", "plain_text", "errors"},
     "testing": {"conformance", "plugins", "nodes", "errors"},
@@ -218,7 +219,7 @@ def test_integrations_are_on_top():
     """They take the public face, types, and the graph as data; nothing names them."""
     allowed = {
         "__init__", "batch_forms", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
-        "loader.batches", "loader.opening", "loader.state", "loader.any_loader",
+        "loader.batches", "loader.opening", "loader.state", "loader.loader_wrapper",
         "loader.iterator_hook",
         "loader.sinks",
     }  # fmt: skip

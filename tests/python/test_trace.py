@@ -5,8 +5,11 @@ import gzip
 import json
 import os
 import re
+import subprocess
+import sys
 import threading
 import time
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -14,7 +17,11 @@ import pytest
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.tracing.trace import read_work
+from pyflowdata.loader import at_exit
+from pyflowdata.loader.sinks import Sink
+from pyflowdata.reports.counters import read_work
+from pyflowdata.speed.measure import wait_until_idle
+from pyflowdata.tracing import chrome_json
 
 SLACK_NS = 2_000_000  # between two readings of the clocks, which may be corrected meanwhile
 
@@ -164,6 +171,7 @@ def test_slices_are_the_calls_of_an_op(tmp_path):
     batches = numbers(seed=3)
     with flow.DataLoader(noted(batches["x"]), batches["y"], num_threads=3, prefetch=2) as loader:
         expected = [[array.tolist() for array in batch] for batch in loader]
+        wait_until_idle(loader)  # no call of an epoch ahead begins before the trace
         before = len(calls)
         with loader.trace(path):
             loader.seek(0, epoch=0)
@@ -200,7 +208,7 @@ def test_durations_are_those_of_the_counters(tmp_path):
     path = tmp_path / "trace.json"
     with flow.DataLoader(sleeping(numbers(320)["x"]), num_threads=1) as loader, loader.trace(path):
         assert len(list(loader)) == 40
-        item = [work.name for work in read_work(loader._handle)].index("Sleeping")
+        item = [work.title for work in read_work(loader._handle)].index("Sleeping")
         counted = flow.native.new_struct("pfd_work_stats")
         assert flow.native.lib.pfd_loader_get_work(loader._handle, item, counted) == 0
     slept = sum(event["end"] - event["begin"] for event in Traced(path).named("Sleeping"))
@@ -323,7 +331,7 @@ def test_what_does_not_fit_is_dropped_and_said(tmp_path):
         traced = Traced(path)
         assert traced.dropped > 0
         assert 10 < len(traced.slices) < 60
-        with pytest.raises(flow.InvalidArgumentError, match="a trace of 100 bytes"):
+        with pytest.raises(flow.InvalidArgumentError, match="memory = 100; a trace .* needs"):
             with loader.trace(path, memory=100):
                 pass
         with loader.trace(path):  # a failed one is over
@@ -335,7 +343,12 @@ def test_wrong_use_and_ends(tmp_path):
     with pytest.raises(flow.FileError, match="the trace cannot be written: No such file"):
         with loader.trace(tmp_path / "none" / "trace.json"):
             pass
-    for memory in (0, 1.5, True):
+    for wrong in (None, 5, [], b"trace.json", "", "a\0b"):
+        with pytest.raises(flow.InvalidArgumentError, match="path = "):
+            loader.trace(wrong)
+    with pytest.raises(flow.FileError, match="Is a directory"), loader.trace(tmp_path):
+        pass
+    for memory in (0, 1.5, True, 1 << 64):
         with pytest.raises(flow.InvalidArgumentError, match="memory = "):
             loader.trace(tmp_path / "trace.json", memory=memory)
     first = loader.trace(tmp_path / "first.json")
@@ -353,6 +366,139 @@ def test_wrong_use_and_ends(tmp_path):
         pass
     with pytest.raises(flow.CancelledError):
         loader.trace(tmp_path / "third.json")
+
+
+def test_a_file_is_whole_or_what_it_was(tmp_path, monkeypatch):
+    """What is at the path stays where a trace does not start, is interrupted or cannot be ended."""
+    path = tmp_path / "trace.json"
+    path.write_text("kept")
+    with flow.DataLoader(numbers()["x"], num_threads=1) as loader:
+        with pytest.raises(flow.InvalidArgumentError), loader.trace(path, memory=10):
+            pass
+        for failure, seen in (
+            (KeyboardInterrupt(), KeyboardInterrupt),
+            (OSError(28, "No space left on device"), flow.FileError),
+        ):
+
+            def fail(file, *_, failure=failure):
+                file.write("[")
+                raise failure
+
+            with monkeypatch.context() as patched:
+                patched.setattr(chrome_json, "write", fail)
+                with pytest.raises(seen), loader.trace(path) as trace:
+                    next(iter(loader))
+            assert path.read_text() == "kept" and os.listdir(tmp_path) == ["trace.json"]
+            assert "ended without a file" in str(trace)
+        (tmp_path / "link.json").symlink_to(path)
+        trace = loader.trace(tmp_path / "link.json")
+        assert "not started" in str(trace)
+        with trace:
+            assert "on" in str(trace)
+            next(iter(loader))
+        assert (tmp_path / "link.json").is_symlink()
+        count = len(load(path)["traceEvents"])
+        assert f"{count:,} events; open it in https://ui.perfetto.dev" in str(trace)
+        with pytest.raises(flow.FileError, match="No space left"), loader.trace("/dev/full"):
+            next(iter(loader))
+        assert not os.path.isfile("/dev/full")
+
+
+def test_a_forked_child_leaves_a_trace_alone(tmp_path):
+    path = tmp_path / "trace.json"
+    with flow.DataLoader(numbers()["x"], num_threads=1) as loader:
+        for name in ("json", "json.gz"):
+            path = tmp_path / f"trace.{name}"
+            with loader.trace(path) as trace:
+                child = os.fork()
+                if child == 0:
+                    try:
+                        trace.__exit__(None, None, None)
+                        os._exit(0)
+                    finally:
+                        os._exit(1)
+                assert os.waitpid(child, 0)[1] == 0
+                assert not path.exists()
+                next(iter(loader))
+            Traced(path).check()
+
+
+def test_a_trace_that_cannot_be_written_leaves_nothing_open(tmp_path):
+    """The disk is full, or a filter makes the warning about dropped events an error: the loader
+    is closed all the same, and its threads end."""
+    before = threading.active_count()
+    for failure, path, memory, leave in (
+        (flow.FileError, "/dev/full", 1 << 20, "close"),
+        (flow.FileError, "/dev/full", 1 << 20, "block"),
+        (RuntimeWarning, tmp_path / "small.json", 80 * 3 * 10, "close"),
+    ):
+        loader = flow.DataLoader(numbers()["x"], num_threads=2)
+        next(iter(loader))  # starts the watch for stalls, if no other test did
+        native = len(os.listdir("/proc/self/task"))
+        trace = loader.trace(path, memory=memory)
+        with warnings.catch_warnings(), pytest.raises(failure, match="trace"):
+            warnings.simplefilter("error", RuntimeWarning)
+            with trace:
+                list(loader)
+                if leave == "close":
+                    loader.close()
+        assert loader.observed.trace_on is None
+        if leave == "block":
+            assert len(list(loader)) == 12
+            with loader.trace(tmp_path / "next.json"):
+                list(loader)
+            Traced(tmp_path / "next.json").check()
+            loader.close()
+        with pytest.raises(flow.CancelledError, match="closed"):
+            next(iter(loader))
+        assert len(os.listdir("/proc/self/task")) == native - 2
+        assert loader not in at_exit.open_loaders
+    assert threading.active_count() <= before + 1  # that of the watch
+
+
+def test_all_loaders_are_closed_at_the_end(tmp_path):
+    """Also those after one that cannot write its trace."""
+    script = """
+import os, numpy as np, pyflowdata as flow
+loaders = [flow.DataLoader(flow.from_arrays({"x": np.arange(8)}).batch(4)["x"]) for _ in range(3)]
+traces = [loader.trace(path) for loader, path in zip(loaders, ("a.json", "/dev/full", "b.json"))]
+for loader, trace in zip(loaders, traces):
+    trace.__enter__()
+    list(loader)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False,
+    )  # fmt: skip
+    assert "FileError: /dev/full: the trace cannot be written: No space" in done.stderr
+    for name in ("a.json", "b.json"):
+        Traced(tmp_path / name).check()
+
+
+def test_a_hand_over_is_on_the_track_of_its_thread(tmp_path):
+    """The program takes a batch, and then a sink's thread takes and sends the others."""
+    sent = []
+
+    class Noted:
+        def send(self, batch):
+            sent.append(threading.get_native_id())
+            return batch
+
+        def receive(self, made):
+            return made
+
+    path = tmp_path / "trace.json"
+    with flow.DataLoader(numbers()["x"], num_threads=1) as loader:
+        with loader.trace(path):
+            next(iter(loader))
+            with Sink(loader, len, 11, 2, Noted()) as run:
+                assert run() == [8] * 11
+    traced = Traced(path)
+    traced.check()
+    shown = traced.named("hand over")
+    assert {event["tid"] for event in shown} == {*sent} != {threading.get_native_id()}
+    assert {event["track"] for event in shown} == {"pyflowdata sink"}
+    assert len(shown) >= 11
 
 
 def test_traces_begin_and_end_at_any_time(tmp_path):

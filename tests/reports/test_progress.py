@@ -145,7 +145,7 @@ def test_lines_without_a_terminal(capsys, clock):
     lines = capsys.readouterr().err.splitlines()
     form = re.compile(
         r"pyflowdata: epoch 0: (\d+) of 10 steps \((\d+) %\), [\d,]+ a second, "
-        r"([\d,]+) records/s, waits \d+ %(, loss=([\d.]+), best=None)?"
+        r"([\d,]+) records/s, waits (?:under )?[\d.]+ %(, loss=([\d.]+), best=None)?"
     )
     read = [form.fullmatch(line) for line in lines]
     assert all(read) and read[-1][1] == "10" and read[-1][2] == "100"
@@ -168,6 +168,7 @@ class Counted:
 
     def __init__(self, now):
         self.now, self.step = now, 0
+        self.data_loader = self
 
     def __iter__(self):
         for self.step in range(1, 1001):
@@ -189,7 +190,7 @@ class Wrapper:
     """As TorchLoader and JaxLoader: its state is its own, the counters are the loader's."""
 
     def __init__(self, loader):
-        self.loader = loader
+        self.loader = self.data_loader = loader
 
     def __iter__(self):
         return iter(self.loader)
