@@ -65,7 +65,8 @@ class Value(Reading):
 
         said = self._described()
         more = f"and {said.more_fields} more fields" if said.more_fields else ""
-        views = element("pre", "\n".join(said.views), "background:transparent;color:inherit")
+        style = "background:transparent;color:inherit"
+        views = element("pre", "\n".join(said.views), style=style)
         fields = table([(name, code(type)) for name, type in said.fields], ("field", "type"))
         return joined(title(said.what), fields, note(more), views if said.views else "")
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob
 from ..nodes.records import Records
 from ..plain_text import counted
+from ..text_files import save_as
 from .fold_branches import folded
 from .from_nodes import Builder
 from .model import Drawn
@@ -64,18 +65,10 @@ class Graph(Drawn):
             InvalidArgumentError: It says none of them.
             OSError: The file cannot be written.
         """
-        forms: dict[str, Callable[[], str]] = {
+        save_as(path, "a graph", {
             ".svg": self.to_svg, ".html": self.to_html, ".mmd": self.to_mermaid,
             ".txt": lambda: f"{self}\n",
-        }  # fmt: skip
-        suffix = os.path.splitext(os.fspath(path))[1].lower()
-        if suffix not in forms:
-            raise InvalidArgumentError(
-                f"save({shown(os.fspath(path))}): the name must end with one of {', '.join(forms)}"
-            )
-        text = forms[suffix]()
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        })  # fmt: skip
 
 
 def made_graph(blobs: tuple[Any, ...]) -> Graph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..html_text import Html, escape, table
+from ..html_text import Html, element, page, table
 from .model import Drawn, Output
 from .svg import drawn_svg
 
@@ -23,12 +23,8 @@ def drawn_page(graph: Drawn) -> Html:
         for one in vertex.outputs
         if not vertex.passes
     ]
-    return Html(
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(graph.vertices[-1].title)}</title><style>{_STYLE}</style></head><body>\n"
-        f'<div class="picture">{drawn_svg(graph, is_file=False)}</div>\n'
-        f"{table(rows, _HEAD)}\n</body></html>\n"
-    )
+    picture = element("div", drawn_svg(graph, is_file=False), class_="picture")
+    return page(graph.vertices[-1].title, _STYLE, picture, "\n", table(rows, _HEAD))
 
 
 def _cells(one: Output) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from ..html_text import Html, escape
+from ..html_text import Html, element
 from .layout import Layout
 from .box_lines import Line, lines_of
 from .model import Drawn
@@ -48,18 +48,16 @@ def drawn_svg(graph: Drawn, *, is_file: bool) -> Html:
     sizes = [_size_of(lines) for lines in texts]
     layout = Layout(sizes, [(edge.source, edge.target) for edge in graph.edges])
     width, height = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
-    style = _STYLE + (_FILE_STYLE if is_file else "")
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="pfd-graph" role="img" '
-        f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">',
-        f"<title>{escape(f'Graph of {len(graph.vertices)} vertices')}</title>",
-        f"<style>{style}</style>",
-        f'<g transform="translate({_MARGIN:.0f},{_MARGIN:.0f})">',
-        *_drawn_edges(graph, layout),
-    ]
-    for place, lines in enumerate(texts):
-        parts.append(_drawn_box(graph, place, lines, layout))
-    return Html("\n".join([*parts, "</g>", "</svg>"]))
+    boxes = (_drawn_box(graph, place, lines, layout) for place, lines in enumerate(texts))
+    return element(
+        "svg",
+        element("title", f"Graph of {len(graph.vertices)} vertices"),
+        element("style", Html(_STYLE + (_FILE_STYLE if is_file else ""))),
+        element("g", *_drawn_edges(graph, layout), *boxes,
+                transform=f"translate({_MARGIN:.0f},{_MARGIN:.0f})"),
+        xmlns="http://www.w3.org/2000/svg", class_="pfd-graph", role="img",
+        width=round(width), height=round(height), viewBox=f"0 0 {width:.0f} {height:.0f}",
+    )  # fmt: skip
 
 
 def _shown_lines(lines: Sequence[Line]) -> list[Line]:
@@ -87,29 +85,28 @@ def _size_of(lines: Sequence[Line]) -> tuple[float, float]:
 # ---- Boxes and edges ----------------------------------------------------------------------------
 
 
-def _drawn_box(graph: Drawn, number: int, lines: Sequence[Line], layout: Layout) -> str:
+def _drawn_box(graph: Drawn, number: int, lines: Sequence[Line], layout: Layout) -> Html:
     vertex, place = graph.vertices[number], layout.places[number]
-    color = _COLORS[vertex.kind]
+    color = f"rgb({_COLORS[vertex.kind]})"
     left = place.x - place.width / 2
-    rectangle = f'width="{place.width:.1f}" height="{place.height:.1f}"'
-    parts = [f'<g id="pfd-vertex-{number}" class="vertex {vertex.kind}">']
-    for shift in (6, 3, 0) if vertex.count > 1 else (0,):  # a pile of boxes
-        parts.append(
-            f'<rect x="{left + shift:.1f}" y="{place.y - shift:.1f}" {rectangle} '
-            f'rx="{12 if vertex.kind in ("files", "more") else 4}" '
-            f'fill="rgb({color})" fill-opacity=".12" stroke="rgb({color})"/>'
+    parts = [
+        element(
+            "rect", x=left + shift, y=place.y - shift, width=place.width, height=place.height,
+            rx=12 if vertex.kind in ("files", "more") else 4,
+            fill=color, fill_opacity=".12", stroke=color,
         )
+        for shift in ((6, 3, 0) if vertex.count > 1 else (0,))  # a pile of boxes
+    ]  # fmt: skip
     for at, line in enumerate(lines):
+        whole = [element("title", line.whole)] if line.whole != line.text else []
         y = place.y + _PADDING + 8 + at * _LINE
-        whole = f"<title>{escape(line.whole)}</title>" if line.whole != line.text else ""
         parts.append(
-            f'<text class="{line.role}" x="{left + _PADDING:.1f}" y="{y:.1f}">'
-            f"{escape(line.text)}{whole}</text>"
+            element("text", line.text, *whole, class_=line.role, x=left + _PADDING, y=y)
         )
-    return "\n".join([*parts, "</g>"])
+    return element("g", *parts, id=f"pfd-vertex-{number}", class_=f"vertex {vertex.kind}")
 
 
-def _drawn_edges(graph: Drawn, layout: Layout) -> list[str]:
+def _drawn_edges(graph: Drawn, layout: Layout) -> list[Html]:
     ends = _ends(layout)
     drawn = []
     for number, edge in enumerate(graph.edges):
@@ -120,14 +117,14 @@ def _drawn_edges(graph: Drawn, layout: Layout) -> list[str]:
             curve = f"C{x:.1f},{middle:.1f} {next_x:.1f},{middle:.1f} {next_x:.1f},{next_y:.1f}"
             path += f"V{next_y:.1f}" if is_straight else curve
             x, y = next_x, next_y
-        fused = ' class="fused"' if edge.is_fused else ""
-        names = escape(", ".join(edge.outputs) + (" (computed as one)" if edge.is_fused else ""))
-        drawn.append(
-            f'<path id="pfd-edge-{edge.source}-{edge.target}"{fused} d="{path}">'
-            f"<title>{names}</title></path>"
-            f'<polygon class="arrow" points="{x - 4:.1f},{y - 7:.1f} {x + 4:.1f},{y - 7:.1f} '
-            f'{x:.1f},{y:.1f}"/>'
-        )
+        names = ", ".join(edge.outputs) + (" (computed as one)" if edge.is_fused else "")
+        fused = {"class_": "fused"} if edge.is_fused else {}
+        points = f"{x - 4:.1f},{y - 7:.1f} {x + 4:.1f},{y - 7:.1f} {x:.1f},{y:.1f}"
+        drawn += [
+            element("path", element("title", names), id=f"pfd-edge-{edge.source}-{edge.target}",
+                    d=path, **fused),
+            element("polygon", class_="arrow", points=points),
+        ]  # fmt: skip
     return drawn
 
 

@@ -363,7 +363,7 @@ def _taken_over(
     loader: DataLoader[Any] | JaxLoader[Any], sharding: Where, narrow: bool
 ) -> JaxLoader[Any]:
     if isinstance(loader, JaxLoader):
-        loader.load_state_dict(loader.state_dict())  # a batch that was taken ahead counts not
+        loader.load_state_dict(loader.state_dict())  # a batch that was taken ahead does not count
         return loader
     return JaxLoader(loader, sharding, narrow=narrow)
 

@@ -1,16 +1,20 @@
-"""What a sink with torch tensors does with batches, on the host and for a CUDA device."""
+"""Sink mode with torch tensors, as pyflowdata.integrations.torch.sink()."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import torch
 
 from .. import DataLoader
 from ..batch_forms import map_arrays
-from ..loader.sinks import HandOver
+from ..loader.sinks import Sink
 from .torch_checks import check_blobs, find_device
+from .torch_loader import TorchLoader
 from .torch_copies import DeviceCopies, counted
+
+ResultT = TypeVar("ResultT")
 
 
 class _HostTensors:
@@ -48,9 +52,47 @@ class _DeviceTensors:
         return f"on {self._device}: copied ahead through pinned memory, on a stream of its own"
 
 
-def hand_over_of(loader: DataLoader[Any], device: Any) -> HandOver:
-    """What brings a loader's batches to a device; as of sink(), which refuses other loaders."""
+def sink(
+    loader: DataLoader[Any] | TorchLoader[Any],
+    step: Callable[[Any], ResultT],
+    *,
+    sink_size: int = -1,
+    device: torch.device | str | int | None = None,
+    queue: int = 2,
+) -> Sink[ResultT]:
+    """Runs `step(batch)` many times per call, with tensors that a thread brings to the device.
+
+    On a CUDA device the thread copies each batch to pinned memory, and from there on a stream of
+    its own; the stream of the step waits for the copies, and no thread does.  The device has up
+    to `queue` batches besides the one in use.  Without one the same thread and queue are used,
+    and a tensor views the loader's memory.
+
+    Args:
+        loader: A DataLoader, whose batches have the form of TorchLoader's; its position is where
+            this goes on.  Of a TorchLoader its DataLoader is taken, and its device.
+        step: Trains with a batch.  What it returns stays on the device: `loss.detach()` makes
+            nothing wait, `loss.item()` does.
+        sink_size: Steps of a call; calls go on over the ends of epochs.  -1: a call ends where its
+            epoch does.
+        device: As of TorchLoader.
+        queue: Batches that wait for steps at most.
+
+    Returns:
+        `run`: run() makes a call and returns what its steps returned; `for results in run` makes
+        calls without end.  It has state_dict(), load_state_dict(), report(), stats() and
+        close().
+
+    Raises:
+        InvalidArgumentError: A number is out of range, a blob is ragged, or the device does not
+            exist.
+        UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
+    """
+    if isinstance(loader, TorchLoader):
+        device = loader.device if device is None else device
+        loader.load_state_dict(loader.state_dict())  # a batch taken ahead does not count
+        loader = loader.loader
     found = find_device(device)
     if isinstance(loader, DataLoader):
         check_blobs(loader.blobs)
-    return _DeviceTensors(loader, found) if found.type == "cuda" else _HostTensors()
+    hand_over = _DeviceTensors(loader, found) if found.type == "cuda" else _HostTensors()
+    return Sink(loader, step, sink_size, queue, hand_over)

@@ -151,7 +151,7 @@ def _files_of(loader: Any, reader: Reader) -> tuple[list[str], list[int]]:
 def _places(
     rows: Sequence[Numbers], firsts: Sequence[int], names: Sequence[str], reader: Reader
 ) -> dict[str, Any]:
-    """Files lie one after another; records are numbered anew where another reader's begin."""
+    """Files lie one after another; records count from 0 again where another reader's begin."""
     ids = np.concatenate(rows) if rows else np.zeros((0, 2), np.int64)
     files, numbers = ids[:, 0], ids[:, 1]
     bases = [0]

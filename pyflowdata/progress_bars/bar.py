@@ -49,7 +49,7 @@ class Bar:
             self._show(self._since)
 
     def update(self, done: int, note: str = "") -> None:
-        """So many were done, those before included; `note` is shown behind the numbers."""
+        """So many were done, those before included; `note` is shown after the numbers."""
         self._done, self._note = done, note
         now = time.monotonic()
         if now < self.due:

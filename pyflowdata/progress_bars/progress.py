@@ -32,7 +32,7 @@ class Progress(Generic[BatchT]):
         self._values: dict[str, object] = {}
 
     def set_postfix(self, **values: object) -> None:
-        """Values to be shown behind the numbers, such as loss=0.31, from the next drawing on; they
+        """Values to be shown after the numbers, such as loss=0.31, from the next drawing on; they
         are formatted only then."""
         self._values = values
 

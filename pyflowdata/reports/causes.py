@@ -86,7 +86,7 @@ def _batch_bytes(m: Measures) -> float:
 
 
 def _cuts_prefetch(m: Measures) -> bool:
-    """A loader opens with fewer batches ahead than it was told to if there is no room for them."""
+    """A loader opens with fewer batches ahead than prefetch says if there is no room for them."""
     return m.counters.memory_budget < (m.counters.prefetch + 4) * _batch_bytes(m)
 
 

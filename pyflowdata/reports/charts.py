@@ -1,7 +1,7 @@
 """Charts as SVG, for a page: bars, areas over time, points, and strips of shares.
 
 Every chart is as wide as the page has room: places across are in percent, and heights in pixels,
-so that letters keep their size on a phone.  Colors are classes, which the page's style defines.
+so that letters keep their size on a phone.  Colours are classes, which the page's style defines.
 What stands left of a chart, such as the names of its ticks, lies in the margin that the class
 `chart` has there.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..html_text import Html, escape
+from ..html_text import Html, decimal, element
 
 _TEXT = 15  # pixels from one line of text to the next
 _UNITS = 1000  # across a drawing that is stretched
@@ -61,7 +61,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Panel:
-    """A chart over time: its axis upwards, a value for each period, and a color's class."""
+    """A chart over time: its axis upwards, a value for each period, and a colour's class."""
 
     up: Axis
     values: Sequence[float]
@@ -71,49 +71,30 @@ class Panel:
 # ---- Elements -----------------------------------------------------------------------------------
 
 
-def _number(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")
-
-
-def _element(name: str, content: object = "", **attrs: object) -> Html:
-    """An element; `_` in a name stands for `-`, and numbers have two digits after the point."""
-    said = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="'
-        f'{_number(value) if isinstance(value, (int, float)) else escape(value)}"'
-        for key, value in attrs.items()
-    )
-    inner = escape(content)
-    return Html(f"<{name}{said}>{inner}</{name}>" if inner else f"<{name}{said}/>")
-
-
-def _joined(parts: Iterable[object]) -> Html:
-    return Html("".join(escape(part) for part in parts))
-
-
 def _percent(share: float) -> str:
-    return f"{_number(100 * share)}%"
+    return f"{decimal(100 * share)}%"
 
 
 def _text(x: float, y: float, content: str, color: str, **attrs: object) -> Html:
-    return _element("text", content, x=_percent(x), y=y, class_=color, **attrs)
+    return element("text", content, x=_percent(x), y=y, class_=color, **attrs)
 
 
 def _chart(height: float, said: str, parts: Iterable[object], kind: str = "chart") -> Html:
-    return _element(
-        "svg", _joined(parts), class_=kind, role="img", aria_label=said, width="100%", height=height
+    return element(
+        "svg", *parts, class_=kind, role="img", aria_label=said, width="100%", height=height
     )
 
 
 def _stretched(y: float, height: float, parts: Iterable[object]) -> Html:
     """A drawing of 1000 units across and as many as it has pixels upwards."""
-    return _element(
-        "svg", _joined(parts), x="0", y=y, width="100%", height=height,
-        viewBox=f"0 0 {_UNITS} {_number(height)}", preserveAspectRatio="none",
+    return element(
+        "svg", *parts, x="0", y=y, width="100%", height=height,
+        viewBox=f"0 0 {_UNITS} {decimal(height)}", preserveAspectRatio="none",
     )  # fmt: skip
 
 
 def _hover(said: str) -> Html:
-    return _element("title", said) if said else Html("")
+    return element("title", said) if said else Html("")
 
 
 # ---- Axes ---------------------------------------------------------------------------------------
@@ -124,18 +105,18 @@ def _grid(up: Axis, top: float, height: float) -> list[Html]:
     parts = [_text(0, top - 7, up.title, "title")] if up.title else []
     for value, name in up.ticks:
         y = top + height * (1 - up.share(value))
-        parts.append(_element("line", x1="0", x2="100%", y1=y, y2=y, class_="grid"))
+        parts.append(element("line", x1="0", x2="100%", y1=y, y2=y, class_="grid"))
         parts.append(_text(0, y + 4, name, "tick", dx=-6, text_anchor="end"))
     return parts
 
 
 def _scale(across: Axis, y: float) -> list[Html]:
     """Ticks below a chart, and the title below them."""
-    parts = [_element("line", x1="0", x2="100%", y1=y, y2=y, class_="axis")]
+    parts = [element("line", x1="0", x2="100%", y1=y, y2=y, class_="axis")]
     for value, name in across.ticks:
         place = across.share(value)
         parts.append(
-            _element("line", x1=_percent(place), x2=_percent(place), y1=y, y2=y + 4, class_="axis")
+            element("line", x1=_percent(place), x2=_percent(place), y1=y, y2=y + 4, class_="axis")
         )
         anchor = "end" if place > 0.98 else "middle"
         parts.append(_text(place, y + 17, name, "tick", text_anchor=anchor))
@@ -170,7 +151,7 @@ def histogram(
     for place, bar in enumerate(bars):
         tall = max(2.0, height * up.share(bar.value)) if bar.value else 0.0
         parts.append(
-            _element(
+            element(
                 "rect", _hover(bar.said), class_=f"bar {color}", y=top + height - tall, height=tall,
                 x=_percent((place + 0.08) / len(bars)), width=_percent(0.84 / len(bars)),
             )
@@ -204,7 +185,7 @@ def timeline(
     for place, hover in enumerate(hovers):
         begin, end = edges[place], edges[place + 1]
         parts.append(
-            _element(
+            element(
                 "rect", _hover(hover), class_="hover", x=_percent(begin), y=0, height=bottom,
                 width=_percent(end - begin),
             )
@@ -214,21 +195,21 @@ def timeline(
 
 
 def _area(panel: Panel, edges: Sequence[float], height: float) -> Html:
-    path = [f"M0 {_number(height)}"]
+    path = [f"M0 {decimal(height)}"]
     for value, end in zip(panel.values, edges[1:], strict=True):
-        path.append(f"V{_number(height * (1 - panel.up.share(value)))}H{_number(_UNITS * end)}")
-    path.append(f"V{_number(height)}Z")
-    return _element("path", d="".join(path), class_=f"area {panel.color}")
+        path.append(f"V{decimal(height * (1 - panel.up.share(value)))}H{decimal(_UNITS * end)}")
+    path.append(f"V{decimal(height)}Z")
+    return element("path", d="".join(path), class_=f"area {panel.color}")
 
 
 def stacked(parts: Sequence[Part], said: str, *, height: float = 18) -> Html:
     """One lying bar of several parts, as wide as the page; what is left of it stays empty."""
-    drawn = [_element("rect", class_="rest", x="0", y=0, width="100%", height=height)]
+    drawn = [element("rect", class_="rest", x="0", y=0, width="100%", height=height)]
     begin = 0.0
     for part in parts:
         width = min(max(part.share, 0.0), 1.0 - begin)
         drawn.append(
-            _element(
+            element(
                 "rect", _hover(part.said), class_=f"bar {part.color}", y=0, height=height,
                 x=_percent(begin), width=_percent(width),
             )
@@ -244,13 +225,13 @@ def scatter(
     """A dot for each pair of a place across and a place upwards, and lines at some upwards."""
     top = 22.0
     path = "".join(
-        f"M{across.share(x) * _UNITS:.0f} {_number(height * (1 - up.share(y)))}h0"
+        f"M{across.share(x) * _UNITS:.0f} {decimal(height * (1 - up.share(y)))}h0"
         for x, y in points
     )
-    dots = _element("path", d=path, class_="dots", stroke_width=2 * radius)
+    dots = element("path", d=path, class_="dots", stroke_width=2 * radius)
     heights = [top + height * (1 - up.share(one)) for one in lines]
     parts = [*_grid(up, top, height)]
-    parts += [_element("line", x1="0", x2="100%", y1=y, y2=y, class_="mark") for y in heights]
+    parts += [element("line", x1="0", x2="100%", y1=y, y2=y, class_="mark") for y in heights]
     parts += [_stretched(top, height, [dots]), *_scale(across, top + height)]
     return _chart(top + height + _below(across), said, parts)
 
@@ -279,12 +260,12 @@ def strips(
             if share > 0:
                 shade = min(SHADES, 1 + int(share * SHADES))
                 cells.setdefault(shade, []).append(
-                    f"M{_number(column * width)} {_number(place * height)}"
-                    f"h{_number(width)}v{_number(height - 1)}h-{_number(width)}z"
+                    f"M{decimal(column * width)} {decimal(place * height)}"
+                    f"h{decimal(width)}v{decimal(height - 1)}h-{decimal(width)}z"
                 )
     bottom = height * len(names)
     drawn = [
-        _element("path", d="".join(paths), class_="cell", fill_opacity=shade / SHADES)
+        element("path", d="".join(paths), class_="cell", fill_opacity=shade / SHADES)
         for shade, paths in sorted(cells.items())
     ]
     parts = [

@@ -31,8 +31,7 @@ SMALL_FILE = 32_000
 LONG = 8
 # A gain in steps that is worth a change.
 WORTH = 0.05
-# A reader may give out a batch held, and the program may hold the one before; more is held on
-# purpose.
+# The program may hold the batch that next() gave it and the one before; more is held on purpose.
 USUALLY_HELD = 2
 
 

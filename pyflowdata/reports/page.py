@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..html_text import Html, escape
+from ..html_text import Html, element, strung
+from ..html_text import page as html_page
 from ..native import version
 from ..plain_text import counted, number, percent, seconds, short_count, size
 from . import pictures
@@ -49,33 +50,24 @@ def report_page(facts: PageFacts) -> str:
         *([] if data is None else [_order(data.order), _data(data.readers), _graph(data.graph)]),
         _details(counters),
     ]  # fmt: skip
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(facts.verdict.sentence)}</title>\n<style>\n{STYLE}</style>\n</head>\n"
-        f"<body>\n<main>\n{_joined(sections)}\n</main>\n"
-        f'<script type="application/json" id="numbers">{_embedded(facts.numbers)}</script>\n'
-        "</body>\n</html>\n"
-    )
+    return html_page(
+        facts.verdict.sentence, STYLE, element("main", *sections), "\n",
+        element("script", _embedded(facts.numbers), type="application/json", id="numbers"),
+    )  # fmt: skip
 
 
-def _joined(parts: Iterable[Html]) -> str:
-    return "\n".join(part for part in parts if part)
-
-
-def _embedded(numbers: Mapping[str, Any]) -> str:
+def _embedded(numbers: Mapping[str, Any]) -> Html:
     """JSON without what would end the element that it is in."""
     text = json.dumps(numbers, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return Html(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def _section(name: str, title: str, *content: object) -> Html:
-    inner = "\n".join(escape(one) for one in content if one)
-    return Html(f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{inner}\n</section>')
+    return element("section", element("h2", title), *content, "\n", id=name)
 
 
 def _note(text: str) -> Html:
-    return Html(f'<p class="soft">{escape(text)}</p>')
+    return element("p", text, class_="soft")
 
 
 # ---- In short -----------------------------------------------------------------------------------
@@ -84,12 +76,14 @@ def _note(text: str) -> Html:
 def _verdict(facts: PageFacts) -> Html:
     """The sentence, which has the first remedy, and the others."""
     verdict, blobs = facts.verdict, ", ".join(facts.counters.blobs)
-    others = "".join(f"<li>{escape(one)}</li>" for one in verdict.remedies[1:])
-    return Html(
-        f"<h1>pyflowdata report: {escape(blobs)}</h1>\n"
-        f'<div class="verdict {_LIMITS.get(verdict.limit, "bad")}">'
-        f"<p>{escape(verdict.sentence)}</p>{f'<ul>{others}</ul>' if others else ''}</div>"
-    )
+    others = [element("li", one) for one in verdict.remedies[1:]]
+    return strung((
+        element("h1", f"pyflowdata report: {blobs}"),
+        element(
+            "div", element("p", verdict.sentence), element("ul", *others) if others else "",
+            class_=f"verdict {_LIMITS.get(verdict.limit, 'bad')}",
+        ),
+    ))  # fmt: skip
 
 
 def _count(count: float) -> str:
@@ -109,11 +103,11 @@ def _tiles(counters: Counters) -> Html:
     if stats["starts"]:
         shown.append(("a start of an epoch", seconds(m.mean_start_seconds)))
     shown.append((f"of {counted(m.threads, 'thread')} busy", number(round(m.busy_threads, 1))))
-    tiles = "".join(
-        f'<div class="tile"><b>{escape(value)}</b><span>{escape(said)}</span></div>'
+    tiles = (
+        element("div", element("b", value), element("span", said), class_="tile")
         for said, value in shown
     )
-    return Html(f'<div class="tiles">{tiles}</div>')
+    return element("div", *tiles, class_="tiles")
 
 
 # ---- Ops and stages -----------------------------------------------------------------------------
@@ -132,16 +126,15 @@ def _work(counters: Counters) -> Html:
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
     """A table; on a phone each row is a list of what it has."""
-    head = "".join(f"<th>{escape(one)}</th>" for one in columns)
-    body = "".join(
-        "<tr>" + "".join(
-            f'<td data-of="{escape(name)}"><span>{escape(cell)}</span></td>' if place else
-            f"<td><span>{escape(cell)}</span></td>"
+    head = element("tr", *(element("th", one) for one in columns))
+    body = (
+        element("tr", *(
+            element("td", element("span", cell), **({"data_of": name} if place else {}))
             for place, (name, cell) in enumerate(zip(columns, row, strict=True))
-        ) + "</tr>"
+        ))
         for row in rows
     )  # fmt: skip
-    return Html(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+    return element("table", element("thead", head), element("tbody", *body))
 
 
 # ---- Over time ----------------------------------------------------------------------------------
@@ -158,9 +151,9 @@ def _steps(counters: Counters) -> Html:
     history = counters.history
     if not sum(history.trains):
         return Html("")
-    pair = pictures.waits_picture(counters) + pictures.steps_picture(history)
+    pair = (pictures.waits_picture(counters), pictures.steps_picture(history))
     return _section(
-        "steps", "Waits and training steps", Html(f'<div class="pair">{pair}</div>'),
+        "steps", "Waits and training steps", element("div", *pair, class_="pair"),
         _note("Without the first batch of each epoch, and the first one after open or a seek."),
     )  # fmt: skip
 
@@ -170,11 +163,11 @@ def _resources(counters: Counters) -> Html:
         "Threads": pictures.threads_picture(counters),
         "Memory of batches": pictures.memory_picture(counters),
     }
-    drawn = "".join(
-        f"<div><h3>{title}</h3>{picture}</div>" for title, picture in parts.items() if picture
+    drawn = (
+        element("div", element("h3", title), picture) for title, picture in parts.items() if picture
     )
     return _section(
-        "resources", "Threads and memory", Html(f'<div class="pair">{drawn}</div>'),
+        "resources", "Threads and memory", element("div", *drawn, class_="pair"),
         _facts_table(lines_below(counters)),
     )  # fmt: skip
 
@@ -191,7 +184,7 @@ def _order(order: Mapping[str, Any]) -> Html:
         "order", title,
         _note(f"Of {order['reader']}, read again by a small loader of its own."),
         pictures.order_picture(order) if order["places"] else "",
-        Html("<h3>Labels</h3>"),
+        element("h3", "Labels"),
         _note(f"Not shown: {labels['missing']}.") if labels["missing"]
         else pictures.labels_picture(order),
     )  # fmt: skip
@@ -222,21 +215,20 @@ def _reader(reader: Mapping[str, Any]) -> Html:
         facts.append(("index", f"{size(index['bytes'])}, {took}{where}"))
     spec = ", ".join(f"{name}={value}" for name, value in reader["spec"].items())
     facts += [("fingerprint", reader["data"]), ("attrs of the order", spec)]
-    return Html(f"<h3>{escape(reader['name'])}</h3>{_facts_table(facts)}")
+    return strung((element("h3", reader["name"]), _facts_table(facts)))
 
 
 def _facts_table(facts: Sequence[tuple[str, object]]) -> Html:
-    rows = "".join(
-        f"<tr><td><span>{escape(name)}</span></td><td><span>{escape(value)}</span></td></tr>"
-        for name, value in facts
+    rows = (
+        element("tr", *(element("td", element("span", one)) for one in fact)) for fact in facts
     )
-    return Html(f'<table class="words"><tbody>{rows}</tbody></table>')
+    return element("table", element("tbody", *rows), class_="words")
 
 
 def _graph(graph: str) -> Html:
     if not graph:
         return Html("")
-    return _section("graph", "Graph", Html(f'<div class="scroll">{graph}</div>'))
+    return _section("graph", "Graph", element("div", Html(graph), class_="scroll"))
 
 
 def _details(counters: Counters) -> Html:
@@ -244,4 +236,4 @@ def _details(counters: Counters) -> Html:
         f"pyflowdata {version()}", f"{counters.host}, process {counters.pid}",
         f"rank {counters.rank} of {counters.world_size}",
     ]  # fmt: skip
-    return Html(f'<footer class="soft"><p>{escape("; ".join(said))}.</p></footer>')
+    return element("footer", element("p", f"{'; '.join(said)}."), class_="soft")

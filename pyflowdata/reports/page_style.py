@@ -1,6 +1,6 @@
 """The style of the report page: light and dark, for phones, screens and paper.
 
-The colors of a, b, c and d are told apart by people who are colour-blind (Okabe and Ito, 2008),
+The colours of a, b, c and d are told apart by people who are colour-blind (Okabe and Ito, 2008),
 and differ in lightness.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..html_text import Html, escape
+from ..html_text import Html, element, strung
 from ..plain_text import clipped, counted, number, percent, seconds, short_count, size
 from .charts import Axis, Bar, Panel, Part, histogram, scatter, stacked, strips, timeline
 from .counters import Counters, History
@@ -21,17 +21,16 @@ _STATES = (("a", "computes"), ("d", "waits for a processor"), ("b", "waits for a
 
 def figure(chart: Html, caption: object) -> Html:
     """A chart and what it shows."""
-    return Html(f"<figure>{chart}<figcaption>{escape(caption)}</figcaption></figure>")
+    return element("figure", chart, element("figcaption", caption))
 
 
 def legend(parts: Sequence[tuple[str, str]]) -> Html:
-    """Colors and what they stand for."""
-    items = (
-        f'<li><svg aria-hidden="true"><rect class="{color}" width="12" height="12"/></svg>'
-        f"{escape(said)}</li>"
-        for color, said in parts
-    )
-    return Html(f'<ul class="legend">{"".join(items)}</ul>')
+    """Colours and what they stand for."""
+    items = []
+    for color, said in parts:
+        box = element("rect", class_=color, width=12, height=12)
+        items.append(element("li", element("svg", box, aria_hidden="true"), said))
+    return element("ul", *items, class_="legend")
 
 
 def _counts(most: float, title: str, count: int = 4) -> Axis:
@@ -154,16 +153,17 @@ def work_picture(counters: Counters) -> Html:
         named = [(*state, each) for state, each in zip(_STATES, took, strict=True)]
         share = percent(m.wall_share(one))
         bar = stacked(_parts(named, m.wall_seconds), f"{one.title}: {share} of the threads' work")
-        lines.append(f"<li><span>{escape(one.title)}</span>{bar}<span>{share}</span></li>")
+        lines.append(element("li", element("span", one.title), bar, element("span", share)))
     rest = work[_MOST_BARS:]
     if rest:
         share = percent(sum(map(m.wall_share, rest)))
-        lines.append(f"<li><span>{len(rest)} others</span><span></span><span>{share}</span></li>")
-    return Html(f'<ul class="shares">{"".join(lines)}</ul>{legend(_STATES)}')
+        spans = (f"{len(rest)} others", "", share)
+        lines.append(element("li", *(element("span", one) for one in spans)))
+    return strung((element("ul", *lines, class_="shares"), legend(_STATES)))
 
 
 def _parts(named: Sequence[tuple[str, str, float]], whole: float) -> list[Part]:
-    """Of a bar: colors, what they stand for, and seconds."""
+    """Of a bar: colours, what they stand for, and seconds."""
     return [Part(took / whole, color, f"{said}: {seconds(took)}") for color, said, took in named]
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from ..plain_text import joined
+from ..text_files import save_as
 from .counters import Counters, HandOver, History, Period, ReaderFacts, Work
 from .data_facts import DataFacts
 from .ranks import judge_ranks, ranks_as_text
@@ -50,10 +50,10 @@ class Judged(ABC):
         return f"{type(self).__name__}({self.verdict.sentence!r})"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from ..html_text import element
 
         first, _, others = str(self).partition("\n")
-        return f"<b>{escape(first)}</b><pre>{escape(others)}</pre>"
+        return element("b", first) + element("pre", others)
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -70,16 +70,7 @@ class Judged(ABC):
             InvalidArgumentError: The name has another ending.
             OSError: The file cannot be written.
         """
-        kinds = self._kinds()
-        write = kinds.get(os.path.splitext(path)[1].lower())
-        if write is None:
-            raise InvalidArgumentError(
-                f"path = {shown(os.fspath(path))}; a {type(self).__name__} is saved as "
-                f"{joined(list(kinds))}"
-            )
-        text = write()
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        save_as(path, f"a {type(self).__name__}", self._kinds())
 
     def _kinds(self) -> dict[str, Callable[[], str]]:
         """What files have, by the endings of their names."""
@@ -135,7 +126,7 @@ class Report(Judged):
         """What happened after another report of the same loader, such as in its last epoch.
 
         Raises:
-            InvalidArgumentError: It is no earlier report of this loader.
+            InvalidArgumentError: It is not an earlier report of this loader.
         """
         if not isinstance(earlier, Report):
             raise InvalidArgumentError(f"since = {shown(earlier)}; it must be an earlier Report")
@@ -177,7 +168,7 @@ class Report(Judged):
         """The report that to_dict() gave; the verdict is made again of the numbers.
 
         Raises:
-            InvalidArgumentError: It is no such dict.
+            InvalidArgumentError: It is not a dict of to_dict().
         """
         if not isinstance(found, Mapping) or found.get("version") != _VERSION:
             raise InvalidArgumentError(

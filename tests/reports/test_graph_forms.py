@@ -296,6 +296,6 @@ def test_save_takes_the_form_from_the_name(tmp_path):
         graph.save(tmp_path / f"g.{suffix.upper()}")
         assert (tmp_path / f"g.{suffix.upper()}").read_text(encoding="utf-8") == text
     for name in ("g.png", "g", "g.svg.gz"):
-        with pytest.raises(flow.InvalidArgumentError, match=r"\.svg, \.html, \.mmd, \.txt"):
+        with pytest.raises(flow.InvalidArgumentError, match=r"\.svg, \.html, \.mmd or \.txt"):
             graph.save(tmp_path / name)
         assert not (tmp_path / name).exists()

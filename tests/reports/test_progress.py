@@ -145,7 +145,7 @@ def test_lines_without_a_terminal(capsys, clock):
     lines = capsys.readouterr().err.splitlines()
     form = re.compile(
         r"pyflowdata: epoch 0: (\d+) of 10 steps \((\d+) %\), [\d,]+ a second, "
-        r"([\d,]+) records/s, waits \d+ %(, loss=([\d.]+), best=None)?"
+        r"([\d,]+) records/s, waits (?:under )?[\d.]+ %(, loss=([\d.]+), best=None)?"
     )
     read = [form.fullmatch(line) for line in lines]
     assert all(read) and read[-1][1] == "10" and read[-1][2] == "100"

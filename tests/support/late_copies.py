@@ -9,13 +9,13 @@ import threading
 
 import torch
 
-from pyflowdata.integrations import torch as loaders
+from pyflowdata.integrations import torch_loader as loaders
 from pyflowdata.integrations import torch_sink as sinks
 from pyflowdata.integrations.torch_copies import DeviceCopies
 
 
 class FakeStream:
-    """Runs a copy as late as a device may: when something waits for an event behind it."""
+    """Runs a copy as late as a device may: when something waits for a later event."""
 
     def __init__(self):
         self.queue = []

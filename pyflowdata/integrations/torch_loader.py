@@ -1,0 +1,322 @@
+"""Batches as torch tensors: on the host without a copy, on a CUDA device one batch ahead.
+
+    from pyflowdata.integrations.torch import TorchLoader
+
+    loader = TorchLoader(flow.DataLoader(x, y), device="cuda")
+    for x_batch, y_batch in loader:
+        ...
+
+Needs torch 2.1 or newer: `pip install pyflowdata[torch]`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, overload
+
+import torch
+
+from .. import DataLoader, Error, InvalidArgumentError, RankReport, Report, UnsupportedError
+from ..batch_forms import map_arrays
+from ..loader.batches import Array
+from ..loader.loader_wrapper import LoaderWrapper
+from ..loader.iterator_hook import hooked
+from .torch_checks import check_blobs, find_device
+from .torch_copies import DeviceCopies, counted, pinned
+
+__all__ = ["TorchLoader"]
+
+BatchT = TypeVar("BatchT")
+
+
+class TorchLoader(LoaderWrapper[BatchT]):
+    """A DataLoader whose batches are torch tensors.
+
+    What a batch is stays as it is: one tensor, a tuple or a dict of them.  Without a device, or
+    with "cpu", a tensor views the memory of the loader; that is not used again before the tensor
+    and all views of it are collected.  With a CUDA device the tensors are there; while one batch
+    is used, the copy of the next one runs on a stream of its own, through pinned memory.
+
+    It is not a torch.utils.data.DataLoader: threads make the batches, there are no workers, and
+    batches, shuffling and ranks are attrs of the readers.  State follows torchdata's Stateful
+    contract, and knows nothing of rank or device.
+
+    Used by one thread at a time.  It takes the DataLoader over: iterate over this one, take the
+    state from it, and close it.
+
+    Attributes:
+        loader: The DataLoader, for `blobs`, `readers` and more.
+        device: Where the tensors are.
+    """
+
+    device: torch.device
+
+    @overload
+    def __init__(
+        self: TorchLoader[torch.Tensor],
+        loader: DataLoader[Array],
+        *,
+        device: torch.device | str | int | None = ...,
+        pin_memory: bool = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: TorchLoader[tuple[torch.Tensor, ...]],
+        loader: DataLoader[tuple[Array, ...]],
+        *,
+        device: torch.device | str | int | None = ...,
+        pin_memory: bool = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: TorchLoader[dict[str, torch.Tensor]],
+        loader: DataLoader[dict[str, Array]],
+        *,
+        device: torch.device | str | int | None = ...,
+        pin_memory: bool = ...,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        loader: DataLoader[Any],
+        *,
+        device: torch.device | str | int | None = None,
+        pin_memory: bool = False,
+    ) -> None:
+        """Takes over a loader.
+
+        Args:
+            loader: What makes the batches.
+            device: None or "cpu": tensors that view the loader's memory.  A CUDA device: tensors
+                there, copied ahead without blocking.
+            pin_memory: Copies host tensors to pinned memory of torch, for those who copy to a
+                device themselves; torch keeps that memory until such copies are done.  Where
+                torch.cuda.is_available() is false it changes nothing.  With a CUDA device all
+                batches go through pinned memory anyway.
+
+        Raises:
+            InvalidArgumentError: The loader is not a DataLoader, a blob is ragged, or the device
+                does not exist.
+            UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
+        """
+        if not isinstance(loader, DataLoader):
+            raise InvalidArgumentError(
+                f"a {type(loader).__name__} was given as loader; TorchLoader takes a "
+                "pyflowdata.DataLoader"
+            )
+        self.device = find_device(device)
+        check_blobs(loader.blobs)
+        self.loader = loader
+        self._copies = DeviceCopies(self.device) if self.device.type == "cuda" else None
+        self._pins = bool(pin_memory) and torch.cuda.is_available()
+        self._current: _Ahead | None = None  # the iterator that is a batch ahead of its user
+        # The state when the last iterator was made; None once a batch was asked of it.
+        self._started_at: dict[str, Any] | None = None
+
+    def __iter__(self) -> Iterator[BatchT]:
+        """Starts the epoch after the last started one; after load_state_dict() continues there.
+
+        An iterator from which nothing was taken begins no epoch: trainers make one to see whether
+        it can be made, and another one to use.
+        """
+        state = self.state_dict()
+        is_ahead = self._current is not None and self._current.epoch != self.loader.epoch
+        if is_ahead or state == self._started_at:
+            self.load_state_dict(state)
+        return self._begin(lambda: iter(self.loader))
+
+    def repeat(self) -> Iterator[BatchT]:
+        """Batches without end, epoch after epoch, from where the loader is."""
+        if self._current is not None:  # go on where the user is, not where the loader is
+            self.load_state_dict(self.state_dict())
+        return self._begin(self.loader.repeat)
+
+    def _begin(self, begin: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+        if self._copies is None:
+            batches: Iterator[Any] = _OnHost(self, begin())
+        else:
+            batches = self._current = _Ahead(self, self._copies, begin)
+        self._started_at = self.state_dict()
+        return hooked(self, batches)
+
+    @contextlib.contextmanager
+    def keep_place(self) -> Iterator[None]:
+        """As DataLoader.keep_place()."""
+        kept = self._current, self._started_at
+        with self.loader.keep_place():
+            self._current = None
+            try:
+                yield
+            finally:
+                self._current, self._started_at = kept
+
+    def _on_host(self, batch: Any) -> Any:
+        tensors = map_arrays(batch, torch.from_numpy)
+        return self._copied(tensors, "pinned memory", pinned) if self._pins else tensors
+
+    def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
+        """What a function that copies a batch returns; counted for report()."""
+        with self.loader.observed.shows(f"copy to {device}"):
+            return counted(self.loader, batch, device, copy_batch)
+
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[False] = ...) -> Report: ...
+
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[True]) -> RankReport: ...
+
+    def report(
+        self, *, since: Report | None = None, gather: bool = False
+    ) -> Report | RankReport:
+        """As DataLoader.report(), with the copies of batches.
+
+        Args:
+            since: An earlier report of this rank.
+            gather: Every rank calls this, and each gets a `RankReport` of all of them, by
+                torch.distributed.all_gather_object; without a process group, of one rank.
+        """
+        report = super().report(since=since)
+        return RankReport(_gathered(report)) if gather else report
+
+    def state_dict(self) -> dict[str, Any]:
+        """As DataLoader.state_dict(): what was delivered counts, what was made ahead does not."""
+        if self._current is not None:
+            return copy.deepcopy(self._current.state)
+        return self.loader.state_dict()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """As DataLoader.load_state_dict(): the next iter() goes on where the state was taken."""
+        self.loader.load_state_dict(state_dict)
+        self._current = None
+
+    def __len__(self) -> int:
+        """Batches of an epoch, the same on every rank.
+
+        Raises:
+            TypeError: A reader is a stream that has to be read to be counted.
+        """
+        return len(self.loader)
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def epoch(self) -> int:
+        """The last started epoch; before any, the one that the first iter() starts."""
+        return self.loader.epoch if self._current is None else self._current.epoch
+
+    def close(self) -> None:
+        """Closes the DataLoader.  Tensors that are held stay valid."""
+        self._current = None
+        self.loader.close()
+
+    def __enter__(self) -> TorchLoader[BatchT]:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        pinned = ", pin_memory=True" if self._pins else ""
+        return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{pinned})"
+
+
+def _gathered(report: Report) -> list[Report]:
+    """Those of all ranks."""
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return [report]
+    reports: list[Any] = [None] * torch.distributed.get_world_size()
+    torch.distributed.all_gather_object(reports, report)
+    return reports
+
+
+class _OnHost(Iterator[Any]):
+    """The batches of a loader as tensors of the host."""
+
+    def __init__(self, owner: TorchLoader[Any], batches: Iterator[Any]) -> None:
+        self._owner = owner
+        self._batches = batches
+
+    def __next__(self) -> Any:
+        self._owner._started_at = None  # the epoch has started, even if its first batch fails
+        return self._owner._on_host(next(self._batches))
+
+
+# ---- One batch ahead ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A batch that is on its way to the device, or what came in its place.
+
+    Attributes:
+        tensors, copied: What DeviceCopies.send() returned.
+        failure: The error of this batch, or StopIteration.
+        state, epoch: Of the loader when this is delivered.
+    """
+
+    tensors: Any
+    copied: Any
+    failure: Exception | None
+    state: dict[str, Any]
+    epoch: int
+
+
+class _Ahead(Iterator[Any]):
+    """Starts the copy of the next batch before it hands out one.
+
+    An error takes the place of its batch, and no later batch is made before it was raised.
+
+    Attributes:
+        state, epoch: Of the loader after the last batch that was handed out.
+    """
+
+    def __init__(
+        self, owner: TorchLoader[Any], copies: DeviceCopies, begin: Callable[[], Iterator[Any]]
+    ) -> None:
+        self._owner = owner
+        self._copies = copies
+        self._begin = begin
+        self._batches = begin()
+        self._made: _Made | None = None
+        self.state = self._made_until = owner.loader.state_dict()
+        self.epoch = owner.loader.epoch
+
+    def __next__(self) -> Any:
+        self._owner._started_at = None
+        if self._owner._current is not self:
+            return next(self._batches)  # which says why this iterator is over
+        if self._made is None:
+            self._made = self._make()
+        made = self._made  # stays there if making the following one is interrupted
+        following = self._make() if made.failure is None else None
+        self._made, self.state, self.epoch = following, made.state, made.epoch
+        if made.failure is not None:
+            raise made.failure
+        self._copies.receive(made.tensors, made.copied)
+        return made.tensors
+
+    def _make(self) -> _Made:
+        loader = self._owner.loader
+        tensors = copied = failure = None
+        try:
+            try:
+                batch = next(self._batches)
+            except (Error, StopIteration) as caught:
+                failure = caught
+            else:
+                device = str(self._owner.device)
+                tensors, copied = self._owner._copied(batch, device, self._copies.send)
+            made = _Made(tensors, copied, failure, loader.state_dict(), loader.epoch)
+        except BaseException:
+            if loader.state_dict() != self._made_until:  # a batch was taken, and is lost
+                loader.load_state_dict(self._made_until)
+                self._batches = self._begin()
+            raise
+        self._made_until = made.state
+        return made
