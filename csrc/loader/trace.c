@@ -165,8 +165,9 @@ static pfd_status start(pfd_loader *l, int64_t bytes, pfd_error *err)
     if (l->trace) return pfd_fail(err, PFD_INVALID_ARGUMENT, "the loader is being traced already");
     if (bytes < least)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "a trace of %" PRId64 " bytes; it must have %" PRId64 " or more", bytes,
-                        least);
+                        "memory = %" PRId64 "; a trace of this loader needs %" PRId64
+                        " bytes or more",
+                        bytes, least);
     free_old(l);
     pfd_trace *trace = create(l->most_threads + 2, bytes);
     if (!trace) return pfd_fail_memory(err, bytes, "a trace");

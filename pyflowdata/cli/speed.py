@@ -6,9 +6,11 @@ import argparse
 import contextlib
 import importlib
 import json
+import math
 import os
 import runpy
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 import pyflowdata
 
 from ..loader.iterator_hook import hook_with
+from ..errors import shown
 from .output import say, say_json
 from .speed_of_script import ScriptWatch, Watched
 from .usage import UsageError
@@ -51,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measures, and prints a table and a sentence, or JSON."""
-    if args.steps < 1 or not args.seconds > 0:
-        raise UsageError("--steps and --seconds must be above 0")
+    if args.steps < 1 or not 0 < args.seconds < math.inf:
+        raise UsageError("--steps and --seconds must be above 0, and not infinite")
     if (args.blobs is None) == (args.script is None):
         raise UsageError("give a script, or --blobs MODULE:FUNCTION")
     return _run_blobs(args) if args.script is None else _run_script(args)
@@ -70,12 +73,14 @@ def _run_blobs(args: argparse.Namespace) -> int:
         found: Any = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as failure:
         raise UsageError(f"--blobs {args.blobs}: {failure}") from None
+    if not callable(found):
+        raise UsageError(f"--blobs {args.blobs}: it is {shown(found)}, and not a function")
     made = found()
     is_loader = hasattr(made, "speed")  # the function has opened one
     with made if is_loader else pyflowdata.DataLoader(made) as loader:
         speed = loader.speed(seconds=args.seconds)
     if args.json:
-        say_json(speed.as_dict(), indent=2)
+        say_json(speed.to_dict(), indent=2)
     else:
         say(str(speed))
     return 0
@@ -88,12 +93,30 @@ def _run_script(args: argparse.Namespace) -> int:
     if not os.path.isfile(args.script):
         raise UsageError(f"{args.script}: there is no such script")
     watch = ScriptWatch(args.steps, args.seconds)
-    with _as_main(args.script, args.arguments), hook_with(watch):
+    with _as_main(args.script, args.arguments), hook_with(watch), _threads_end_quietly():
         printed = contextlib.redirect_stdout(sys.stderr) if args.json else contextlib.nullcontext()
         with printed:
             status = _run_until_measured(args.script, watch)
+    if not watch.is_here:
+        return status
     _report(args, watch)
-    return status if not watch.is_done else 0
+    return 0 if watch.is_done else status or 1
+
+
+@contextlib.contextmanager
+def _threads_end_quietly() -> Iterator[None]:
+    """Of a script that trains in a thread of its own, the end of the measurement ends that one."""
+    before = threading.excepthook
+
+    def show(failure: threading.ExceptHookArgs) -> None:
+        if failure.exc_type is not Watched:
+            before(failure)
+
+    threading.excepthook = show
+    try:
+        yield
+    finally:
+        threading.excepthook = before
 
 
 @contextlib.contextmanager
@@ -142,7 +165,7 @@ def _report(args: argparse.Namespace, watch: ScriptWatch) -> None:
     limits = watch.limits
     if args.json:
         print(json.dumps(
-            {"script": args.script, "loader": watch.described, **limits.as_dict()}, indent=2
+            {"script": args.script, "loader": watch.described, **limits.to_dict()}, indent=2
         ))  # fmt: skip
         return
     if watch.described is None:

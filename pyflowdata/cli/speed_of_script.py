@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
 from ..batch_forms import rows_of
+from ..native.calling_line import calling_frame
 from ..speed.devices import wait_for_devices
 from ..speed.measure import wait_until_idle
+from ..speed.noise import Usage, notes_of, other_programs, too_short
 from ..speed.replay import Replay
 from ..speed.results import Limits, Speed, Steps
 
 _clock = time.perf_counter
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _SETTLE = 3  # steps that are not counted at the start of each part
 _LEAST = 3  # steps that are measured, however long they take
 
@@ -51,12 +51,19 @@ class ScriptWatch:
         self._together: _Together | None = None
         self._training: _Training | None = None
         self._is_inside = False
+        self._process = os.getpid()
+        self._usage: Usage | None = None  # at the start of the measurement
         self.most_steps = 0
         self.described: str | None = None
         self.is_done = False
 
     def __call__(self, loader: Any, batches: Iterator[Any]) -> Iterator[Any]:
-        return _Batches(self, loader, batches)
+        return _Batches(self, loader, batches) if self.is_here else batches
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this is the process of the command, and not one that the script has forked."""
+        return os.getpid() == self._process
 
     @property
     def batch_rows(self) -> int:
@@ -67,10 +74,17 @@ class ScriptWatch:
         """What was measured."""
         both = self._together.measured if self._together else None
         training = self._training.measured if self._training else None
-        return Limits(self._alone, training, both)
+        taken = [(part.steps, part.seconds) for part in (training, both) if part is not None]
+        if self._alone is not None:
+            taken.append((self._alone.batches, self._alone.seconds))
+        longer = "give more --steps, or --seconds"
+        short = too_short(*min(taken, key=lambda one: one[1]), longer) if taken else None
+        return Limits(self._alone, training, both, notes_of(short, other_programs(self._usage)))
 
     def take(self, asked: _Batches) -> Any:
-        """What next() of an iterator gives."""
+        """What next() of an iterator gives; a forked child is not watched."""
+        if not self.is_here:
+            return next(asked.batches)
         watched = self._loader() if self._loader is not None else None
         if watched is not None and not watched.data_loader.is_open:
             watched = None
@@ -96,6 +110,7 @@ class ScriptWatch:
         described = f"{_caller()}{type(loader).__name__}({names})"
         if described != self.described:  # else it is the next epoch's, of a script that makes many
             self.described = described
+            self._usage = Usage.now()
             self._alone = loader.speed(seconds=self._seconds)
             self._part = self._together = _Together(self._steps, self._seconds)
             self._training = None
@@ -122,7 +137,10 @@ class _Batches(Iterator[Any]):
 
     Attributes:
         is_new: The watch has taken no batch of it while it measured.
+        is_measured: Its steps are no epoch; a progress bar would count the measured ones.
     """
+
+    is_measured = True
 
     def __init__(self, watch: ScriptWatch, loader: Any, batches: Iterator[Any]) -> None:
         self._watch, self.loader, self.batches = watch, loader, batches
@@ -134,10 +152,8 @@ class _Batches(Iterator[Any]):
 
 def _caller() -> str:
     """File and line outside of the package where a batch is asked for; "" if there are none."""
-    frame = sys._getframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back  # type: ignore[assignment]
-    if frame is None or frame.f_code.co_filename == threading.__file__:
+    frame = calling_frame(sys._getframe())
+    if frame is None:
         return ""
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}: "
 

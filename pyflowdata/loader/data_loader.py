@@ -423,7 +423,32 @@ class DataLoader(AnyLoader[BatchT]):
     def stats(self) -> dict[str, float]:
         """Counters since the loader was opened, also after close(); they cost almost nothing.
 
-        Keys as in `pfd_stats` (pyflowdata.h), with times in seconds: wait_seconds and so on.
+        Keys, with times in seconds; moments are on the monotonic clock:
+            slots, slots_held, slots_ready: Memory for batches: allocated, in the program's hands,
+                and complete but not yet delivered.
+            batches, records: Delivered, on this rank.
+            bytes: Of record data that were parsed.
+            skipped: Records that were left out or padded after an error.
+            wait_seconds, help_seconds: next() waited for other threads, and worked itself.
+            thread_seconds, idle_seconds: Threads were there to work, summed over threads, and of
+                it had no work.
+            slot_bytes: Memory of all slots, with ragged values.
+            read_bytes: Read from files that are not mapped, also to index them.
+            cpu_seconds, runnable_seconds, major_faults: The threads computed, waited for a
+                processor, and how often they waited for a page of a mapped file; 0 where the
+                system does not say.
+            now_seconds, opened_seconds: When this was counted, or the loader was closed, and when
+                it was opened.
+            asked_seconds, delivered_seconds: When the program asked for the latest batch (0:
+                never), and when it got one.
+            batches_made: Complete, also those that were not delivered.
+            starts, start_seconds: First batches of an epoch, or after a seek, and next() for them.
+            steps, waited_steps: The other batches, and of them those not complete when asked for.
+            step_wait_seconds, step_train_seconds: next() for these, and the program between them.
+            no_memory_seconds: No further batch could be started: memory_budget was used up.
+            processors: That this process may use.
+            process_cpu_seconds: All threads of the process computed, since the loader was opened.
+            throttled_seconds: The quota of the cgroup was used up, since then.
         """
         self.check_process()
         return self.observed.stats()

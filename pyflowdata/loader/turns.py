@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from typing import Any
 
@@ -23,11 +22,6 @@ class Turns:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.is_busy = False
-
-    def owner(self) -> int | None:
-        """The thread that has the lock, as threading.get_ident() says; None: it is not known."""
-        found = re.search(r"owner=(\d+)", repr(self.lock))  # RLock tells it in no other way
-        return int(found[1]) if found else None
 
     def check_idle(self) -> None:
         """Only for who holds the lock: then a busy holder is this same thread, further out."""

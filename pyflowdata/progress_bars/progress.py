@@ -62,7 +62,7 @@ class Progress(Generic[BatchT]):
         batches = iter(self._loader)
         place = self._loader.state_dict()  # of the iterator: where this epoch begins
         done = place["position"]
-        if not self._shows:
+        if not self._shows or getattr(batches, "is_measured", False):
             yield from batches
             return
         what = self._what or f"epoch {place['epoch']}"
@@ -158,7 +158,8 @@ def progress(
         loader: A `DataLoader`, `TorchLoader` or `JaxLoader`.
         epochs: How many from where the loader is, each with a bar; None: without end.
         desc: Words in front of the bar in place of the epoch.
-        show: Whether there is a bar; None: on rank 0 alone.
+        show: Whether there is a bar; None: on rank 0 alone.  There is none under
+            `pyflowdata speed`, whose steps belong to no epoch.
 
     Raises:
         InvalidArgumentError: It is not a loader, or the epochs are no number.

@@ -5,6 +5,7 @@ A loader here is a DataLoader, or what takes one over and has its repeat() and k
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -12,19 +13,30 @@ from typing import Any
 
 from ..batch_forms import arrays_of, rows_of
 from ..errors import InvalidArgumentError, shown
-from .devices import wait_for_devices
+from .devices import has_devices, wait_for_devices
 from .replay import Replay
+from .noise import Usage, disturbed, notes_of, other_programs, too_short
 from .results import Ceiling, Speed, median_and_p95
 
 _clock = time.perf_counter
 _IDLE_SECONDS = 10.0  # the longest wait for a loader that makes batches ahead
 _LOOK_SECONDS = 0.005
+_AHEAD_SECONDS = 3.0  # the longest for batches that are taken before the measured ones
 
 
 def _check_count(name: str, value: object, least: int) -> int:
     if type(value) is not int or value < least:
         raise InvalidArgumentError(f"{name} = {shown(value)}; it must be an int from {least} on")
     return value
+
+
+def _check_seconds(seconds: object) -> float:
+    if isinstance(seconds, (int, float)) and not isinstance(seconds, bool):
+        with contextlib.suppress(OverflowError):
+            found = float(seconds)
+            if 0 < found < math.inf:
+                return found
+    raise InvalidArgumentError(f"seconds = {shown(seconds)}; it must be a number above 0")
 
 
 def wait_until_idle(loader: Any) -> None:
@@ -55,9 +67,8 @@ def measure_speed(loader: Any, seconds: float, steps: int | None) -> Speed:
     """As DataLoader.speed()."""
     if steps is not None:
         _check_count("steps", steps, 1)
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
-        raise InvalidArgumentError(f"seconds = {shown(seconds)}; it must be a number above 0")
-    limit = math.inf if steps is not None else float(seconds)
+    seconds = _check_seconds(seconds)
+    limit = math.inf if steps is not None else seconds
     inner = loader.data_loader
     row_bytes = _row_bytes(inner)
     with loader.keep_place():
@@ -67,11 +78,12 @@ def measure_speed(loader: Any, seconds: float, steps: int | None) -> Speed:
         wait_for_devices()
         first = _clock() - begin
         for _ in range(inner.prefetch):  # those that were made while the first one was awaited
-            if _clock() - begin > limit:
+            if _clock() - begin > min(limit, _AHEAD_SECONDS):
                 break
             next(batches)
         wait_for_devices()
         taken = records = ragged_bytes = 0
+        usage = Usage.now()
         begin = _clock()
         elapsed = 0.0
         while taken < (steps or math.inf) and elapsed < limit:
@@ -84,7 +96,8 @@ def measure_speed(loader: Any, seconds: float, steps: int | None) -> Speed:
         wait_for_devices()
         elapsed = _clock() - begin
     nbytes = ragged_bytes if row_bytes is None else records * row_bytes
-    return Speed(taken, records, nbytes, elapsed, first)
+    notes = notes_of(too_short(taken, elapsed, "give more seconds="), other_programs(usage))
+    return Speed(taken, records, nbytes, elapsed, first, notes)
 
 
 # ---- Training alone -----------------------------------------------------------------------------
@@ -105,6 +118,8 @@ def measure_ceiling(
     """As DataLoader.ceiling()."""
     _check_count("steps", steps, 1)
     _check_count("warm_up", warm_up, 0)
+    if not callable(step):
+        raise InvalidArgumentError(f"step = {shown(step)}; it must be a function of a batch")
     replay = Replay(_take_one(loader))
     records = rows_of(replay.take())
     wait_until_idle(loader)
@@ -115,10 +130,16 @@ def measure_ceiling(
     warm_up_seconds = _clock() - begin
     replay.check()
     run = _run_copied if replay.is_copied else _run_shared
+    usage = Usage.now()
     seconds, durations = run(replay, step, steps)
     median, p95 = median_and_p95(durations)
+    is_at_once = replay.is_copied or not has_devices()  # else a call may return before its work
+    notes = notes_of(
+        too_short(steps, seconds, "give more steps="),
+        disturbed(seconds / steps, median) if is_at_once else None, other_programs(usage),
+    )  # fmt: skip
     return Ceiling(
-        steps, steps * records, seconds, median_seconds=median, p95_seconds=p95,
+        steps, steps * records, seconds, notes=notes, median_seconds=median, p95_seconds=p95,
         warm_up_steps=warm_up, warm_up_seconds=warm_up_seconds, is_copied=replay.is_copied,
     )  # fmt: skip
 

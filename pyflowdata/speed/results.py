@@ -10,6 +10,24 @@ from typing import Any
 from ..plain_text import number, percent, seconds, size
 
 _FEW_PERCENT = 5.0  # of a gain: less than that is not worth a change
+_FEW_WAITS = 0.05  # of the time: so little is no reason to name the loader
+_FITS = 1.2  # how much faster than the loader alone both together may seem to be
+_CAUSES = {
+    "training": "The training loop is the limit",
+    "loader": "The loader is the limit",
+    "shared": "Each alone is faster; they take the processor from each other",
+    "unclear": "No limit can be named, as the measurements do not fit together",
+}
+_REMEDIES = {
+    "shared": "leave processors to each: fewer threads of the loader, DataLoader(num_threads=1), "
+    "or of training, such as torch.set_num_threads(1) or OMP_NUM_THREADS=1",
+    "unclear": "measure again, when the machine is quiet, and longer",
+}
+
+
+def _doubts(notes: Sequence[str]) -> str:
+    """For the end of a line."""
+    return f"; doubtful: {'; '.join(notes)}" if notes else ""
 
 
 def _per_second(count: float, seconds: float) -> float:
@@ -25,6 +43,7 @@ class Speed:
             batches' arrays.
         seconds: The measured time.
         first_batch_seconds: What the first batch took, which is before the measured time.
+        notes: What makes the numbers doubtful, such as other programs on the processors.
     """
 
     batches: int
@@ -32,20 +51,24 @@ class Speed:
     bytes: int
     seconds: float
     first_batch_seconds: float
+    notes: tuple[str, ...] = ()
 
     @property
     def batches_per_second(self) -> float:
+        """Of this rank."""
         return _per_second(self.batches, self.seconds)
 
     @property
     def records_per_second(self) -> float:
+        """Of this rank."""
         return _per_second(self.records, self.seconds)
 
     @property
     def bytes_per_second(self) -> float:
+        """Of the batches' arrays; MB/s are 1e6 of them."""
         return _per_second(self.bytes, self.seconds)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All numbers, for JSON."""
         rates = ("batches_per_second", "records_per_second", "bytes_per_second")
         return {**asdict(self), **{name: getattr(self, name) for name in rates}}
@@ -56,7 +79,7 @@ class Speed:
             f"({number(self.batches_per_second)} batches/s, "
             f"{size(self.bytes_per_second)}/s; {self.batches} batches in "
             f"{seconds(self.seconds)}, the first one before them after "
-            f"{seconds(self.first_batch_seconds)})"
+            f"{seconds(self.first_batch_seconds)}){_doubts(self.notes)}"
         )
 
 
@@ -77,10 +100,12 @@ class Steps:
 
     @property
     def steps_per_second(self) -> float:
+        """`steps` in `seconds`."""
         return _per_second(self.steps, self.seconds)
 
     @property
     def records_per_second(self) -> float:
+        """Of this rank."""
         return _per_second(self.records, self.seconds)
 
     @property
@@ -88,7 +113,7 @@ class Steps:
         """Of the time, from 0 to 1."""
         return _per_second(self.wait_seconds, self.seconds)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All numbers, for JSON."""
         rates = ("steps_per_second", "records_per_second", "wait_share")
         return {**asdict(self), **{name: getattr(self, name) for name in rates}}
@@ -104,6 +129,7 @@ class Ceiling(Steps):
         warm_up_steps, warm_up_seconds: Calls before the measured ones.
         is_copied: The step changes its batch, so each call got a copy, made before its time was
             taken, and was waited for.
+        notes: What makes the numbers doubtful, such as other programs on the processors.
     """
 
     median_seconds: float = 0.0
@@ -111,6 +137,7 @@ class Ceiling(Steps):
     warm_up_steps: int = 0
     warm_up_seconds: float = 0.0
     is_copied: bool = False
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         copied = "; it changes its batch, so each call got a copy" if self.is_copied else ""
@@ -119,7 +146,7 @@ class Ceiling(Steps):
             f"{number(self.records_per_second)} records/s ({self.steps} steps with one batch of "
             f"{self.records // self.steps}, median {seconds(self.median_seconds)}, p95 "
             f"{seconds(self.p95_seconds)}; {self.warm_up_steps} before them took "
-            f"{seconds(self.warm_up_seconds)}{copied})"
+            f"{seconds(self.warm_up_seconds)}{copied}){_doubts(self.notes)}"
         )
 
 
@@ -131,11 +158,16 @@ def median_and_p95(durations: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Limits:
-    """A loader alone, training alone and both together; what was not measured is None."""
+    """A loader alone, training alone and both together; what was not measured is None.
+
+    Attributes:
+        notes: What makes the numbers doubtful, such as other programs on the processors.
+    """
 
     loader: Speed | None = None
     training: Steps | None = None
     both: Steps | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def gain_percent(self) -> float | None:
@@ -147,13 +179,25 @@ class Limits:
 
     @property
     def limit(self) -> str | None:
-        """"training", "loader", or "shared": each is faster alone, and they share processors."""
-        if self.gain_percent is None or self.loader is None or self.training is None:
+        """"training", "loader", "shared": each is faster alone, and they share processors; or
+        "unclear": both together seem to be faster than the loader alone, or steps do not wait for
+        a loader that seems to be too slow."""
+        if self.gain_percent is None or self.loader is None:
             return None
+        assert self.training is not None and self.both is not None
         if self.gain_percent < _FEW_PERCENT:
             return "training"
-        is_slower = self.loader.batches_per_second < self.training.steps_per_second
-        return "loader" if is_slower else "shared"
+        alone = self.loader.batches_per_second
+        if self.both.steps_per_second > _FITS * alone:
+            return "unclear"
+        if alone >= self.training.steps_per_second:
+            return "shared"
+        return "loader" if self.both.wait_share >= _FEW_WAITS else "unclear"
+
+    @property
+    def remedy(self) -> str | None:
+        """What to change or to try, where that follows from the numbers."""
+        return _REMEDIES.get(self.limit or "")
 
     @property
     def sentence(self) -> str:
@@ -170,25 +214,23 @@ class Limits:
             ]  # fmt: skip
             verb = "was" if len(missing) == 1 else "were"
             return f"Which one is the limit is not known: {', '.join(missing)} {verb} not measured."
-        cause = {
-            "training": "The training loop is the limit",
-            "loader": "The loader is the limit",
-            "shared": "Each alone is faster; they take the processor from each other",
-        }[self.limit]
+        could = f": an infinitely fast loader would gain {percent(gain / 100)}"
         return (
-            f"{cause}: an infinitely fast loader would gain {percent(gain / 100)}; steps waited "
-            f"for batches {percent(self.both.wait_share)} of the time."
+            f"{_CAUSES[self.limit]}{'' if self.limit == 'unclear' else could}; steps waited for "
+            f"batches {percent(self.both.wait_share)} of the time."
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All numbers, for JSON."""
         return {
-            "loader_alone": self.loader.as_dict() if self.loader else None,
-            "training_alone": self.training.as_dict() if self.training else None,
-            "both_together": self.both.as_dict() if self.both else None,
+            "loader_alone": self.loader.to_dict() if self.loader else None,
+            "training_alone": self.training.to_dict() if self.training else None,
+            "both_together": self.both.to_dict() if self.both else None,
             "limit": self.limit,
             "gain_percent": self.gain_percent,
             "sentence": self.sentence,
+            "remedy": self.remedy,
+            "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
@@ -199,7 +241,7 @@ class Limits:
             rows.append(("loader alone", alone.records_per_second, alone.batches_per_second, after))
         for name, found in (("training alone", self.training), ("both together", self.both)):
             if found:
-                waited = f"waited {percent(found.wait_share)} of the time"
+                waited = f"{found.steps} steps, waited {percent(found.wait_share)} of the time"
                 rows.append((
                     name, found.records_per_second, found.steps_per_second,
                     waited if found is self.both else f"{found.steps} steps with one batch",
@@ -208,4 +250,6 @@ class Limits:
             f"{name:<16}{number(records):>12} records/s{number(steps):>10} steps/s   {note}"
             for name, records, steps, note in rows
         ]
-        return "\n".join([*lines, self.sentence])
+        remedy = [f"To try: {self.remedy}."] if self.remedy else []
+        notes = [f"Doubtful: {note}." for note in self.notes]
+        return "\n".join([*lines, self.sentence, *remedy, *notes])

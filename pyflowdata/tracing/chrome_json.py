@@ -35,8 +35,8 @@ _STATES = {  # of a slot: what to show, and its colour
 }
 
 
-def write(file: IO[str], recorded: Recorded, handle: CData) -> None:
-    """Writes a whole file, event by event."""
+def write(file: IO[str], recorded: Recorded, handle: CData) -> int:
+    """Writes a whole file, event by event; how many there are."""
     events = _Events(recorded, handle)
     info = recorded.info
     head = {
@@ -50,10 +50,12 @@ def write(file: IO[str], recorded: Recorded, handle: CData) -> None:
         },
     }
     file.write(json.dumps(head, indent=1)[:-2] + ',\n "traceEvents": [')
-    for number, event in enumerate(events.all()):
-        file.write(",\n" if number else "\n")
+    count = 0
+    for count, event in enumerate(events.all(), start=1):
+        file.write(",\n" if count > 1 else "\n")
         file.write(_text(event))
     file.write("\n]}\n")
+    return count
 
 
 def _text(event: dict[str, Any]) -> str:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import threading
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from ..errors import FileError, InvalidArgumentError, shown
+from ..errors import InvalidArgumentError, shown
 from ..native import CData, check, ffi, lib, new_error, new_struct
 from ..reports.counters import read_work
+from .new_file import NewFile, cannot_write, path_of
 from .raw_events import EVENT, Events, Recorded, Span
+
+_MOST_BYTES = (1 << 63) - 1
 
 
 class Traced(Protocol):
@@ -36,21 +38,24 @@ class Trace:
         self, handle: CData, path: str | os.PathLike[str], memory: int, traced: Traced
     ) -> None:
         """As DataLoader.trace()."""
-        if type(memory) is not int or memory <= 0:
+        if type(memory) is not int or not 0 < memory <= _MOST_BYTES:
             raise InvalidArgumentError(f"memory = {shown(memory)}; it must be a number of bytes")
         self._handle = handle
-        self._path = os.fspath(path)
+        self._path = path_of(path)
         self._memory = memory
         self._traced = traced
-        self._file: IO[str] | None = None
+        self._process = os.getpid()
+        self._file: NewFile | None = None
         self._spans: list[Span] = []
         self._ending = threading.RLock()
+        self._events: int | None = None  # of the file, when it is written
+        self._dropped = 0
 
     def __enter__(self) -> Trace:
         """Starts.
 
         Raises:
-            InvalidArgumentError: The loader is being traced already.
+            InvalidArgumentError: The loader is being traced already, or memory is too small.
             FileError: The file cannot be written.
         """
         if self._file is not None:
@@ -61,64 +66,68 @@ class Trace:
                 f"the loader is being traced already, into {other._path!r}; end that "
                 "trace first"
             )
-        self._file = self._open()
-        err = new_error()
+        self._file = NewFile(self._path)
         try:
+            err = new_error()
             check(lib.pfd_loader_trace_start(self._handle, self._memory, err), err)
         except BaseException:
-            self._file.close()
+            self._file.remove()
             raise
         self._traced.trace_on = self
         return self
-
-    def _open(self) -> IO[str]:
-        try:
-            if self._path.endswith(".gz"):
-                return gzip.open(self._path, "wt", encoding="utf-8", compresslevel=3)
-            return open(self._path, "w", encoding="utf-8")
-        except OSError as failure:
-            raise self._unwritten(failure) from None
-
-    def _unwritten(self, failure: OSError) -> FileError:
-        why = failure.strerror or str(failure)
-        return FileError(f"the trace cannot be written: {why}", file=self._path)
 
     def __exit__(self, *_exception: object) -> None:
         self.end()
 
     def end(self) -> None:
         """Ends the trace and writes its file, once; close() of the loader does so too.  A thread
-        waits while another one does it.
+        waits while another one does it.  Does nothing in a forked child, where the loader is not.
 
         Raises:
-            FileError: The file cannot be written, for example because the disk is full.
+            FileError: The file cannot be written; what was at its path before is still there.
         """
+        if os.getpid() != self._process:
+            return
         with self._ending:
             if self._traced.trace_on is not self:
                 return
             self._traced.trace_on = None
-            dropped = self._write()
-        if dropped:
+            self._write()
+        if self._dropped:
             warnings.warn(
-                f"{dropped} events did not fit into the trace {self._path}: it has the first ones "
-                f"of each thread, in {self._memory} bytes; trace for a shorter time, or give "
+                f"{self._dropped} events did not fit into the trace {self._path}: it has the first "
+                f"ones of each thread, in {self._memory} bytes; trace for a shorter time, or give "
                 "trace() more memory",
                 RuntimeWarning,
                 stacklevel=3,
             )
 
-    def _write(self) -> int:
-        """Returns how many events were dropped."""
+    def _write(self) -> None:
         from .chrome_json import write
 
         assert self._file is not None
         try:
-            with self._file as file:
-                recorded = self._take()
-                write(file, recorded, self._handle)
+            recorded = self._take()
+            with self._file.open() as file:
+                count = write(file, recorded, self._handle)
+            self._file.put_in_place()
         except OSError as failure:
-            raise self._unwritten(failure) from None
-        return int(recorded.info.dropped)
+            raise cannot_write(self._path, failure) from None
+        finally:
+            self._file.remove()
+        self._events, self._dropped = count, int(recorded.info.dropped)
+
+    def __repr__(self) -> str:
+        if self._events is not None:
+            dropped = f", {self._dropped:,} dropped" if self._dropped else ""
+            state = f"{self._events:,} events{dropped}; open it in https://ui.perfetto.dev"
+        elif self._file is None:
+            state = "not started; use it with `with`"
+        elif self._traced.trace_on is self:
+            state = "on; the file is written at its end"
+        else:
+            state = "ended without a file"
+        return f"Trace({self._path!r}: {state})"
 
     @contextmanager
     def span(self, name: str) -> Iterator[None]:

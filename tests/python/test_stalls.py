@@ -225,6 +225,69 @@ def test_a_filter_can_make_it_an_error():
         assert next(batches).tolist() == [first, first + 1, first + 2, first + 3]  # none is lost
 
 
+def test_an_error_is_raised_for_its_own_batch_alone():
+    """One that comes when its batch has been delivered already is dropped, as is an older one."""
+    with flow.DataLoader(numbers(), num_threads=1) as loader:
+        next(iter(loader))
+        wait = watch.Wait(loader, 60)
+        late = watch._Failure(0, 5, flow.StallWarning("step 5"))
+        wait.failure = late
+        wait.stall = watch.Stall(0, 7, 1.0, "step 7")
+        wait.raise_failure(0, 7)
+        assert wait.failure is None
+        wait.failure = late
+        wait.look()  # nobody is in next()
+        assert wait.failure is None
+        wait.failure = late
+        with pytest.raises(flow.StallWarning, match="step 5"):
+            wait.raise_failure(0, 5)
+
+
+def test_a_warning_that_cannot_be_shown_is_not_the_end():
+    """The program's own showwarning() raises: the stall is known, and later ones will be."""
+    opened = threading.Event()
+
+    @flow.register_decoder(outputs={"out": "int64"}, per="row", replace=True)
+    def stuck(x):
+        assert x != 9 or opened.wait(WAIT)
+        return x
+
+    tried = threading.Event()
+
+    def broken(*_):
+        tried.set()
+        raise OSError("stderr is closed")
+
+    with flow.DataLoader(stuck(numbers()), num_threads=1, prefetch=1) as loader:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = broken
+            taker = threading.Thread(target=lambda: list(loader))
+            taker.start()
+            assert tried.wait(WAIT)
+            opened.set()
+            taker.join(WAIT)
+        assert loader.last_stall.step == 2
+    assert watch._watch.thread.is_alive()
+
+
+def test_a_thread_that_has_died_is_started_again():
+    class Looked:
+        is_over, seconds = False, 60.0
+        event = threading.Event()
+
+        def look(self):
+            self.is_over = True
+            self.event.set()
+
+    died = threading.Thread(target=int)
+    died.start()
+    died.join()
+    watching = watch._Watch(thread=died)
+    watching.add(Looked())
+    assert Looked.event.wait(WAIT)
+
+
 def test_the_time_is_chosen_in_the_environment(monkeypatch):
     for given in ("soon", "-1", "inf", "nan"):
         monkeypatch.setenv(watch.VARIABLE, given)

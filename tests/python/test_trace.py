@@ -21,6 +21,7 @@ from pyflowdata.loader import at_exit
 from pyflowdata.loader.sinks import Sink
 from pyflowdata.reports.counters import read_work
 from pyflowdata.speed.measure import wait_until_idle
+from pyflowdata.tracing import chrome_json
 
 SLACK_NS = 2_000_000  # between two readings of the clocks, which may be corrected meanwhile
 
@@ -330,7 +331,7 @@ def test_what_does_not_fit_is_dropped_and_said(tmp_path):
         traced = Traced(path)
         assert traced.dropped > 0
         assert 10 < len(traced.slices) < 60
-        with pytest.raises(flow.InvalidArgumentError, match="a trace of 100 bytes"):
+        with pytest.raises(flow.InvalidArgumentError, match="memory = 100; a trace .* needs"):
             with loader.trace(path, memory=100):
                 pass
         with loader.trace(path):  # a failed one is over
@@ -342,7 +343,12 @@ def test_wrong_use_and_ends(tmp_path):
     with pytest.raises(flow.FileError, match="the trace cannot be written: No such file"):
         with loader.trace(tmp_path / "none" / "trace.json"):
             pass
-    for memory in (0, 1.5, True):
+    for wrong in (None, 5, [], b"trace.json", "", "a\0b"):
+        with pytest.raises(flow.InvalidArgumentError, match="path = "):
+            loader.trace(wrong)
+    with pytest.raises(flow.FileError, match="Is a directory"), loader.trace(tmp_path):
+        pass
+    for memory in (0, 1.5, True, 1 << 64):
         with pytest.raises(flow.InvalidArgumentError, match="memory = "):
             loader.trace(tmp_path / "trace.json", memory=memory)
     first = loader.trace(tmp_path / "first.json")
@@ -360,6 +366,61 @@ def test_wrong_use_and_ends(tmp_path):
         pass
     with pytest.raises(flow.CancelledError):
         loader.trace(tmp_path / "third.json")
+
+
+def test_a_file_is_whole_or_what_it_was(tmp_path, monkeypatch):
+    """What is at the path stays where a trace does not start, is interrupted or cannot be ended."""
+    path = tmp_path / "trace.json"
+    path.write_text("kept")
+    with flow.DataLoader(numbers()["x"], num_threads=1) as loader:
+        with pytest.raises(flow.InvalidArgumentError), loader.trace(path, memory=10):
+            pass
+        for failure, seen in (
+            (KeyboardInterrupt(), KeyboardInterrupt),
+            (OSError(28, "No space left on device"), flow.FileError),
+        ):
+
+            def fail(file, *_, failure=failure):
+                file.write("[")
+                raise failure
+
+            with monkeypatch.context() as patched:
+                patched.setattr(chrome_json, "write", fail)
+                with pytest.raises(seen), loader.trace(path) as trace:
+                    next(iter(loader))
+            assert path.read_text() == "kept" and os.listdir(tmp_path) == ["trace.json"]
+            assert "ended without a file" in str(trace)
+        (tmp_path / "link.json").symlink_to(path)
+        trace = loader.trace(tmp_path / "link.json")
+        assert "not started" in str(trace)
+        with trace:
+            assert "on" in str(trace)
+            next(iter(loader))
+        assert (tmp_path / "link.json").is_symlink()
+        count = len(load(path)["traceEvents"])
+        assert f"{count:,} events; open it in https://ui.perfetto.dev" in str(trace)
+        with pytest.raises(flow.FileError, match="No space left"), loader.trace("/dev/full"):
+            next(iter(loader))
+        assert not os.path.isfile("/dev/full")
+
+
+def test_a_forked_child_leaves_a_trace_alone(tmp_path):
+    path = tmp_path / "trace.json"
+    with flow.DataLoader(numbers()["x"], num_threads=1) as loader:
+        for name in ("json", "json.gz"):
+            path = tmp_path / f"trace.{name}"
+            with loader.trace(path) as trace:
+                child = os.fork()
+                if child == 0:
+                    try:
+                        trace.__exit__(None, None, None)
+                        os._exit(0)
+                    finally:
+                        os._exit(1)
+                assert os.waitpid(child, 0)[1] == 0
+                assert not path.exists()
+                next(iter(loader))
+            Traced(path).check()
 
 
 def test_a_trace_that_cannot_be_written_leaves_nothing_open(tmp_path):
