@@ -13,7 +13,7 @@ from ..plain_text import counted
 from .fold_branches import folded
 from .from_nodes import Builder
 from .model import Drawn
-from .terminal import drawn_text
+from .terminal import drawn_text, printed_text
 
 
 class Graph(Drawn):
@@ -29,7 +29,7 @@ class Graph(Drawn):
     """
 
     def __str__(self) -> str:
-        return drawn_text(self)
+        return printed_text(self)
 
     def __repr__(self) -> str:
         return str(self)
@@ -66,7 +66,7 @@ class Graph(Drawn):
         """
         forms: dict[str, Callable[[], str]] = {
             ".svg": self.to_svg, ".html": self.to_html, ".mmd": self.to_mermaid,
-            ".txt": lambda: f"{self}\n",
+            ".txt": lambda: f"{drawn_text(self)}\n",
         }  # fmt: skip
         suffix = os.path.splitext(os.fspath(path))[1].lower()
         if suffix not in forms:
