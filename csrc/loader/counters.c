@@ -3,26 +3,40 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
-#include "core/thread_usage.h"
 
 #include <stdlib.h>
 
 /* ---- In the loader --------------------------------------------------------------------------- */
 
+void pfd_counters_ask(pfd_loader *l)
+{
+    if (l->closed || !l->pool) return;
+    pthread_mutex_lock(&l->lock);
+    int32_t num_workers = l->num_workers;
+    pthread_mutex_unlock(&l->lock);
+    pfd_system_counts system = {.processors = pfd_cpu_count(),
+                                .process_cpu_ns = pfd_process_cpu_ns() - l->opened_cpu_ns,
+                                .throttled_ns = pfd_throttled_ns() - l->opened_throttled_ns};
+    for (int32_t i = 0; i < num_workers; i++)
+        pfd_thread_usage_add(pfd_thread_pool_system_id(l->pool, i), &system.threads);
+    l->system = system;
+}
+
+static void copy_system(const pfd_system_counts *system, pfd_stats *stats)
+{
+    stats->cpu_ns = system->threads.cpu_ns;
+    stats->runnable_ns = system->threads.runnable_ns;
+    stats->major_faults = system->threads.major_faults;
+    stats->processors = system->processors;
+    stats->process_cpu_ns = system->process_cpu_ns;
+    stats->throttled_ns = system->throttled_ns;
+}
+
 static void update_threads(pfd_loader *l)
 {
     pfd_stats *stats = &l->stats;
-    pfd_thread_usage usage = {0};
-    for (int32_t i = 0; i < l->num_workers; i++)
-        pfd_thread_usage_add(pfd_thread_pool_system_id(l->pool, i), &usage);
-    stats->cpu_ns = usage.cpu_ns;
-    stats->runnable_ns = usage.runnable_ns;
-    stats->major_faults = usage.major_faults;
-    stats->now_ns = pfd_clock_ns();
-    stats->processors = pfd_cpu_count();
-    stats->process_cpu_ns = pfd_process_cpu_ns() - l->opened_cpu_ns;
-    stats->throttled_ns = pfd_throttled_ns() - l->opened_throttled_ns;
     pfd_pool_counts counts = pfd_thread_pool_counts(l->pool);
+    stats->now_ns = pfd_clock_ns();
     stats->thread_ns = counts.thread_ns;
     stats->idle_ns = counts.idle_ns;
     stats->slots_ready = (int32_t)l->num_ready;
@@ -46,9 +60,11 @@ static void copy_steps(const pfd_steps *steps, pfd_stats *stats)
     stats->step_train_ns = steps->train_ns;
 }
 
-void pfd_counters_update(pfd_loader *l)
+/* Brings loader->stats up to date. */
+static void update(pfd_loader *l)
 {
     if (!l->closed && l->pool) update_threads(l);
+    copy_system(&l->system, &l->stats);
     copy_steps(&l->steps, &l->stats);
     l->stats.slots = l->num_slots;
     l->stats.slots_held = l->num_held;
@@ -88,7 +104,7 @@ static pfd_work_stats work_of(const pfd_loader *l, int32_t item)
 
 int32_t pfd_counters_keep(pfd_loader *l)
 {
-    pfd_counters_update(l);
+    update(l);
     if (l->no_memory_since_ns) l->stats.no_memory_ns += l->stats.now_ns - l->no_memory_since_ns;
     if (!l->pool || l->work) return 1;
     int32_t items = pfd_work_num_items(&l->plan);
@@ -103,13 +119,16 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
 {
     pfd_loader *l = pfd_loader_writable(loader);
     if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
+    pthread_mutex_lock(&l->asking);
+    pfd_counters_ask(l);
     pthread_mutex_lock(&l->lock);
-    pfd_counters_update(l);
+    update(l);
     *out = l->stats;
     out->struct_size = sizeof *out;
     int64_t since_ns = l->closed ? 0 : l->no_memory_since_ns;
     if (since_ns) out->no_memory_ns += out->now_ns - since_ns;
     pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&l->asking);
     return PFD_OK;
 }
 

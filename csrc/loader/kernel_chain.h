@@ -25,6 +25,7 @@ typedef struct pfd_worker {
     int32_t failed_reader; /* whose record failed */
     _Atomic int64_t bytes; /* of record data, since open */
     pfd_work work;
+    char apart[64]; /* from the next one, which another thread writes: a cache line */
 } pfd_worker;
 
 int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker); /* 0: out of memory */

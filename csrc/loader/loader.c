@@ -1,11 +1,11 @@
 /* The loader's interface to Python: checks arguments, refuses forks, copies counters. */
 #include "core/cpu.h"
 #include "core/error.h"
+#include "loader/defaults.h"
 #include "loader/pipeline.h"
 #include "loader/record_places.h"
 #include "loader/slot_pool.h"
 #include "loader/trace.h"
-#include "loader/tuning.h"
 #include "loader/view_tree.h"
 
 #include <inttypes.h>
@@ -73,6 +73,7 @@ static pfd_loader *create(void)
     pthread_cond_init(&l->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&l->consumer, NULL);
+    pthread_mutex_init(&l->asking, NULL);
     pthread_mutex_init(&l->lock, NULL);
     return l;
 }
@@ -115,6 +116,7 @@ static void destroy(pfd_loader *l)
     pfd_plan_close(&l->plan);
     pthread_cond_destroy(&l->changed);
     pthread_mutex_destroy(&l->lock);
+    pthread_mutex_destroy(&l->asking);
     pthread_mutex_destroy(&l->consumer);
     pfd_trace_free(l);
     free(l->producer.error);

@@ -6,6 +6,7 @@
 #include "dataset/dataset.h"
 #include "loader/batch_stages.h"
 #include "loader/counters.h"
+#include "loader/defaults.h"
 #include "loader/ring.h"
 #include "loader/slot_pool.h"
 #include "loader/stream_producer.h"
@@ -410,7 +411,8 @@ static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
 
 static pfd_status allocate(pfd_loader *l, pfd_error *err)
 {
-    l->ring = calloc((size_t)l->most_prefetch, sizeof *l->ring);
+    while (l->ring_mask + 1 < l->most_prefetch) l->ring_mask = 2 * l->ring_mask + 1;
+    l->ring = calloc((size_t)l->ring_mask + 1, sizeof *l->ring);
     l->skipped = calloc(PFD_KEPT_SKIPPED, sizeof *l->skipped);
     l->workers = calloc((size_t)l->most_threads + 1, sizeof *l->workers);
     int32_t whole = l->ring && l->skipped && l->workers;
@@ -440,11 +442,14 @@ void pfd_pipeline_close(pfd_loader *l)
 {
     if (l->closed) return;
     atomic_store(&l->bounds.cancelled, 1);
+    pthread_mutex_lock(&l->asking);
+    pfd_counters_ask(l);
     pthread_mutex_lock(&l->lock);
     (void)pfd_counters_keep(l);
     pfd_trace_stop(l);
     l->closed = 1; /* after this no other thread uses the pool and the workers */
     pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&l->asking);
     pfd_thread_pool_free(l->pool);
     l->pool = NULL;
     pthread_mutex_lock(&l->lock);

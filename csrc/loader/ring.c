@@ -1,4 +1,4 @@
-/* The ring: batch number t is at t % most_prefetch, for t from first_in_flight to end_in_flight. */
+/* The ring: batch number t is at t & ring_mask, for t from first_in_flight to end_in_flight. */
 #include "loader/ring.h"
 
 #include "core/cpu.h"
@@ -26,7 +26,7 @@ pfd_slot *pfd_ring_add(pfd_loader *l)
     slot->epoch = l->next_epoch;
     slot->step = l->next_step;
     if (l->trace) pfd_trace_slot(l, slot, PFD_TRACE_SLOT_FILLS);
-    l->ring[l->end_in_flight++ % l->most_prefetch] = slot;
+    l->ring[l->end_in_flight++ & l->ring_mask] = slot;
     return slot;
 }
 

@@ -14,7 +14,7 @@ static inline int64_t pfd_ring_size(const pfd_loader *loader)
 /* The i-th batch in flight; 0 is the next one to be delivered. */
 static inline pfd_slot *pfd_ring_at(const pfd_loader *loader, int64_t i)
 {
-    return loader->ring[(loader->first_in_flight + i) % loader->most_prefetch];
+    return loader->ring[(loader->first_in_flight + i) & loader->ring_mask];
 }
 
 static inline void pfd_ring_remove_first(pfd_loader *loader)

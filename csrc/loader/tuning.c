@@ -5,6 +5,7 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/thread_usage.h"
+#include "loader/defaults.h"
 #include "loader/ring.h"
 #include "loader/trace.h"
 
@@ -16,46 +17,6 @@
 /* A period has so many steps, or row ranges, or it goes on: fewer tell too little. */
 enum { LEAST_STEPS = 4, LEAST_CHUNKS = 64 };
 enum { MOST_SAMPLED = 8 /* threads that the kernel is asked about */ };
-
-/* ---- Numbers to open with -------------------------------------------------------------------- */
-
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
-/* Starts many small batches at a time, so that a thread that wakes up finds work for a while.
- * Of large batches it starts two more than are needed for two ranges per thread. */
-int32_t pfd_usual_prefetch(const void *of, int32_t num_threads)
-{
-    enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64, LARGE_BYTES = 64 << 20 };
-    const pfd_plan *plan = of;
-    int64_t batch_bytes = plan->slot_bytes + plan->ragged_bytes;
-    int64_t ahead = clamp(AHEAD_BYTES / batch_bytes, 0, MOST_AHEAD);
-    int64_t usual = 2 * num_threads + 2, needed = 2 + 2 * num_threads / plan->num_chunks;
-    int64_t least = clamp(LARGE_BYTES / batch_bytes, needed, usual);
-    return (int32_t)(ahead > least ? ahead : least);
-}
-
-/* More threads than processors are for work that waits. Their memory is part of the budget. */
-int32_t pfd_most_threads(const pfd_loader *l)
-{
-    enum { LEAST = 16, MOST = 64, FOR_EACH = 4 };
-    if (!l->tunes_threads) return l->num_threads;
-    int64_t most = clamp(FOR_EACH * (int64_t)l->num_threads, LEAST, MOST);
-    int64_t for_threads = l->memory_budget / 4 / (l->plan.worker_bytes + 1);
-    if (most > for_threads) most = for_threads;
-    return (int32_t)(most > l->num_threads ? most : l->num_threads);
-}
-
-int64_t pfd_most_prefetch(const pfd_loader *l)
-{
-    int32_t follows = l->tunes_threads && l->chooses_prefetch;
-    int64_t most = l->prefetch;
-    if (follows) most = clamp(pfd_usual_prefetch(&l->plan, l->most_threads), most, INT32_MAX);
-    if (l->tunes_prefetch) most *= PFD_MOST_FACTOR;
-    return most;
-}
 
 pfd_status pfd_tuning_open(pfd_loader *l, pfd_error *err)
 {
@@ -75,7 +36,7 @@ pfd_status pfd_tuning_open(pfd_loader *l, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Measuring (lock held) ------------------------------------------------------------------- */
+/* ---- Measuring (consumer and lock held, unless a comment says otherwise) --------------------- */
 
 void pfd_tuning_restart(pfd_loader *l)
 {
@@ -84,11 +45,17 @@ void pfd_tuning_restart(pfd_loader *l)
     l->tuning->due_ns = 0;
 }
 
-/* Time that threads computed, or could have: of the first ones, which are like the others. */
-static int64_t used_ns(const pfd_loader *l, int32_t num_sampled)
+/* Threads that the kernel is asked about: the first ones, which are like the others. */
+static int32_t num_sampled(int32_t num_threads)
+{
+    return num_threads < MOST_SAMPLED ? num_threads : MOST_SAMPLED;
+}
+
+/* Time that they computed, or could have. Without `lock`: it takes files to open. */
+static int64_t used_ns(const pfd_loader *l, int32_t num_threads)
 {
     pfd_thread_usage usage = {0};
-    for (int32_t i = 0; i < num_sampled; i++)
+    for (int32_t i = 0; i < num_sampled(num_threads); i++)
         pfd_thread_usage_add_times(pfd_thread_pool_system_id(l->pool, i), &usage);
     return usage.cpu_ns + usage.runnable_ns;
 }
@@ -104,7 +71,7 @@ static int64_t all_wait_ns(const pfd_steps *steps)
     return steps->wait_ns + steps->start_ns;
 }
 
-static void begin_period(pfd_loader *l, int64_t now_ns)
+static void begin_period(pfd_loader *l, int64_t now_ns, int64_t threads_used_ns)
 {
     pfd_tuning *tuning = l->tuning;
     pfd_pool_counts counts = pfd_thread_pool_counts(l->pool);
@@ -119,8 +86,7 @@ static void begin_period(pfd_loader *l, int64_t now_ns)
     tuning->train_ns = l->steps.train_ns;
     tuning->batches_made = l->stats.batches_made;
     tuning->no_memory_ns = l->stats.no_memory_ns;
-    tuning->num_sampled = l->num_threads < MOST_SAMPLED ? l->num_threads : MOST_SAMPLED;
-    tuning->used_ns = used_ns(l, tuning->num_sampled);
+    tuning->used_ns = threads_used_ns;
     l->steps.longest_train_ns = 0;
     l->was_full = 0;
 }
@@ -132,7 +98,8 @@ static double share(int64_t part, int64_t whole)
 }
 
 /* Returns 0 if the period goes on, or tells nothing. */
-static int32_t end_period(pfd_loader *l, int64_t now_ns, pfd_tune_period *out)
+static int32_t end_period(const pfd_loader *l, int64_t now_ns, int64_t threads_used_ns,
+                          pfd_tune_period *out)
 {
     const pfd_tuning *tuning = l->tuning;
     const pfd_steps *steps = &l->steps;
@@ -142,7 +109,6 @@ static int32_t end_period(pfd_loader *l, int64_t now_ns, pfd_tune_period *out)
     if (num_steps < 1 || (num_steps < LEAST_STEPS && chunks < LEAST_CHUNKS)) return 0;
     int64_t wait_ns = all_wait_ns(steps) - tuning->wait_ns;
     int64_t train_ns = steps->train_ns - tuning->train_ns;
-    int64_t threads_used_ns = used_ns(l, tuning->num_sampled) - tuning->used_ns;
     *out = (pfd_tune_period){
         .end_ns = now_ns,
         .ranges_per_s = (double)chunks * 1e9 / (double)ns,
@@ -151,7 +117,7 @@ static int32_t end_period(pfd_loader *l, int64_t now_ns, pfd_tune_period *out)
         .idle = share(counts.idle_ns - tuning->idle_ns, counts.thread_ns - tuning->thread_ns),
         .is_full = l->was_full,
         .has_memory = !l->no_memory_since_ns && l->stats.no_memory_ns == tuning->no_memory_ns};
-    double used = share(threads_used_ns, tuning->num_sampled * ns);
+    double used = share(threads_used_ns - tuning->used_ns, num_sampled(l->num_threads) * ns);
     out->blocked = out->idle + used < 1 ? 1 - out->idle - used : 0;
     return 1;
 }
@@ -182,11 +148,12 @@ void pfd_tuning_apply(pfd_loader *l, int32_t num_threads, int32_t prefetch)
     int32_t wanted = num_threads;
     if (num_threads != l->num_threads)
         num_threads = pfd_thread_pool_set_threads(l->pool, open_workers(l, num_threads));
+    int64_t threads_used_ns = used_ns(l, num_threads);
     pthread_mutex_lock(&l->lock);
     if (num_threads < wanted) pfd_autotune_limit(&l->tuning->tuner, num_threads);
     l->num_threads = num_threads;
     l->prefetch = prefetch;
-    begin_period(l, pfd_clock_ns());
+    begin_period(l, pfd_clock_ns(), threads_used_ns);
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -195,13 +162,14 @@ void pfd_tuning_run(pfd_loader *l)
     pfd_tuning *tuning = l->tuning;
     pfd_tune_period period;
     int32_t changed = 0;
+    int64_t threads_used_ns = used_ns(l, l->num_threads);
     pthread_mutex_lock(&l->lock);
     int64_t now_ns = pfd_clock_ns();
     if (!tuning->is_measuring || was_paused(l, now_ns)) {
-        begin_period(l, now_ns);
-    } else if (end_period(l, now_ns, &period)) {
+        begin_period(l, now_ns, threads_used_ns);
+    } else if (end_period(l, now_ns, threads_used_ns, &period)) {
         changed = pfd_autotune_step(&tuning->tuner, &period);
-        if (!changed) begin_period(l, now_ns);
+        if (!changed) begin_period(l, now_ns, threads_used_ns);
     }
     pthread_mutex_unlock(&l->lock);
     if (changed) pfd_tuning_apply(l, tuning->tuner.num_threads, tuning->tuner.prefetch);

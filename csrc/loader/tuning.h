@@ -17,13 +17,7 @@ typedef struct pfd_tuning {
     /* Counts when it began: */
     int64_t num_chunks, thread_ns, idle_ns, steps, wait_ns, train_ns, batches_made;
     int64_t no_memory_ns, used_ns;
-    int32_t num_sampled; /* threads of used_ns */
 } pfd_tuning;
-
-/* Numbers that a loader opens with. */
-int32_t pfd_usual_prefetch(const void *plan, int32_t num_threads);
-int32_t pfd_most_threads(const pfd_loader *loader);  /* with PFD_AUTO */
-int64_t pfd_most_prefetch(const pfd_loader *loader); /* with PFD_AUTO, or threads that change */
 
 pfd_status pfd_tuning_open(pfd_loader *loader, pfd_error *err); /* where PFD_AUTO was given */
 

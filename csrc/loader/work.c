@@ -5,6 +5,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { CACHE_LINE = 64 };
 
 /* Measuring takes at most one part in so many of the time, unless ranges are shorter than the
  * larger number allows. */
@@ -32,19 +35,23 @@ int32_t pfd_work_open(const pfd_plan *plan, pfd_work *work)
 {
     static pthread_once_t measured = PTHREAD_ONCE_INIT;
     (void)pthread_once(&measured, measure_clocks);
-    work->counts = calloc((size_t)pfd_work_num_items(plan), sizeof *work->counts);
     int32_t num_stages = plan->num_stages + 2;
-    work->stages = calloc((size_t)num_stages, sizeof *work->stages);
-    for (int32_t i = 0; work->stages && i < num_stages; i++)
+    size_t bytes = (size_t)num_stages * sizeof *work->stages +
+                   (size_t)pfd_work_num_items(plan) * sizeof *work->counts;
+    bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    work->stages = aligned_alloc(CACHE_LINE, bytes);
+    if (!work->stages) return 0;
+    memset(work->stages, 0, bytes);
+    work->counts = (pfd_work_count *)(work->stages + num_stages);
+    for (int32_t i = 0; i < num_stages; i++)
         work->stages[i].num_since[PFD_CLOCK_WALL] = work->stages[i].num_since[PFD_CLOCK_CPU] = 1;
     atomic_store(&work->now.item, -1);
     atomic_store(&work->now.file, -1);
-    return work->counts && work->stages;
+    return 1;
 }
 
 void pfd_work_close(pfd_work *work)
 {
-    free(work->counts);
     free(work->stages);
     *work = (pfd_work){0};
 }

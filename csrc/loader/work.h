@@ -60,7 +60,8 @@ typedef struct pfd_work {
     uint64_t draws;            /* made so far */
     pfd_measuring *measuring;  /* the ranges of the current stage; in: */
     pfd_measuring *stages;     /* of each; after them, of joining and of reading */
-    pfd_work_count *counts;    /* of each item */
+    pfd_work_count *counts;    /* of each item; in the memory of `stages`, whose cache lines no
+                                  other thread writes */
 } pfd_work;
 
 static inline int32_t pfd_work_finding(const pfd_plan *plan, int32_t reader)

@@ -1,4 +1,4 @@
-"""What is seen of a loader besides its batches: counters, reports, a trace, stalls, skipped records.
+"""What is seen of a loader besides its batches: counters, reports, a trace, stalls, skips.
 
 Nothing here is done in the steps of a loader, and nothing changes its batches or their order.
 """

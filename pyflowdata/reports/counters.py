@@ -23,6 +23,18 @@ _KINDS = {
     lib.PFD_WORK_READ: "read",
     lib.PFD_WORK_JOIN: "join",
 }
+_TITLES = {
+    "op": "{}",
+    "records": "find records of {}",
+    "read": "read {}",
+    "join": "join ragged rows",
+}
+_DOING = {
+    "op": "in {}",
+    "records": "looking for the records of {}",
+    "read": "reading {}",
+    "join": "joining ragged rows",
+}
 _MOMENTS = ("now", "opened", "asked", "delivered")  # all other times are durations
 _LEVELS = ("slots", "slots_held", "slots_ready", "slot_bytes", "processors")  # not sums
 
@@ -62,13 +74,16 @@ class Work:
     @property
     def title(self) -> str:
         """As tables name it."""
+        return _TITLES[self.kind].format(self._ops)
+
+    @property
+    def doing(self) -> str:
+        """As a sentence says it of a thread: "in Resize", "reading TFRecordReader"."""
+        return _DOING[self.kind].format(self._ops)
+
+    @property
+    def _ops(self) -> str:
         own = f"{self.op} '{self.name}'" if self.name else self.op
-        if self.kind == "records":
-            return f"find records of {own}"
-        if self.kind == "read":
-            return f"read {own}"
-        if self.kind == "join":
-            return "join ragged rows"
         return f"{self.fused_op} + {own}" if self.fused_op else own
 
 

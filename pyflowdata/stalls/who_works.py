@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..native import CData, ffi, lib, new_struct, text
+from ..native import CData, ffi, lib, new_struct
 from ..native.calls import inside, waits_for
 from ..plain_text import seconds
 
@@ -82,17 +82,11 @@ def _are(count: int) -> str:
 
 
 def _of_thread(handle: CData, thread: ThreadSince, now: float) -> str:
-    work = new_struct("pfd_work_stats")
-    lib.pfd_loader_get_work(handle, thread.now.work, work)
-    op, fused = text(work.op), text(work.fused_op)
-    doing = {
-        lib.PFD_WORK_OP: f"in {fused} with {op}" if fused else f"in {op}",
-        lib.PFD_WORK_RECORDS: f"looking for the records of {op}",
-        lib.PFD_WORK_READ: f"reading {op}",
-        lib.PFD_WORK_JOIN: "joining ragged rows",
-    }[work.kind]
-    rows = _files(handle, work.reader) if work.kind == lib.PFD_WORK_READ else _rows(handle, thread)
-    return f"{thread.name} has been {doing} for {seconds(now - thread.since)}{rows}"
+    from ..reports.counters import read_work
+
+    work = read_work(handle)[thread.now.work]
+    rows = _files(handle, work.reader) if work.kind == "read" else _rows(handle, thread)
+    return f"{thread.name} has been {work.doing} for {seconds(now - thread.since)}{rows}"
 
 
 def _rows(handle: CData, thread: ThreadSince) -> str:

@@ -173,14 +173,14 @@ class _Events:
             )  # fmt: skip
         if kind == lib.PFD_TRACE_WORK:
             work = self._recorded.work[event.item]
-            category = "op" if work.kind == lib.PFD_WORK_OP else "loader"
-            return self._slice(work.name, tid, begin_ns, end_ns, cat=category, args=args)
+            category = "op" if work.kind == "op" else "loader"
+            return self._slice(work.title, tid, begin_ns, end_ns, cat=category, args=args)
         verb = "read " if self._is_read(event) else ""
         return self._slice(f"{verb}{_step(event)}", tid, begin_ns, end_ns, cat="rows", args=args)
 
     def _is_read(self, event: Event) -> bool:
         item = event.item
-        return item >= 0 and self._recorded.work[item].kind == lib.PFD_WORK_READ
+        return item >= 0 and self._recorded.work[item].kind == "read"
 
     def _args(self, event: Event) -> dict[str, Any]:
         args: dict[str, Any] = {

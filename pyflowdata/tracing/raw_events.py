@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..native import CData, ffi, lib, new_struct, text
+from ..native import CData, ffi
+from ..reports.counters import Work
 
 Events = npt.NDArray[Any]  # of pfd_trace_event
 
@@ -51,19 +52,6 @@ def each(events: Events) -> Iterator[Event]:
 
 
 @dataclass(frozen=True)
-class Work:
-    """An item of a loader's work.
-
-    Attributes:
-        kind: PFD_WORK_*.
-        name: What to show: an op, with the one that is fused with it, or a stage of the loader.
-    """
-
-    kind: int
-    name: str
-
-
-@dataclass(frozen=True)
 class Recorded:
     """What was written down from the start of a trace to its end.
 
@@ -83,20 +71,4 @@ class Recorded:
     unended: Events
     spans: list[tuple[str, int, int]]
     system_ids: list[int]
-    work: list[Work]
-
-
-def read_work(handle: CData) -> list[Work]:
-    """The items of a loader's work, as pfd_loader_get_work() numbers them."""
-    found: list[Work] = []
-    stats = new_struct("pfd_work_stats")
-    while lib.pfd_loader_get_work(handle, len(found), stats) == 0:
-        op, fused = text(stats.op), text(stats.fused_op)
-        name = {
-            lib.PFD_WORK_OP: f"{fused} + {op}" if fused else op,
-            lib.PFD_WORK_RECORDS: f"find records of {op}",
-            lib.PFD_WORK_READ: f"read {op}",
-            lib.PFD_WORK_JOIN: "join ragged rows",
-        }[stats.kind]
-        found.append(Work(stats.kind, name))
-    return found
+    work: tuple[Work, ...]

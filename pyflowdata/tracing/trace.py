@@ -14,7 +14,8 @@ import numpy as np
 
 from ..errors import FileError, InvalidArgumentError, shown
 from ..native import CData, check, ffi, lib, new_error, new_struct
-from .raw_events import EVENT, Events, Recorded, read_work
+from ..reports.counters import read_work
+from .raw_events import EVENT, Events, Recorded
 
 class Trace:
     """Writes a file of Chrome's trace events about a loader; a context manager, used once."""

@@ -182,7 +182,7 @@ def test_relative_paths_in_flags(flags, tmp_path, monkeypatch):
         monkeypatch.chdir(here)
         for given in (source, path):
             flow.compile(given, flags=flags)
-            assert flow.graph.find_op(name).attr("factor").default == float(factor)
+            assert flow.nodes.find_op(name).attr("factor").default == float(factor)
 
 
 def test_the_cache_may_be_removed(cache, monkeypatch):

@@ -26,7 +26,7 @@ PYTHON_LAYERS = {
     "other_names": {"nodes", "errors"},
     "reports": {"nodes", "native", "html_text", "plain_text", "errors"},
     "tracing": {"reports", "native", "errors"},
-    "stalls": {"native", "plain_text", "errors"},
+    "stalls": {"reports", "native", "plain_text", "errors"},
     "speed": {"ragged", "batch_forms", "plain_text", "errors"},
     "progress_bars": {"plain_text", "errors"},
     "graphs": {"nodes", "native", "html_text", "plain_text", "errors"},

@@ -255,7 +255,8 @@ with flow.DataLoader(flow.SlowReader(delay_ms=60000, batch_size=2), num_threads=
         process.kill()
     assert re.match(
         r"<string>:5: StallWarning: next\(\) has waited [\d.]+ m?s for step 0 of epoch 0: "
-        r"thread \d of 3 has been reading SlowReader for [\d.]+ m?s; 2 of the loader's threads are idle\n",
+        r"thread \d of 3 has been reading SlowReader for [\d.]+ m?s; "
+        r"2 of the loader's threads are idle\n",
         line,
     ), line  # fmt: skip
 

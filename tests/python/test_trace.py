@@ -14,7 +14,7 @@ import pytest
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.tracing.trace import read_work
+from pyflowdata.reports.counters import read_work
 
 SLACK_NS = 2_000_000  # between two readings of the clocks, which may be corrected meanwhile
 
@@ -200,7 +200,7 @@ def test_durations_are_those_of_the_counters(tmp_path):
     path = tmp_path / "trace.json"
     with flow.DataLoader(sleeping(numbers(320)["x"]), num_threads=1) as loader, loader.trace(path):
         assert len(list(loader)) == 40
-        item = [work.name for work in read_work(loader._handle)].index("Sleeping")
+        item = [work.title for work in read_work(loader._handle)].index("Sleeping")
         counted = flow.native.new_struct("pfd_work_stats")
         assert flow.native.lib.pfd_loader_get_work(loader._handle, item, counted) == 0
     slept = sum(event["end"] - event["begin"] for event in Traced(path).named("Sleeping"))
