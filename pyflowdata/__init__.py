@@ -11,6 +11,7 @@
 The ops are functions of this module, made from the C library's registry: `help(flow.MiniReader)`.
 """
 
+import importlib
 from typing import TYPE_CHECKING
 
 from . import native  # first: it handles Ctrl-C while the rest is imported
@@ -51,21 +52,30 @@ __all__ = [
     "Batches",
     "Blob",
     "CancelledError",
+    "Ceiling",
     "CompileError",
     "CorruptDataError",
     "DataLoader",
     "Dataset",
+    "Decision",
     "Error",
     "FileError",
+    "Graph",
     "InternalError",
     "InvalidArgumentError",
     "OutOfMemoryError",
     "Plugin",
+    "Progress",
     "Ragged",
     "RankReport",
     "Report",
     "Sheet",
+    "Sink",
+    "Speed",
+    "Stall",
     "StallWarning",
+    "Trace",
+    "Tuning",
     "UnsupportedError",
     "World",
     "from_arrays",
@@ -86,16 +96,34 @@ __all__ += ops.__all__
 __version__ = version()
 
 if TYPE_CHECKING:
+    from .graphs.drawing import Graph
+    from .loader.sinks import Sink
+    from .progress_bars.progress import Progress
     from .reports.report import RankReport, Report
+    from .reports.tuning import Decision, Tuning
+    from .speed.results import Ceiling, Speed
+    from .stalls.watchdog import Stall
+    from .tracing.trace import Trace
 else:  # a type checker finds unknown names by itself
+    _LATER = {  # few programs name these, and importing some of them takes a while
+        "Ceiling": "speed.results",
+        "Decision": "reports.tuning",
+        "Graph": "graphs.drawing",
+        "Progress": "progress_bars.progress",
+        "RankReport": "reports.report",
+        "Report": "reports.report",
+        "Sink": "loader.sinks",
+        "Speed": "speed.results",
+        "Stall": "stalls.watchdog",
+        "Trace": "tracing.trace",
+        "Tuning": "reports.tuning",
+    }
 
     def __getattr__(name: str) -> object:
-        if name in ("RankReport", "Report"):  # few programs need them, and importing takes a while
-            from .reports import report
-
-            return getattr(report, name)
+        if name in _LATER:
+            return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
         # With a name, but no object, Python adds no suggestion of its own.
-        raise AttributeError(unknown_name(name, globals()), name=name, obj=None)
+        raise AttributeError(unknown_name(name, [*globals(), *_LATER]), name=name, obj=None)
 
 
 load_plugins_of_environment()

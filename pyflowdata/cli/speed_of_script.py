@@ -12,7 +12,7 @@ from typing import Any
 
 from ..batch_forms import rows_of
 from ..speed.devices import wait_for_devices
-from ..speed.measure import data_loader_of, wait_until_idle
+from ..speed.measure import wait_until_idle
 from ..speed.replay import Replay
 from ..speed.results import Limits, Speed, Steps
 
@@ -72,7 +72,7 @@ class ScriptWatch:
     def take(self, asked: _Batches) -> Any:
         """What next() of an iterator gives."""
         watched = self._loader() if self._loader is not None else None
-        if watched is not None and not data_loader_of(watched).is_open:
+        if watched is not None and not watched.data_loader.is_open:
             watched = None
         if self._is_inside or (watched is not None and watched is not asked.loader):
             return next(asked.batches)
@@ -92,7 +92,7 @@ class ScriptWatch:
             self.most_steps = max(self.most_steps, count + 1)
             return batch
         self._loader = weakref.ref(loader)
-        names = ", ".join(blob.name for blob in data_loader_of(loader).blobs)
+        names = ", ".join(blob.name for blob in loader.data_loader.blobs)
         described = f"{_caller()}{type(loader).__name__}({names})"
         if described != self.described:  # else it is the next epoch's, of a script that makes many
             self.described = described

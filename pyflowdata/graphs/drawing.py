@@ -96,8 +96,7 @@ def _loader_of(given: Any) -> Any:
     """The DataLoader that was given, or that one of torch or JAX has taken over."""
     if isinstance(given, (Blob, Records, Mapping, tuple, list)):
         return None
-    inner = getattr(given, "loader", given)
-    return inner if hasattr(inner, "form") and hasattr(inner, "readers") else None
+    return getattr(given, "data_loader", None)
 
 
 def _facts_of(loader: Any) -> list[str]:

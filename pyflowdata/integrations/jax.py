@@ -24,11 +24,11 @@ from typing import Any, TypeAlias, TypeVar, cast, overload
 import jax
 import numpy as np
 
-from .. import Blob, DataLoader, InvalidArgumentError, Report, UnsupportedError
+from .. import Blob, DataLoader, InvalidArgumentError, UnsupportedError
 from ..batch_forms import arrays_of, map_arrays
 from ..errors import shown
 from ..loader.batches import Array
-from ..loader.any_loader import AnyLoader
+from ..loader.loader_wrapper import LoaderWrapper
 from ..loader.sinks import Sink
 from ..loader.iterator_hook import hooked
 from .jax_blobs import can_spread, check_sharding, device_dtype, narrowed, rank_and_world_size
@@ -43,7 +43,7 @@ Where: TypeAlias = "jax.sharding.Sharding | jax.Device | None"
 _AHEAD = 1  # batches that are on their way to the devices while the one before is in use
 
 
-class JaxLoader(AnyLoader[BatchT]):
+class JaxLoader(LoaderWrapper[BatchT]):
     """Moves the batches of a DataLoader to devices, one batch ahead of its use.
 
     A batch has the form that the DataLoader gives it, with jax arrays in place of NumPy arrays.
@@ -55,10 +55,8 @@ class JaxLoader(AnyLoader[BatchT]):
     Several threads may use it; they take turns.
 
     Attributes:
-        loader: The DataLoader, for stats(), skipped and readers.
+        loader: The DataLoader, for blobs, readers and more.
     """
-
-    loader: DataLoader[Any]
 
     @overload
     def __init__(
@@ -214,10 +212,6 @@ class JaxLoader(AnyLoader[BatchT]):
         where = self._sharding if self._sharding is not None else "the default device"
         return f"JaxLoader({self.loader!r}, {where})"
 
-    def report(self, *, since: Report | None = None) -> Report:
-        """As DataLoader.report(), with the hand-over of batches to the devices."""
-        return self.loader.report(since=since)
-
     def close(self) -> None:
         """Closes the DataLoader.  Arrays that are held stay valid."""
         self._batches = None
@@ -231,12 +225,12 @@ class JaxLoader(AnyLoader[BatchT]):
 
     # ---- Hand-over ----------------------------------------------------------------------------
 
-    def _put(self, batch: Any) -> Any:
-        """A batch in its form, with jax arrays."""
-        placed = iter(self._put_all(arrays_of(batch)))
+    def _put(self, batch: Any, *, overlaps: bool = False) -> Any:
+        """A batch in its form, with jax arrays; overlaps: as of DataLoader.count_copy()."""
+        placed = iter(self._put_all(arrays_of(batch), overlaps=overlaps))
         return map_arrays(batch, lambda _: next(placed))
 
-    def _put_all(self, arrays: list[Array]) -> list[jax.Array]:
+    def _put_all(self, arrays: list[Array], *, overlaps: bool) -> list[jax.Array]:
         blobs = self.loader.blobs
         hosts = [
             narrowed(blob, array, dtype)
@@ -247,7 +241,7 @@ class JaxLoader(AnyLoader[BatchT]):
             placed = self._placed(hosts)
         seconds = time.perf_counter() - begin
         size = sum(host.nbytes for host in hosts)
-        self.loader.count_copy(seconds, size, jax.default_backend())
+        self.loader.count_copy(seconds, size, jax.default_backend(), overlaps=overlaps)
         for blob, array, dtype in zip(blobs, placed, self._dtypes, strict=True):
             if array.dtype != dtype:
                 raise UnsupportedError(
@@ -355,7 +349,7 @@ class _DeviceArrays:
         self._owner = owner
 
     def send(self, batch: Any) -> Any:
-        return self._owner._put(batch)
+        return self._owner._put(batch, overlaps=True)
 
     def receive(self, made: Any) -> Any:
         return made
@@ -397,7 +391,8 @@ def sink(
 
     Returns:
         `run`: run() makes a call and returns what its steps returned; `for results in run` makes
-        calls without end.  It has state_dict(), load_state_dict(), stats() and close().
+        calls without end.  It has state_dict(), load_state_dict(), report(),
+        stats() and close().
 
     Raises:
         InvalidArgumentError: A number is out of range; or as of JaxLoader.

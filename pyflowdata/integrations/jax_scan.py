@@ -43,7 +43,7 @@ class Scan:
 
     Attributes:
         carry: After the last call.
-        sink: Has stats(); a batch of it is a stack of `sink_size` batches.
+        sink: Has stats() and report(); a batch of it is a stack of `sink_size` batches.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Scan:
         self._scan = jax.jit(lambda carry, stack: jax.lax.scan(step, carry, stack))
         self.sink: Sink[Any] = Sink(
             loader, self._run, 1, queue, hand_over,
-            lambda: _Stacks(loader.repeat(), sink_size),
+            lambda: _Stacks(loader.repeat(), sink_size), sink_size,
         )  # fmt: skip
 
     def _run(self, stack: Any) -> Any:

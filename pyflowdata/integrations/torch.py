@@ -13,20 +13,19 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import torch
 
 from .. import DataLoader, Error, InvalidArgumentError, RankReport, Report, UnsupportedError
-from ..batch_forms import arrays_of, map_arrays
-from ..loader.any_loader import AnyLoader
+from ..batch_forms import map_arrays
 from ..loader.batches import Array
+from ..loader.loader_wrapper import LoaderWrapper
 from ..loader.iterator_hook import hooked
 from .torch_checks import check_blobs, find_device
-from .torch_copies import DeviceCopies, pinned
+from .torch_copies import DeviceCopies, counted, pinned
 from .torch_sink import sink
 
 __all__ = ["TorchLoader", "sink"]
@@ -34,7 +33,7 @@ __all__ = ["TorchLoader", "sink"]
 BatchT = TypeVar("BatchT")
 
 
-class TorchLoader(AnyLoader[BatchT]):
+class TorchLoader(LoaderWrapper[BatchT]):
     """A DataLoader whose batches are torch tensors.
 
     What a batch is stays as it is: one tensor, a tuple or a dict of them.  Without a device, or
@@ -50,11 +49,10 @@ class TorchLoader(AnyLoader[BatchT]):
     state from it, and close it.
 
     Attributes:
-        loader: The DataLoader, for `stats()`, `skipped` and `blobs`.
+        loader: The DataLoader, for `blobs`, `readers` and more.
         device: Where the tensors are.
     """
 
-    loader: DataLoader[Any]
     device: torch.device
 
     @overload
@@ -164,13 +162,14 @@ class TorchLoader(AnyLoader[BatchT]):
 
     def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
         """What a function that copies a batch returns; counted for report()."""
-        begin = time.perf_counter()
         with self.loader.observed.shows(f"copy to {device}"):
-            copied = copy_batch(batch)
-        seconds = time.perf_counter() - begin
-        size = sum(array.nbytes for array in arrays_of(batch))
-        self.loader.count_copy(seconds, size, device)
-        return copied
+            return counted(self.loader, batch, device, copy_batch)
+
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[False] = ...) -> Report: ...
+
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[True]) -> RankReport: ...
 
     def report(
         self, *, since: Report | None = None, gather: bool = False
@@ -182,7 +181,7 @@ class TorchLoader(AnyLoader[BatchT]):
             gather: Every rank calls this, and each gets a `RankReport` of all of them, by
                 torch.distributed.all_gather_object; without a process group, of one rank.
         """
-        report = self.loader.report(since=since)
+        report = super().report(since=since)
         return RankReport(_gathered(report)) if gather else report
 
     def state_dict(self) -> dict[str, Any]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from .. import DataLoader
 from ..batch_forms import arrays_of, map_arrays
 from ..loader.batches import Array
 
@@ -14,6 +17,19 @@ from ..loader.batches import Array
 def pinned(batch: Any) -> Any:
     """Tensors in pinned memory, as a batch of the same form."""
     return map_arrays(batch, torch.Tensor.pin_memory)
+
+
+def counted(
+    loader: DataLoader[Any], batch: Any, device: str, copy_batch: Callable[[Any], Any], *,
+    overlaps: bool = False,
+) -> Any:  # fmt: skip
+    """What a function that copies a batch of a loader returns; counted for reports."""
+    begin = time.perf_counter()
+    copied = copy_batch(batch)
+    seconds = time.perf_counter() - begin
+    size = sum(array.nbytes for array in arrays_of(batch))
+    loader.count_copy(seconds, size, device, overlaps=overlaps)
+    return copied
 
 
 class _PinnedBuffers:

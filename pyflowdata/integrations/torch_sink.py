@@ -11,7 +11,7 @@ from .. import DataLoader
 from ..batch_forms import map_arrays
 from ..loader.sinks import Sink
 from .torch_checks import check_blobs, find_device
-from .torch_copies import DeviceCopies
+from .torch_copies import DeviceCopies, counted
 
 if TYPE_CHECKING:
     from .torch import TorchLoader
@@ -35,13 +35,15 @@ class _HostTensors:
 class _DeviceTensors:
     """What a sink does with batches for a CUDA device."""
 
-    def __init__(self, device: torch.device) -> None:
-        self._device = device
+    def __init__(self, loader: DataLoader[Any], device: torch.device) -> None:
+        self._loader, self._device = loader, device
         self._copies = DeviceCopies(device)
 
     def send(self, batch: Any) -> Any:
         with torch.cuda.device(self._device):  # each thread has a current device of its own
-            return self._copies.send(batch)
+            return counted(
+                self._loader, batch, str(self._device), self._copies.send, overlaps=True
+            )
 
     def receive(self, made: Any) -> Any:
         tensors, copied = made
@@ -79,7 +81,8 @@ def sink(
 
     Returns:
         `run`: run() makes a call and returns what its steps returned; `for results in run` makes
-        calls without end.  It has state_dict(), load_state_dict(), stats() and close().
+        calls without end.  It has state_dict(), load_state_dict(), report(),
+        stats() and close().
 
     Raises:
         InvalidArgumentError: A number is out of range, a blob is ragged, or the device does not
@@ -95,5 +98,5 @@ def sink(
     found = find_device(device)
     if isinstance(loader, DataLoader):
         check_blobs(loader.blobs)
-    hand_over = _DeviceTensors(found) if found.type == "cuda" else _HostTensors()
+    hand_over = _DeviceTensors(loader, found) if found.type == "cuda" else _HostTensors()
     return Sink(loader, step, sink_size, queue, hand_over)

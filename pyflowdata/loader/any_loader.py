@@ -18,6 +18,11 @@ BatchT = TypeVar("BatchT")
 class AnyLoader(Generic[BatchT]):
     """A loader that measures itself and the training that it is for."""
 
+    @property
+    @abstractmethod
+    def data_loader(self) -> Any:
+        """The DataLoader: this one, or the one that this took over."""
+
     @abstractmethod
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is."""
@@ -91,9 +96,9 @@ class AnyLoader(Generic[BatchT]):
 
         Raises, when the block begins:
             InvalidArgumentError: The loader is being traced already.
-            FileError: The file cannot be written.
+            FileError: The file cannot be written; this may come when the block ends, too.
         """
-        loader: Any = getattr(self, "loader", self)  # the DataLoader that this one took over
+        loader = self.data_loader
         loader.check_life()
         trace: Trace = loader.observed.trace(path, memory)
         return trace

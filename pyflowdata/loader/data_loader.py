@@ -382,6 +382,11 @@ class DataLoader(AnyLoader[BatchT]):
 
     # ---- Facts --------------------------------------------------------------------------------
 
+    @property
+    def data_loader(self) -> DataLoader[BatchT]:
+        """This one; of a TorchLoader or JaxLoader, the one that it took over."""
+        return self
+
     def __len__(self) -> int:
         """Batches of an epoch, the same on every rank.
 
@@ -453,7 +458,7 @@ class DataLoader(AnyLoader[BatchT]):
             since: An earlier report of this loader: only what came after it counts, for example
                 the last epoch.
         """
-        from .report_data import data_facts
+        from .data_facts import data_facts
 
         self.check_process()
         describe = functools.partial(
@@ -461,16 +466,19 @@ class DataLoader(AnyLoader[BatchT]):
         )
         return self.observed.report(since, describe)
 
-    def count_copy(self, seconds: float, size: int, device: str) -> None:
-        """Counts a batch that the program's thread copied elsewhere, for `report()`; TorchLoader
-        and JaxLoader do so themselves.
+    def count_copy(
+        self, seconds: float, size: int, device: str, *, overlaps: bool = False
+    ) -> None:
+        """Counts a batch that the program copied elsewhere, for `report()`; TorchLoader, JaxLoader
+        and sinks do so themselves.
 
         Args:
-            seconds: That the thread took, for starting the copy and for waiting.
+            seconds: That a thread took, for starting the copy and for waiting.
             size: Bytes of the batch.
             device: Where to, in a word.
+            overlaps: The thread is another one than the training loop's, which trains meanwhile.
         """
-        self.observed.count_copy(seconds, size, device)
+        self.observed.count_copy(seconds, size, device, overlaps)
 
     @property
     def tuning(self) -> Tuning | None:
@@ -530,6 +538,9 @@ class DataLoader(AnyLoader[BatchT]):
 
         Another thread that waits for a batch gets a CancelledError.  Closing twice is allowed.  In
         a function that the loader calls, it returns at once, and the threads stop soon after.
+
+        Raises:
+            FileError: A trace that is on cannot be written; the loader is closed.
         """
         if self.is_open:
             self._life = _CLOSED
@@ -540,10 +551,12 @@ class DataLoader(AnyLoader[BatchT]):
                 self._stop()
 
     def _stop(self) -> None:
-        self.observed.end()
-        lib.pfd_loader_close(self._handle)
-        self._in_use.release()
-        self.observed.report_end()
+        try:
+            self.observed.end()
+        finally:
+            lib.pfd_loader_close(self._handle)
+            self._in_use.release()
+            self.observed.report_end()
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self

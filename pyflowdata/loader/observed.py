@@ -1,4 +1,4 @@
-"""What is seen of a loader besides its batches: counters, reports, a trace, stalls, skips.
+"""What is seen of a loader besides batches: counters, reports, a trace, stalls, skipped records.
 
 Nothing here is done in the steps of a loader, and nothing changes its batches or their order.
 """
@@ -17,7 +17,6 @@ from ..native import CData
 from ..nodes import Blob
 from ..reports.at_end import report_at_end
 from ..reports.stats import read_stats
-from ..reports.tuning import Tuning, read_tuning
 from .epochs import Cursor
 from .skipped import read_skipped
 from .state import Reader
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from ..reports.counters import CountedLoader
     from ..reports.data_facts import DataFacts
     from ..reports.report import Report
+    from ..reports.tuning import Tuning
     from ..stalls.watchdog import Stall, Wait
     from ..tracing.trace import Trace
 
@@ -33,11 +33,15 @@ _NOTHING = contextlib.nullcontext()
 
 
 class Observed:
-    """What is seen of one loader.  It has no reference to the DataLoader, which has this."""
+    """What is seen of one loader.  It has no reference to the DataLoader, which has this.
+
+    Attributes:
+        trace_on: The trace that is on.
+    """
 
     def __init__(self, handle: CData, blobs: tuple[Blob, ...], readers: tuple[Reader, ...]) -> None:
         self._handle, self._blobs, self._readers = handle, blobs, readers
-        self._traces: list[Trace] = []  # the one that is on
+        self.trace_on: Trace | None = None
         self._wait: Wait | None = None  # from the first epoch on, if stalls are watched for
         self._at_end: weakref.finalize[Any, Any] | None = None
 
@@ -47,6 +51,8 @@ class Observed:
         return read_stats(self._handle)
 
     def tuning(self) -> Tuning | None:
+        from ..reports.tuning import read_tuning
+
         return read_tuning(self._handle)
 
     def skipped(self) -> list[Error]:
@@ -66,8 +72,8 @@ class Observed:
         report = Report(self._counted.count(), describe_data)
         return report if since is None else report.since(since)
 
-    def count_copy(self, seconds: float, size: int, device: str) -> None:
-        copies = self._counted.hand_over
+    def count_copy(self, seconds: float, size: int, device: str, overlaps: bool) -> None:
+        copies = self._counted.ahead if overlaps else self._counted.hand_over
         copies.device = device
         copies.batches += 1
         copies.bytes += size
@@ -87,11 +93,12 @@ class Observed:
     def trace(self, path: str | os.PathLike[str], memory: int) -> Trace:
         from ..tracing.trace import Trace
 
-        return Trace(self._handle, path, memory, self._traces)
+        return Trace(self._handle, path, memory, self)
 
     def shows(self, what: str) -> contextlib.AbstractContextManager[None]:
         """Shows in a trace that this thread does something with a batch in a `with` block."""
-        return self._traces[0].span(what) if self._traces else _NOTHING
+        trace = self.trace_on  # another thread may end it
+        return _NOTHING if trace is None else trace.span(what)
 
     # ---- Stalls -------------------------------------------------------------------------------
 
@@ -114,11 +121,18 @@ class Observed:
     # ---- The end ------------------------------------------------------------------------------
 
     def end(self) -> None:
-        """Before the loader is closed."""
-        for trace in [*self._traces]:
-            trace.end()
-        if self._wait is not None:
-            self._wait.end()
+        """Before the loader is closed.
+
+        Raises:
+            FileError: A trace cannot be written; the rest is done.
+        """
+        trace = self.trace_on
+        try:
+            if trace is not None:
+                trace.end()
+        finally:
+            if self._wait is not None:
+                self._wait.end()
 
     def report_end(self) -> None:
         """After the loader was closed."""

@@ -40,7 +40,7 @@ def sink(
         calls without end.
 
     Raises:
-        InvalidArgumentError: A number is out of range.
+        InvalidArgumentError: A number is out of range, or the loader is not a DataLoader.
     """
     from .sinks import OnHost, Sink  # others need not import it
 

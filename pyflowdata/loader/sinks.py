@@ -13,12 +13,17 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from queue import SimpleQueue
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..errors import CancelledError, InvalidArgumentError, UnsupportedError, shown
+from ..reports.step_times import StepTimes
 from .data_loader import DataLoader
 from .epochs import Cursor
 from .lease import CLOSED, Lease
+from .loader_wrapper import LoaderWrapper
+
+if TYPE_CHECKING:
+    from ..reports.report import Report
 
 __all__ = ["HandOver", "OnHost", "Sink"]
 
@@ -204,18 +209,23 @@ class Sink(Generic[ResultT]):
         queue: int,
         hand_over: HandOver,
         begin: Callable[[], Iterator[Any]] | None = None,
+        stacked: int = 1,
     ) -> None:
         """As sink().
 
         Args:
             hand_over: What brings batches to a device.
             begin: Makes an iterator over batches; None: iter(loader).
+            stacked: Batches of the loader in each of these.
         """
         if not isinstance(loader, DataLoader):
-            raise InvalidArgumentError(
-                f"a {type(loader).__name__} was given as loader; a sink takes a "
-                "pyflowdata.DataLoader"
+            kind = type(loader)
+            instead = (
+                f"give it to {kind.__module__}.sink()"
+                if isinstance(loader, LoaderWrapper)
+                else "a sink takes a pyflowdata.DataLoader"
             )
+            raise InvalidArgumentError(f"a {kind.__name__} was given as loader; {instead}")
         if not callable(step):
             raise InvalidArgumentError(
                 f"step = {shown(step)}; it must be a function that trains with a batch"
@@ -231,12 +241,14 @@ class Sink(Generic[ResultT]):
         self._sink_size, self._queue = sink_size, queue
         self._begin = begin or loader.__iter__
         self._counters = _Counters(queue)
+        self._times, self._before = StepTimes(stacked), loader.report()
         with loader.lent() as cursor:
             self._lease = cursor.lend()
         self._turn = threading.Lock()
         self._finalizer = weakref.finalize(self, self._lease.stop)
         self._is_inside = self._goes_on = False  # _goes_on: with the next of the queue
         self._has_failed = False  # the last of the queue is a failure of the loader
+        self._is_first = True  # the next step is the first one of the thread, or of an epoch
         self.results = []
         self._start(None)
         self._goes_on = True
@@ -290,14 +302,15 @@ class Sink(Generic[ResultT]):
             kind, made, place = ready.get()
             room.put(None)
             got = _clock()
-            counters.pop_wait += got - done
+            waited = got - done
+            counters.pop_wait += waited
             if filler.is_stopped:
                 raise self._cancelled()
             if kind != _BATCH:
                 if kind != _EPOCH_END:
                     self._has_failed = self._goes_on = kind == _FAILURE
                     raise made
-                self._lease.place = place
+                self._lease.place, self._is_first = place, True
                 if left < 0:
                     return
                 done = _clock()
@@ -312,18 +325,23 @@ class Sink(Generic[ResultT]):
             counters.steps += 1
             done = _clock()
             counters.step += done - got
+            if self._is_first:
+                self._times.add_start(waited)
+                self._is_first = False
+            else:
+                self._times.add(waited, done - got, has_waited=not depth)
 
     # ---- The thread ---------------------------------------------------------------------------
 
     def _start(self, batches: Iterator[Any] | None) -> _Filler:
         """A new queue and thread, in place of those before; batches: to go on with, None: seek."""
         self._lease.stop()
-        self._has_failed = False
+        self._has_failed, self._is_first = False, True
         self._filler = self._lease.thread = filler = _Filler(
             self._loader, self._begin, self._hand_over, self._counters, self._queue, self._lease,
             self._turn, batches,
         )  # fmt: skip
-        filler.start()  # a signal before this leaves nothing that runs, and one after it no secret
+        filler.start()  # it is known before: a signal at any time leaves none that cannot be ended
         return filler
 
     def _next_filler(self) -> _Filler:
@@ -416,6 +434,18 @@ class Sink(Generic[ResultT]):
             "push_starts": list(counters.push_starts),
             "push_ends": list(counters.push_ends),
         }
+
+    def report(self, *, since: Report | None = None) -> Report:
+        """As DataLoader.report(), of the steps of this sink since it was made: what they waited
+        for, and the copies that its thread made ahead.  loader.report() is about that thread, which
+        waits for batches so that steps need not.
+
+        Args:
+            since: An earlier report of this sink.
+        """
+        report = self._loader.report(since=self._before)
+        report = report.with_counters(self._times.put_into(report.counters))
+        return report if since is None else report.since(since)
 
     def __repr__(self) -> str:
         closed = ", closed" if self._lease.over is not None else ""

@@ -67,7 +67,7 @@ class Progress(Generic[BatchT]):
             yield from batches
             return
         what = printable(self._what or f"epoch {place['epoch']}")
-        meter, clock = _Meter(_inner(self._loader)), time.monotonic
+        meter, clock = _Meter(self._loader.data_loader), time.monotonic
         bar = Bar(
             what, self._steps(), done=done, unit="steps", quiet=_SOON, pause=_PAUSE, stays=True
         )
@@ -141,11 +141,6 @@ def _short(value: object) -> str:
         return f"<{type(value).__name__} without a str()>"
 
 
-def _inner(loader: Any) -> Any:
-    """The DataLoader, also of one of torch or JAX."""
-    return getattr(loader, "loader", loader)
-
-
 def progress(
     loader: Iterable[BatchT],
     *,
@@ -174,8 +169,8 @@ def progress(
     Raises:
         InvalidArgumentError: It is not a loader, or another argument is of a wrong type.
     """
-    inner = _inner(loader)
-    if not all(hasattr(inner, name) for name in ("stats", "readers", "state_dict")):
+    inner: Any = getattr(loader, "data_loader", None)
+    if inner is None:
         raise InvalidArgumentError(
             f"progress({shown(loader)}): give a DataLoader, or a TorchLoader or JaxLoader; of "
             "other things tqdm shows the progress"

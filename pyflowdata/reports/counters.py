@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -147,7 +148,7 @@ class HandOver:
     Attributes:
         device: Where to.
         batches, bytes: Copied.
-        seconds: That the program's thread took for it.
+        seconds: That it took a thread: of hand_over the training loop's, of ahead another one.
     """
 
     device: str = ""
@@ -167,7 +168,9 @@ class Counters:
         rank, world_size: Of its readers.
         host, pid: The process.
         readers, work, history: See there.
-        hand_over: None: batches are used where they are.
+        hand_over: Copies in the thread of the training loop; None: there were none.
+        ahead: Copies in another thread, while the loop trains with batches before; None: there
+            were none.
         tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
         stats: The keys of `DataLoader.stats()`.
     """
@@ -185,6 +188,7 @@ class Counters:
     work: tuple[Work, ...]
     history: History = field(default_factory=History)
     hand_over: HandOver | None = None
+    ahead: HandOver | None = None
     tuning: tuple[str, ...] = ()
 
     def since(self, earlier: Counters) -> Counters:
@@ -194,9 +198,6 @@ class Counters:
             for name, value in self.stats.items()
         }
         stats["opened_seconds"] = earlier.stats["now_seconds"]
-        hand_over = self.hand_over
-        if hand_over is not None and earlier.hand_over is not None:
-            hand_over = HandOver(hand_over.device, *_less(hand_over, earlier.hand_over, 1))
         work = tuple(
             dataclasses.replace(one, **dict(zip(_COUNTED, _less(one, before, -5), strict=True)))
             for one, before in zip(self.work, earlier.work, strict=True)
@@ -205,9 +206,14 @@ class Counters:
             dataclasses.replace(reader, index_seconds=0.0, is_new_index=False)
             for reader in self.readers
         )
-        history = _history_since(self.history, earlier)
         return dataclasses.replace(
-            self, stats=stats, work=work, readers=readers, hand_over=hand_over, history=history
+            self,
+            stats=stats,
+            work=work,
+            readers=readers,
+            hand_over=_copies_since(self.hand_over, earlier.hand_over),
+            ahead=_copies_since(self.ahead, earlier.ahead),
+            history=_history_since(self.history, earlier),
         )
 
 
@@ -222,6 +228,12 @@ def _less(one: Any, before: Any, begin: int) -> list[Any]:
     """The differences of the fields of two objects, from this field on."""
     names = [each.name for each in dataclasses.fields(one)][begin:]
     return [getattr(one, name) - getattr(before, name) for name in names]
+
+
+def _copies_since(now: HandOver | None, before: HandOver | None) -> HandOver | None:
+    if now is None or before is None:
+        return now
+    return HandOver(now.device, *_less(now, before, 1))
 
 
 def _history_since(history: History, earlier: Counters) -> History:
@@ -317,19 +329,18 @@ class CountedLoader:
         handle: The loader.
         blobs: Of its batches.
         readers: Facts about its readers, see `pyflowdata.loader.state.Reader`.
-        hand_over: What its integration counts.
+        hand_over, ahead: What its integration counts, see `Counters`.
     """
 
     handle: CData
     blobs: tuple[Blob, ...]
     readers: tuple[Any, ...]
     hand_over: HandOver = field(default_factory=HandOver)
+    ahead: HandOver = field(default_factory=HandOver)
 
     def count(self) -> Counters:
         """The counters of this moment; after close(), those of its end."""
-        import socket
-
-        hand_over = dataclasses.replace(self.hand_over)
+        copies, ahead = dataclasses.replace(self.hand_over), dataclasses.replace(self.ahead)
         info, tuning = new_struct("pfd_loader_info"), read_tuning(self.handle)
         check(lib.pfd_loader_get_info(self.handle, info), new_error())
         return Counters(
@@ -345,7 +356,8 @@ class CountedLoader:
             stats=read_stats(self.handle),
             work=read_work(self.handle, nodes_of(self.blobs)),
             history=read_history(self.handle),
-            hand_over=hand_over if hand_over.batches else None,
+            hand_over=copies if copies.batches else None,
+            ahead=ahead if ahead.batches else None,
             tuning=tuple(str(tuning).split("\n")) if tuning else (),
         )
 

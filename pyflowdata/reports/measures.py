@@ -28,6 +28,7 @@ class Measures:
         self.threads = counters.num_threads
         self.processors = int(stats["processors"])
         self.copy_seconds = counters.hand_over.seconds if counters.hand_over else 0.0
+        self.ahead_seconds = counters.ahead.seconds if counters.ahead else 0.0
         self.wait_seconds = stats["step_wait_seconds"]
         self.step_seconds = self.wait_seconds + stats["step_train_seconds"]
         self.loop_seconds = self.step_seconds + stats["start_seconds"]
@@ -48,8 +49,13 @@ class Measures:
 
     @property
     def copy_share(self) -> float:
-        """Of the time of steps: copying batches, in the program's thread."""
+        """Of the time of steps: copying batches, in the thread of the training loop."""
         return ratio(self.copy_seconds, self.step_seconds)
+
+    @property
+    def ahead_share(self) -> float:
+        """Of the time of steps: copying batches ahead, in another thread; no part of the loop's."""
+        return ratio(self.ahead_seconds, self.step_seconds)
 
     @property
     def start_share(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..plain_text import number, percent, seconds, size
+from .counters import HandOver
 from .findings import (
     BLOCKED,
     LONG,
@@ -31,20 +32,21 @@ def holding_the_lock(m: Measures) -> Finding | None:
     )
 
 
-def copying(m: Measures) -> Finding:
+def copying(copies: HandOver | None, *, is_ahead: bool) -> Finding:
     """The hand-over of batches to a device is the limit."""
-    copies = m.counters.hand_over
     assert copies is not None
     rate = ratio(copies.bytes, copies.seconds)
+    remedies = [
+        "hand over fewer bytes: uint8 in place of float32, and normalise on the device",
+        "let TorchLoader(device=\"cuda\") copy one batch ahead, on a stream of its own, in place "
+        "of pin_memory=True and .to()",
+    ]
+    thread = "a thread of its own takes " if is_ahead else ""
     return Finding(
         "copy",
-        f"{seconds(ratio(copies.seconds, copies.batches))} for each batch of "
+        f"{thread}{seconds(ratio(copies.seconds, copies.batches))} for each batch of "
         f"{size(ratio(copies.bytes, copies.batches))}, {size(rate)}/s to {copies.device}",
-        (
-            "hand over fewer bytes: uint8 in place of float32, and normalise on the device",
-            "let TorchLoader(device=\"cuda\") copy one batch ahead, on a stream of its own, in "
-            "place of pin_memory=True and .to()",
-        ),
+        tuple(remedies[:1] if is_ahead else remedies),
         {"copy_bytes_per_second": rate, "copy_seconds": copies.seconds},
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..html_text import Html, escape
+from ..native import version
 from ..plain_text import counted, number, percent, seconds, short_count, size
 from . import pictures
 from .counters import Counters
@@ -239,8 +240,6 @@ def _graph(graph: str) -> Html:
 
 
 def _details(counters: Counters) -> Html:
-    from ..native import version
-
     said = [
         f"pyflowdata {version()}", f"{counters.host}, process {counters.pid}",
         f"rank {counters.rank} of {counters.world_size}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -60,8 +61,6 @@ class Judged(ABC):
 
     def to_json(self) -> str:
         """As to_dict(), as text."""
-        import json
-
         return json.dumps(self.to_dict())
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -150,6 +149,10 @@ class Report(Judged):
             )
         return Report(new.since(old), self._describe_data, new)
 
+    def with_counters(self, counters: Counters) -> Report:
+        """Other numbers, of the same data."""
+        return Report(counters, self._describe_data)
+
     def __str__(self) -> str:
         return as_text(self.counters, self.verdict)
 
@@ -198,8 +201,6 @@ class Report(Judged):
             InvalidArgumentError: The file has something else.
             OSError: It cannot be read.
         """
-        import json
-
         with open(path, encoding="utf-8") as file:
             try:
                 return cls.from_dict(json.load(file))
@@ -288,14 +289,14 @@ class RankReport(Judged):
 def _counters(found: Mapping[str, Any]) -> Counters:
     """Of what dataclasses.asdict() made of them, also after a round trip through JSON."""
     history = found["history"]
-    copies = found["hand_over"]
     return Counters(**{
         **found,
         "blobs": tuple(found["blobs"]),
         "tuning": tuple(found.get("tuning", ())),
         "readers": _each(ReaderFacts, found["readers"]),
         "work": _each(Work, found["work"]),
-        "hand_over": None if copies is None else HandOver(**copies),
+        "hand_over": _copies(found["hand_over"]),
+        "ahead": _copies(found.get("ahead")),
         "history": History(**{
             **history,
             "periods": _each(Period, history["periods"]),
@@ -303,6 +304,10 @@ def _counters(found: Mapping[str, Any]) -> Counters:
             "trains": tuple(history["trains"]),
         }),
     })  # fmt: skip
+
+
+def _copies(found: Mapping[str, Any] | None) -> HandOver | None:
+    return None if found is None else HandOver(**found)
 
 
 def _each(kind: Any, found: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..plain_text import number, percent, seconds, size
-from .counters import Counters, Work
+from .counters import Counters, HandOver, Work
 from .measures import Measures, ratio
 from .verdict import Verdict
 
@@ -46,13 +46,10 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
     if stats["read_bytes"] or stats["major_faults"]:
         found.append(("files", _files(m)))
     found += [("tuning" if line == 0 else "", said) for line, said in enumerate(counters.tuning)]
-    copies = counters.hand_over
-    if copies is not None:
-        found.append((
-            "hand-over",
-            f"{number(copies.batches)} batches to {copies.device}, {size(copies.bytes)} in "
-            f"{seconds(copies.seconds)}, {size(ratio(copies.bytes, copies.seconds))}/s",
-        ))  # fmt: skip
+    if counters.hand_over is not None:
+        found.append(("hand-over", _copies(counters.hand_over)))
+    if counters.ahead is not None:
+        found.append(("copied ahead", f"{_copies(counters.ahead)}, in a thread of its own"))
     found += [
         ("index", f"{reader.name}: {'built' if reader.is_new_index else 'found'} in "
                   f"{seconds(reader.index_seconds)}")
@@ -107,6 +104,13 @@ def _files(m: Measures) -> str:
     if stats["major_faults"]:
         found.append(f"{number(int(stats['major_faults']))} pages of mapped files waited for")
     return ", ".join(found)
+
+
+def _copies(copies: HandOver) -> str:
+    return (
+        f"{number(copies.batches)} batches to {copies.device}, {size(copies.bytes)} in "
+        f"{seconds(copies.seconds)}, {size(ratio(copies.bytes, copies.seconds))}/s"
+    )
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

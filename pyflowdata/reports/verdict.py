@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ..plain_text import counted, number, percent, seconds
 from .causes import LOADER_CAUSES
 from .counters import Counters
-from .findings import Finding
+from .findings import MOST, Finding
 from .measures import Measures
 from .other_causes import copying, holding_the_lock, long_steps, starting
 
@@ -69,9 +69,11 @@ def judge(counters: Counters) -> Verdict:
 def _find(measures: Measures) -> tuple[str, Finding | None]:
     if measures.steps < FEW_STEPS:
         return "unknown", None
-    if measures.copy_share >= max(BOUND, measures.wait_share):
-        return "hand-over", copying(measures)
+    if _is_held_up_by_copies(measures):
+        return "hand-over", copying(measures.counters.hand_over, is_ahead=False)
     if measures.wait_share >= BOUND:
+        if measures.ahead_share >= MOST:  # so it takes batches for less time
+            return "hand-over", copying(measures.counters.ahead, is_ahead=True)
         for rule in LOADER_CAUSES:
             finding = rule(measures)
             if finding is not None:
@@ -83,6 +85,11 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
     return "training", holding_the_lock(measures) or long_steps(measures)
 
 
+def _is_held_up_by_copies(measures: Measures) -> bool:
+    """The thread of the training loop copies longer than it waits."""
+    return measures.copy_share >= max(BOUND, measures.wait_share)
+
+
 def _head(measures: Measures, limit: str) -> str:
     """How much the program waited."""
     if limit == "unknown":
@@ -91,6 +98,8 @@ def _head(measures: Measures, limit: str) -> str:
     waited = f"{percent(measures.waited_share)} {steps} waited"
     if measures.waited_steps:
         waited += f", for {percent(measures.wait_share)} of their time"
+    if limit == "hand-over" and not _is_held_up_by_copies(measures):
+        return f"bound by the hand-over: {waited}"
     if limit == "hand-over":
         copied = f"{percent(measures.copy_share)} of the time {steps} went into copying batches"
         return f"bound by the hand-over: {copied}"
@@ -109,6 +118,7 @@ def _evidence(measures: Measures) -> dict[str, float]:
         "waited_steps": measures.waited_steps,
         "wait_share": measures.wait_share,
         "copy_share": measures.copy_share,
+        "ahead_share": measures.ahead_share,
         "start_share": measures.start_share,
         "threads": measures.threads,
         "busy_threads": measures.busy_threads,

@@ -27,14 +27,9 @@ def _check_count(name: str, value: object, least: int) -> int:
     return value
 
 
-def data_loader_of(loader: Any) -> Any:
-    """The DataLoader of one that takes it over."""
-    return getattr(loader, "loader", loader)
-
-
 def wait_until_idle(loader: Any) -> None:
     """Waits until the threads of a loader rest, as nobody takes the batches that it makes ahead."""
-    inner = data_loader_of(loader)
+    inner = loader.data_loader
     end = _clock() + _IDLE_SECONDS
     before = inner.stats()
     while _clock() < end:
@@ -63,7 +58,7 @@ def measure_speed(loader: Any, seconds: float, steps: int | None) -> Speed:
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
         raise InvalidArgumentError(f"seconds = {shown(seconds)}; it must be a number above 0")
     limit = math.inf if steps is not None else float(seconds)
-    inner = data_loader_of(loader)
+    inner = loader.data_loader
     row_bytes = _row_bytes(inner)
     with loader.keep_place():
         batches = loader.repeat()
@@ -97,7 +92,7 @@ def measure_speed(loader: Any, seconds: float, steps: int | None) -> Speed:
 
 def _take_one(loader: Any) -> Any:
     """The next batch, or the first of an epoch in place of its last one, which may be short."""
-    inner = data_loader_of(loader)
+    inner = loader.data_loader
     with loader.keep_place():
         if 1 < inner.cursor.num_batches == inner.cursor.next()[1] + 1:
             inner.seek(0)

@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..native import CData, ffi, lib, version
-from .raw_events import Event, Events, Recorded, each
+from .raw_events import Event, Events, Recorded, Span, each
 
 _QUARTER_NS = 7_889_238 * 10**9  # torch's base is the last multiple of it
 _PROCESS_BITS = 22  # of the kernel's numbers of processes: those of a trace are above
@@ -120,7 +120,9 @@ class _Events:
         for track, tid in enumerate(tids[:-1]):
             yield from self._thread(tid, self._with_unended(track))
         program = self._thread(tids[-1], self._with_unended(len(tids) - 1))
-        yield from heapq.merge(program, self._spans(tids[-1]), key=_order)
+        spans = self._spans()
+        yield from heapq.merge(program, spans.pop(tids[-1], []), key=_order)
+        yield from itertools.chain.from_iterable(spans.values())
         yield from self._flows(tids)
         yield from self._slots()
 
@@ -143,6 +145,10 @@ class _Events:
             name = f"thread {index} of {num_threads}" if index < num_threads else "next()"
             yield _meta("thread_name", self._threads_pid, tid, name=name)
             yield _meta("thread_sort_index", self._threads_pid, tid, sort_index=index)
+        others = {span.tid: span.thread for span in self._recorded.spans if span.tid != tids[-1]}
+        for tid, name in others.items():  # such as that of a sink
+            yield _meta("thread_name", self._threads_pid, tid, name=name)
+            yield _meta("thread_sort_index", self._threads_pid, tid, sort_index=len(tids))
 
     # ---- Threads ------------------------------------------------------------------------------
 
@@ -152,11 +158,18 @@ class _Events:
         for event in each(events[order]):
             yield self._of_thread(tid, event)
 
-    def _spans(self, tid: int) -> Iterator[dict[str, Any]]:
-        for name, begin_ns, end_ns in self._recorded.spans:
-            yield self._slice(
-                name, tid, begin_ns, end_ns, cat="hand over", cname="thread_state_iowait"
-            )
+    def _spans(self) -> dict[int, list[dict[str, Any]]]:
+        """By thread; outer ones before inner ones."""
+        found: dict[int, list[dict[str, Any]]] = {}
+        for span in self._recorded.spans:
+            found.setdefault(span.tid, []).append(self._of_program(span))
+        return {tid: sorted(slices, key=_order) for tid, slices in found.items()}
+
+    def _of_program(self, span: Span) -> dict[str, Any]:
+        return self._slice(
+            span.what, span.tid, span.begin_ns, span.end_ns, cat="hand over",
+            cname="thread_state_iowait",
+        )  # fmt: skip
 
     def _of_thread(self, tid: int, event: Event) -> dict[str, Any]:
         kind, begin_ns, end_ns = event.kind, event.begin_ns, event.end_ns

@@ -51,6 +51,21 @@ def each(events: Events) -> Iterator[Event]:
         yield from map(Event._make, events[begin : begin + 4096].tolist())
 
 
+class Span(NamedTuple):
+    """What a thread of the program did with a batch, such as copying it; on the monotonic clock.
+
+    Attributes:
+        tid: The system's number of the thread.
+        thread: Its name.
+    """
+
+    what: str
+    begin_ns: int
+    end_ns: int
+    tid: int
+    thread: str
+
+
 @dataclass(frozen=True)
 class Recorded:
     """What was written down from the start of a trace to its end.
@@ -60,7 +75,7 @@ class Recorded:
         threads: The events of each thread of the pool, then of the thread in next().
         slots: Their changes.
         unended: Events that had not ended, of all threads.
-        spans: What the program noted itself: name, begin and end on the monotonic clock.
+        spans: What the program noted itself, in the order of their ends.
         system_ids: Of the threads of the pool.
         work: Its items, by number.
     """
@@ -69,6 +84,6 @@ class Recorded:
     threads: list[Events]
     slots: Events
     unended: Events
-    spans: list[tuple[str, int, int]]
+    spans: list[Span]
     system_ids: list[int]
     work: tuple[Work, ...]

@@ -4,34 +4,47 @@ from __future__ import annotations
 
 import gzip
 import os
+import threading
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Protocol
 
 import numpy as np
 
 from ..errors import FileError, InvalidArgumentError, shown
 from ..native import CData, check, ffi, lib, new_error, new_struct
 from ..reports.counters import read_work
-from .raw_events import EVENT, Events, Recorded
+from .raw_events import EVENT, Events, Recorded, Span
+
+
+class Traced(Protocol):
+    """What a loader knows of its trace.
+
+    Attributes:
+        trace_on: It is on from here until its end; several threads may look.
+    """
+
+    trace_on: Trace | None
+
 
 class Trace:
     """Writes a file of Chrome's trace events about a loader; a context manager, used once."""
 
     def __init__(
-        self, handle: CData, path: str | os.PathLike[str], memory: int, active: list[Trace]
+        self, handle: CData, path: str | os.PathLike[str], memory: int, traced: Traced
     ) -> None:
-        """As DataLoader.trace(); `active` has the loader's trace while it is on."""
+        """As DataLoader.trace()."""
         if type(memory) is not int or memory <= 0:
             raise InvalidArgumentError(f"memory = {shown(memory)}; it must be a number of bytes")
         self._handle = handle
         self._path = os.fspath(path)
         self._memory = memory
-        self._active = active
+        self._traced = traced
         self._file: IO[str] | None = None
-        self._spans: list[tuple[str, int, int]] = []
+        self._spans: list[Span] = []
+        self._ending = threading.RLock()
 
     def __enter__(self) -> Trace:
         """Starts.
@@ -42,15 +55,20 @@ class Trace:
         """
         if self._file is not None:
             raise InvalidArgumentError("a trace is used once; call trace() again")
-        if self._active:
+        other = self._traced.trace_on
+        if other is not None:
             raise InvalidArgumentError(
-                f"the loader is being traced already, into {self._active[0]._path!r}; end that "
+                f"the loader is being traced already, into {other._path!r}; end that "
                 "trace first"
             )
         self._file = self._open()
         err = new_error()
-        check(lib.pfd_loader_trace_start(self._handle, self._memory, err), err)
-        self._active.append(self)
+        try:
+            check(lib.pfd_loader_trace_start(self._handle, self._memory, err), err)
+        except BaseException:
+            self._file.close()
+            raise
+        self._traced.trace_on = self
         return self
 
     def _open(self) -> IO[str]:
@@ -59,25 +77,27 @@ class Trace:
                 return gzip.open(self._path, "wt", encoding="utf-8", compresslevel=3)
             return open(self._path, "w", encoding="utf-8")
         except OSError as failure:
-            raise FileError(
-                f"the trace cannot be written: {failure.strerror}", file=self._path
-            ) from None
+            raise self._unwritten(failure) from None
+
+    def _unwritten(self, failure: OSError) -> FileError:
+        why = failure.strerror or str(failure)
+        return FileError(f"the trace cannot be written: {why}", file=self._path)
 
     def __exit__(self, *_exception: object) -> None:
         self.end()
 
     def end(self) -> None:
-        """Ends the trace and writes its file, once; close() of the loader does so too."""
-        if self not in self._active:
-            return
-        self._active.remove(self)
-        from .chrome_json import write
+        """Ends the trace and writes its file, once; close() of the loader does so too.  A thread
+        waits while another one does it.
 
-        assert self._file is not None
-        recorded = self._take()
-        with self._file as file:
-            write(file, recorded, self._handle)
-        dropped = recorded.info.dropped
+        Raises:
+            FileError: The file cannot be written, for example because the disk is full.
+        """
+        with self._ending:
+            if self._traced.trace_on is not self:
+                return
+            self._traced.trace_on = None
+            dropped = self._write()
         if dropped:
             warnings.warn(
                 f"{dropped} events did not fit into the trace {self._path}: it has the first ones "
@@ -87,14 +107,28 @@ class Trace:
                 stacklevel=3,
             )
 
+    def _write(self) -> int:
+        """Returns how many events were dropped."""
+        from .chrome_json import write
+
+        assert self._file is not None
+        try:
+            with self._file as file:
+                recorded = self._take()
+                write(file, recorded, self._handle)
+        except OSError as failure:
+            raise self._unwritten(failure) from None
+        return int(recorded.info.dropped)
+
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
-        """Shows that the program's thread does something with a batch, such as copying it."""
+        """Shows that this thread does something with a batch, such as copying it."""
         begin_ns = time.monotonic_ns()
         try:
             yield
         finally:
-            self._spans.append((name, begin_ns, time.monotonic_ns()))
+            end_ns, thread = time.monotonic_ns(), threading.current_thread()
+            self._spans.append(Span(name, begin_ns, end_ns, threading.get_native_id(), thread.name))
 
     def _take(self) -> Recorded:
         info = new_struct("pfd_trace_info")
@@ -104,7 +138,7 @@ class Trace:
         *threads, slots, unended = tracks
         system_ids = _system_ids(self._handle)
         return Recorded(
-            info, threads, slots, unended, self._spans, system_ids, read_work(self._handle)
+            info, threads, slots, unended, [*self._spans], system_ids, read_work(self._handle)
         )
 
     def _read(self, track: int) -> Events:

@@ -296,7 +296,7 @@ def test_an_interrupt_loses_no_batch(folder, monkeypatch):
         batches = iter(loader)
         found = values([next(batches)])
 
-        def interrupted(*_):
+        def interrupted(*_, **__):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
@@ -384,12 +384,12 @@ def test_no_call_inside_another(folder, monkeypatch):
         state = loader.state_dict()
         put, found = loader._put_all, []
 
-        def handler(arrays):
+        def handler(arrays, **how):
             for call in (lambda: next(batches), loader.repeat, lambda: iter(loader)):
                 with pytest.raises(flow.UnsupportedError, match="inside a call of the JaxLoader"):
                     call()
             found.append(loader.state_dict())
-            return put(arrays)
+            return put(arrays, **how)
 
         monkeypatch.setattr(loader, "_put_all", handler)
         next(batches)

@@ -40,6 +40,24 @@ def plainly(folder, steps):
         return [one["x"].tolist() for one in itertools.islice(loader.repeat(), steps)]
 
 
+def test_a_report_has_the_copies_as_made_ahead(folder):
+    with make_loader(folder) as loader, sink(loader, len, sink_size=STEPS) as run:
+        assert run() == [2] * STEPS
+        run.close()
+        report = run.report()
+    assert report.counters.hand_over is None and report.counters.stats["steps"] == STEPS - 1
+    ahead = report.counters.ahead
+    assert ahead.batches == run.stats()["batches_sent"] >= STEPS
+    assert ahead.device == jax.default_backend() and ahead.bytes > 0
+
+
+def test_the_sink_of_arrays_names_this_one(folder):
+    with JaxLoader(make_loader(folder)) as loader:
+        said = "a JaxLoader was given.*take pyflowdata.integrations.jax.sink"
+        with pytest.raises(flow.InvalidArgumentError, match=said):
+            flow.sink(loader, len)
+
+
 def test_steps_get_what_plain_iteration_gives(folder):
     whole = plainly(folder, 20)
 

@@ -554,3 +554,16 @@ def test_reports_of_ranks_are_gathered(folder, monkeypatch):
         list(loader)
         both = loader.report(gather=True)
     assert [one.counters.rank for one in both.reports] == [0, 1]
+
+
+def test_counters_are_those_of_the_data_loader(folder):
+    with TorchLoader(make_loader(folder, num_threads="auto")) as loader:
+        assert len(list(loader)) == STEPS
+        inner = loader.loader
+        assert loader.data_loader is inner and inner.data_loader is inner
+        assert loader.stats()["batches"] == inner.stats()["batches"] == STEPS
+        assert loader.skipped == [] and loader.last_stall is None
+        assert loader.tuning is not None and loader.tuning.automatic == ("num_threads",)
+        instead = r"a TorchLoader was given.*; give it to pyflowdata.integrations.torch.sink\(\)"
+        with pytest.raises(flow.InvalidArgumentError, match=instead):
+            flow.sink(loader, len)

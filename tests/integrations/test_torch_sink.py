@@ -86,6 +86,26 @@ def test_steps_get_what_plain_iteration_gives(folder, streams, form, queue):
         assert len(streams.recorded) == 88, "and the allocator knows of its use of each tensor"
 
 
+def test_a_report_has_the_copies_as_made_ahead(folder, streams):
+    with make_loader(folder) as loader, sink(loader, values, sink_size=11) as run:
+        run()
+        run.close()
+        counters = run.report().counters
+    assert counters.hand_over is None, "the thread of the steps copied nothing"
+    if streams is None:
+        assert counters.ahead is None
+    else:
+        assert counters.ahead.batches == run.stats()["batches_sent"] >= 11
+        assert counters.ahead.device == "cuda:0" and counters.ahead.bytes > 0
+
+
+def test_the_sink_of_arrays_names_this_one(folder):
+    with TorchLoader(make_loader(folder)) as loader:
+        said = "a TorchLoader was given.*take pyflowdata.integrations.torch.sink"
+        with pytest.raises(flow.InvalidArgumentError, match=said):
+            flow.sink(loader, values)
+
+
 def test_tensors_that_are_kept_stay_as_they_are(folder, streams):
     whole = plainly(folder, 2 * STEPS)
     with make_loader(folder) as loader, sink(loader, lambda batch: batch) as run:

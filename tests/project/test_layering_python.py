@@ -42,9 +42,9 @@ PYTHON_LAYERS = {
     "plugins": {"ops", "nodes", "native", "errors"},
     "pyops": {"plugins", "nodes", "native", "ragged", "errors"},
     "__init__": {
-        "datasets", "pyops", "plugins", "sheet", "graphs", "loader", "reports", "progress_bars",
-        "ops",
-        "other_names", "nodes", "native", "ragged", "image_statistics", "errors",
+        "datasets", "pyops", "plugins", "sheet", "graphs", "loader", "tracing", "stalls", "speed",
+        "reports", "progress_bars", "ops", "other_names", "nodes", "native", "ragged",
+        "image_statistics", "errors",
     },
     "conformance": {"plugins", "loader", "nodes", "native", "plain_text", "errors"},
     "testing": {"conformance", "plugins", "nodes", "errors"},
@@ -218,7 +218,7 @@ def test_integrations_are_on_top():
     """They take the public face, types, and the graph as data; nothing names them."""
     allowed = {
         "__init__", "batch_forms", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
-        "loader.batches", "loader.opening", "loader.state", "loader.any_loader",
+        "loader.batches", "loader.opening", "loader.state", "loader.loader_wrapper",
         "loader.iterator_hook",
         "loader.sinks",
     }  # fmt: skip

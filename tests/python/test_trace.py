@@ -5,8 +5,11 @@ import gzip
 import json
 import os
 import re
+import subprocess
+import sys
 import threading
 import time
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -14,7 +17,10 @@ import pytest
 from support.paths import ROOT
 
 import pyflowdata as flow
+from pyflowdata.loader import at_exit
+from pyflowdata.loader.sinks import Sink
 from pyflowdata.reports.counters import read_work
+from pyflowdata.speed.measure import wait_until_idle
 
 SLACK_NS = 2_000_000  # between two readings of the clocks, which may be corrected meanwhile
 
@@ -164,6 +170,7 @@ def test_slices_are_the_calls_of_an_op(tmp_path):
     batches = numbers(seed=3)
     with flow.DataLoader(noted(batches["x"]), batches["y"], num_threads=3, prefetch=2) as loader:
         expected = [[array.tolist() for array in batch] for batch in loader]
+        wait_until_idle(loader)  # no call of an epoch ahead begins before the trace
         before = len(calls)
         with loader.trace(path):
             loader.seek(0, epoch=0)
@@ -353,6 +360,84 @@ def test_wrong_use_and_ends(tmp_path):
         pass
     with pytest.raises(flow.CancelledError):
         loader.trace(tmp_path / "third.json")
+
+
+def test_a_trace_that_cannot_be_written_leaves_nothing_open(tmp_path):
+    """The disk is full, or a filter makes the warning about dropped events an error: the loader
+    is closed all the same, and its threads end."""
+    before = threading.active_count()
+    for failure, path, memory, leave in (
+        (flow.FileError, "/dev/full", 1 << 20, "close"),
+        (flow.FileError, "/dev/full", 1 << 20, "block"),
+        (RuntimeWarning, tmp_path / "small.json", 80 * 3 * 10, "close"),
+    ):
+        loader = flow.DataLoader(numbers()["x"], num_threads=2)
+        next(iter(loader))  # starts the watch for stalls, if no other test did
+        native = len(os.listdir("/proc/self/task"))
+        trace = loader.trace(path, memory=memory)
+        with warnings.catch_warnings(), pytest.raises(failure, match="trace"):
+            warnings.simplefilter("error", RuntimeWarning)
+            with trace:
+                list(loader)
+                if leave == "close":
+                    loader.close()
+        assert loader.observed.trace_on is None
+        if leave == "block":
+            assert len(list(loader)) == 12
+            with loader.trace(tmp_path / "next.json"):
+                list(loader)
+            Traced(tmp_path / "next.json").check()
+            loader.close()
+        with pytest.raises(flow.CancelledError, match="closed"):
+            next(iter(loader))
+        assert len(os.listdir("/proc/self/task")) == native - 2
+        assert loader not in at_exit.open_loaders
+    assert threading.active_count() <= before + 1  # that of the watch
+
+
+def test_all_loaders_are_closed_at_the_end(tmp_path):
+    """Also those after one that cannot write its trace."""
+    script = """
+import os, numpy as np, pyflowdata as flow
+loaders = [flow.DataLoader(flow.from_arrays({"x": np.arange(8)}).batch(4)["x"]) for _ in range(3)]
+traces = [loader.trace(path) for loader, path in zip(loaders, ("a.json", "/dev/full", "b.json"))]
+for loader, trace in zip(loaders, traces):
+    trace.__enter__()
+    list(loader)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False,
+    )  # fmt: skip
+    assert "FileError: /dev/full: the trace cannot be written: No space" in done.stderr
+    for name in ("a.json", "b.json"):
+        Traced(tmp_path / name).check()
+
+
+def test_a_hand_over_is_on_the_track_of_its_thread(tmp_path):
+    """The program takes a batch, and then a sink's thread takes and sends the others."""
+    sent = []
+
+    class Noted:
+        def send(self, batch):
+            sent.append(threading.get_native_id())
+            return batch
+
+        def receive(self, made):
+            return made
+
+    path = tmp_path / "trace.json"
+    with flow.DataLoader(numbers()["x"], num_threads=1) as loader:
+        with loader.trace(path):
+            next(iter(loader))
+            with Sink(loader, len, 11, 2, Noted()) as run:
+                assert run() == [8] * 11
+    traced = Traced(path)
+    traced.check()
+    shown = traced.named("hand over")
+    assert {event["tid"] for event in shown} == {*sent} != {threading.get_native_id()}
+    assert {event["track"] for event in shown} == {"pyflowdata sink"}
+    assert len(shown) >= 11
 
 
 def test_traces_begin_and_end_at_any_time(tmp_path):

@@ -7,9 +7,13 @@ once more: other programs may have run.
 
 import functools
 import sys
+import time
 
 import pytest
 from support.paths import ROOT
+
+import pyflowdata as flow
+from pyflowdata.loader.sinks import Sink
 
 sys.path.insert(0, str(ROOT / "examples"))
 
@@ -84,6 +88,50 @@ def test_the_cause_is_named_and_the_remedy_helps(name, folder):
     gain = better.steps_per_second / found.steps_per_second
     print(f"{name}: {sentence}\n  the remedy: {gain:.2f} times the steps")
     assert gain >= factor, f"{gain:.2f} times\n{report}\nthen\n{better.report}"
+
+
+class SlowCopies:
+    """Copies that a sink's thread makes ahead, each of which takes so long."""
+
+    def __init__(self, loader, seconds):
+        self.loader, self.seconds = loader, seconds
+
+    def send(self, batch):
+        begin = time.perf_counter()
+        time.sleep(self.seconds)
+        took = time.perf_counter() - begin
+        self.loader.count_copy(took, batch.nbytes, "a device", overlaps=True)
+        return batch
+
+    def receive(self, batch):
+        return batch
+
+
+# Milliseconds of a batch in the loader, of its copy, and of its step, and what is the limit then.
+SINKS = {
+    "sink_with_slow_training": (1, 5, 20, "training", ""),
+    "sink_with_slow_copies": (1, 20, 5, "hand-over", "copy"),
+    "sink_with_slow_loader": (20, 5, 5, "loader", None),  # other programs may be the cause
+}
+
+
+@pytest.mark.parametrize("name", SINKS)
+@twice
+def test_sinks(name):
+    loading, copying, training, limit, cause = SINKS[name]
+    micros = loading * 1000 // slow_loaders.BATCH
+    spun = slow_loaders.records().map(slow_loaders.spin(), "x", micros=micros)
+    with flow.DataLoader(spun.batch(slow_loaders.BATCH)["x"], num_threads=1) as loader, Sink(
+        loader, lambda _: time.sleep(training / 1e3), 50, 2, SlowCopies(loader, copying / 1e3)
+    ) as run:
+        run()
+        before = run.report()
+        run()
+        report = run.report(since=before)
+        if limit == "training":
+            assert loader.report().limit == "training", f"\n{loader.report()}"
+    print(f"{name}: {report.verdict.sentence}")
+    assert report.limit == limit and cause in (None, report.cause), f"\n{report}"
 
 
 @twice

@@ -31,7 +31,8 @@ def work(op: str, wall: float, cpu: float, **changes: Any) -> Work:
 
 
 def recorded(
-    *items: Work, hand_over: HandOver | None = None, rank: int = 0, world_size: int = 1,
+    *items: Work, hand_over: HandOver | None = None, ahead: HandOver | None = None,
+    rank: int = 0, world_size: int = 1,
     num_threads: int = 4, prefetch: int = 8, memory_budget: int = 10**9, files: int = 12,
     file_bytes: int = 10**9, trains: dict[int, int] | None = None, **stats: float,
 ) -> Counters:  # fmt: skip
@@ -43,7 +44,7 @@ def recorded(
         blobs=("ImageDecoder/out", "Reader/label"), num_threads=num_threads, prefetch=prefetch,
         memory_budget=memory_budget, rank=rank, world_size=world_size, host="here", pid=1,
         readers=(ReaderFacts("Reader", "Reader_0", "", files, file_bytes, 10**6, 0.0, False),),
-        stats={**STATS, **stats}, hand_over=hand_over,
+        stats={**STATS, **stats}, hand_over=hand_over, ahead=ahead,
         work=items or (work("Decode", 3.2, 3.1), work("Reader", 0.8, 0.8, kind="records")),
         history=History(100.0, 0.05, (), tuple(waits),
                         tuple(steps.get(power, 0) for power in range(48))),

@@ -188,6 +188,7 @@ class Counted:
 
     def __init__(self, now):
         self.now, self.step = now, 0
+        self.data_loader = self
 
     def __iter__(self):
         for self.step in range(1, 1001):
@@ -209,7 +210,7 @@ class Wrapper:
     """As TorchLoader and JaxLoader: its state is its own, the counters are the loader's."""
 
     def __init__(self, loader):
-        self.loader = loader
+        self.loader = self.data_loader = loader
 
     def __iter__(self):
         return iter(self.loader)

@@ -89,6 +89,10 @@ def test_copies_are_counted():
         loader.count_copy(1.0, 1, "cuda:0")
         assert copies.batches == 64  # what was counted then
         assert loader.report(since=report).counters.hand_over.seconds == 1.0
+        assert loader.report().counters.ahead is None
+        loader.count_copy(2.0, 3, "cuda:1", overlaps=True)
+        now = loader.report().counters
+        assert (now.ahead.device, now.ahead.bytes, now.hand_over.batches) == ("cuda:1", 3, 65)
     assert report.cause == "copy" and "to cuda:0" in report.verdict.sentence
 
 
@@ -191,9 +195,15 @@ def test_a_loader_of_another_process_gives_no_report():
 
 def test_import_is_light():
     """Few programs ask for reports; the package imports what they need when they do."""
-    script = "import sys, pyflowdata; print([m for m in sys.modules if '.reports.' in m])"
-    done = program("", script)
-    assert "report" not in {name.rpartition(".")[2] for name in eval(done.stdout)}
+    seeing = ("reports", "tracing", "stalls", "speed", "progress_bars", "graphs")
+    script = "import sys, pyflowdata; print([m for m in sys.modules if 'pyflowdata.' in m])"
+    loaded = [name.split(".")[1:] for name in eval(program("", script).stdout)]
+    assert sorted(".".join(name) for name in loaded if name[0] in seeing) == [
+        "graphs", "progress_bars", "progress_bars.bar", "progress_bars.progress", "reports",
+        "reports.at_end", "reports.stats",
+    ]  # fmt: skip
+    for name in flow._LATER:
+        assert getattr(flow, name).__name__ == name and name in flow.__all__
     with pytest.raises(AttributeError):
         flow.Reports  # noqa: B018
 

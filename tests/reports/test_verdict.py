@@ -9,6 +9,7 @@ from reports.recorded import STATS, WAITING, recorded, work
 import pyflowdata as flow
 from pyflowdata.reports.counters import HandOver
 from pyflowdata.reports.measures import Measures
+from pyflowdata.reports.step_times import StepTimes
 from pyflowdata.reports.verdict import judge
 
 BLOCKED = {**WAITING, "cpu_seconds": 2.0, "process_cpu_seconds": 3.0}
@@ -157,6 +158,19 @@ CASES = {
         recorded(**WAITING, processors=4, hand_over=HandOver("cuda:0", 400, 400_000_000, 1.0)),
         "loader", "op", "loader-bound: 75 %",
     ),
+    "copies ahead of slow training": (
+        recorded(ahead=HandOver("cuda:0", 400, 400_000_000, 2.0)),
+        "training", "", "not loader-bound: 0 % of 400 steps waited",
+    ),
+    "copies ahead that are waited for": (
+        recorded(**WAITING, processors=4, ahead=HandOver("cuda:0", 400, 400_000_000, 2.4)),
+        "hand-over", "copy", "bound by the hand-over: 75 % of 400 steps waited, for 40 % of their "
+        "time; a thread of its own takes 6 ms for each batch of 1 MB, 167 MB/s to cuda:0",
+    ),
+    "copies ahead, and a slower loader": (
+        recorded(**WAITING, processors=4, ahead=HandOver("cuda:0", 400, 400_000_000, 1.6)),
+        "loader", "op", "loader-bound: 75 %",
+    ),
     "long steps": (
         recorded(trains={20: 380, 25: 20}), "training", "long-steps",
         "but 5.0 % of the steps take 63 % of the time of training, each over 8 times as long",
@@ -199,6 +213,45 @@ def test_cause_and_sentence(name):
 def test_the_first_batch_stands_apart():
     counters = recorded(**WAITING, processors=4, start_seconds=1.9)
     assert "(first batch 1.9 s apart)" in judge(counters).sentence
+
+
+def test_steps_of_a_queue_stand_in_for_those_of_the_loader():
+    """What next() waited for in the thread that fills a queue is not what the loop waits for."""
+    times = StepTimes(batches=1)
+    times.add_start(0.05)
+    for _ in range(20):
+        times.add(2.0**-20, 0.02, has_waited=False)
+    times.add(0.003, 0.02, has_waited=True)
+    counters = times.put_into(recorded(**WAITING))
+    stats = counters.stats
+    assert (stats["starts"], stats["start_seconds"]) == (1, 0.05)
+    assert (stats["steps"], stats["waited_steps"]) == (21, 1)
+    assert stats["step_wait_seconds"] == pytest.approx(20 * 2.0**-20 + 0.003)
+    assert stats["step_train_seconds"] == pytest.approx(0.42)
+    assert counters.history.waits[21] == sum(counters.history.waits) == 1  # from 2.1 ms on
+    assert counters.history.trains[24] == sum(counters.history.trains) == 21  # from 16.8 ms on
+    assert len(counters.history.trains) == len(recorded().history.trains)
+    assert stats["idle_seconds"] == WAITING["idle_seconds"] and judge(counters).limit == "training"
+
+
+def test_a_step_with_a_stack_counts_as_its_batches():
+    times = StepTimes(batches=10)
+    times.add(0.4, 0.6, has_waited=True)
+    times.add(0.0, 0.6, has_waited=False)
+    times.add(1e-9, 1e9, has_waited=True)
+    counters = times.put_into(recorded())
+    assert (counters.stats["steps"], counters.stats["waited_steps"]) == (30, 20)
+    assert Measures(counters).wait_seconds == pytest.approx(0.4)
+    waits, trains = counters.history.waits, counters.history.trains
+    assert (waits[25], waits[0], trains[25], trains[47]) == (10, 10, 20, 10)  # 33.6 ms and more
+
+
+def test_copies_ahead_are_said_and_counted_since():
+    first = flow.Report(recorded(ahead=HandOver("cuda:0", 100, 1000, 1.0)))
+    last = flow.Report(recorded(ahead=HandOver("cuda:0", 150, 1500, 4.0), now_seconds=112.0))
+    assert last.since(first).counters.ahead == HandOver("cuda:0", 50, 500, 3.0)
+    assert last.since(flow.Report(recorded())).counters.ahead == last.counters.ahead
+    assert "\ncopied ahead  100 batches to cuda:0, 1 KB in 1 s, 1 KB/s, in a thread" in str(first)
 
 
 def test_more_threads_are_predicted_by_arithmetic():

@@ -272,7 +272,7 @@ def test_all_that_a_loader_takes_and_the_loader():
 
     class Wrapper:
         def __init__(self, loader):
-            self.loader = loader
+            self.data_loader = loader
 
     with flow.DataLoader(batch["x"]) as loader:
         graph = flow.graph(loader)
