@@ -178,12 +178,14 @@ class DataLoader(AnyLoader[BatchT]):
     def __iter__(self) -> Iterator[BatchT]:
         """Starts the epoch after the last started one; after load_state_dict() continues there.
 
-        An earlier iterator that is not at its end raises CancelledError from now on.
+        An earlier iterator that is not at its end raises CancelledError from now on, and so does a
+        sink.
         """
         self._turns.check_not_inside()
         with self._turns.lock:
             self._turns.check_idle()
             cursor = self.cursor
+            cursor.take_back()
             if cursor.started is not None:
                 return self._begin(cursor.started + 1, 0, endless=False)
             return self._begin(cursor.epoch, cursor.position, endless=False)
@@ -197,7 +199,21 @@ class DataLoader(AnyLoader[BatchT]):
         self._turns.check_not_inside()
         with self._turns.lock:
             self._turns.check_idle()
+            self.cursor.take_back()
             return self._begin(*self.cursor.next(), endless=True)
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[Cursor]:
+        """For sinks: where the loader is, with its lease, while no other thread can move it."""
+        self._turns.check_not_inside()
+        with self._turns.lock:
+            self._turns.check_idle()
+            yield self.cursor
+
+    def must_not_wait(self) -> bool:
+        """For sinks: whether this thread is inside a call of this loader, as a signal handler may
+        be, or in a function that a loader calls; another thread may wait for it."""
+        return threading.get_ident() in inside or self._turns.is_mine()
 
     def _begin(self, epoch: int, position: int, *, endless: bool) -> Iterator[BatchT]:
         self.check_life()
@@ -232,7 +248,7 @@ class DataLoader(AnyLoader[BatchT]):
         """
         self._turns.check_not_inside()
         with self._turns.lock:
-            return self.state_at(*self.cursor.next())
+            return self.state_at(*self.cursor.consumed())
 
     def state_at(self, epoch: int, position: int) -> dict[str, Any]:
         """As state_dict(), of the place before this batch; for sinks."""
@@ -290,7 +306,7 @@ class DataLoader(AnyLoader[BatchT]):
         with self._turns.lock:
             self.check_life()
             self._turns.check_idle()
-            epoch = self.cursor.next()[0] if epoch is None else epoch
+            epoch = self.cursor.consumed()[0] if epoch is None else epoch
             most = self.cursor.num_batches if self.cursor.num_batches >= 0 else LAST_EPOCH
             for name, value, limit in (("position", position, most), ("epoch", epoch, LAST_EPOCH)):
                 if type(value) is not int or not 0 <= value <= limit:
@@ -315,6 +331,7 @@ class DataLoader(AnyLoader[BatchT]):
             err = new_error()
             check(lib.pfd_loader_pause_counts(self._handle, 1, err), err)
             try:
+                self.cursor.lease = None  # what is done here does not end a sink
                 yield
             finally:
                 lib.pfd_loader_pause_counts(self._handle, 0, err)

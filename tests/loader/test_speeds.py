@@ -268,7 +268,7 @@ def test_which_one_is_the_limit():
     assert "45 steps, waited 4.0 %" in str(odd)
     doubtful = Limits(training.loader, training.training, training.both, ("there is noise",))
     assert str(doubtful) == f"{training}\nDoubtful: there is noise."
-    assert doubtful.as_dict()["notes"] == ["there is noise"]
+    assert doubtful.to_dict()["notes"] == ["there is noise"]
     assert limits(500, 100, 120).gain_percent == 0
     for text in ("loader alone", "training alone", "both together", training.sentence):
         assert text in str(training)
