@@ -31,9 +31,11 @@ SMALL_FILE = 32_000
 LONG = 8
 # A gain in steps that is worth a change.
 WORTH = 0.05
-# In seconds, of all waits, copies or first batches together: less is not felt, whatever it is a
-# part of.
+# In seconds, of all first batches, or of all long steps together: less is not felt, whatever it is
+# a part of.
 FELT = 0.1
+# In seconds, of all waits and copies together: less may be a disturbance of the moment.
+TOO_SHORT = 0.01
 # The program may hold the batch that next() gave it and the one before; more is held on purpose.
 USUALLY_HELD = 2
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ..plain_text import counted, number, percent, seconds
 from .causes import LOADER_CAUSES
 from .counters import Counters
-from .findings import FELT, MOST, Finding
+from .findings import FELT, MOST, TOO_SHORT, Finding
 from .measures import Measures
 from .other_causes import copying, holding_the_lock, long_steps, starting
 
@@ -84,11 +84,11 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
 
 
 def _is_unknown(measures: Measures) -> bool:
-    """There were too few steps, or it is about times that nobody feels."""
+    """There were too few steps, or too little time was waited."""
     if max(measures.steps, measures.starts) < FEW_STEPS:
         return True
     share = max(measures.wait_share, measures.copy_share)
-    return share >= BOUND and measures.wait_seconds + measures.copy_seconds < FELT
+    return share >= BOUND and measures.wait_seconds + measures.copy_seconds < TOO_SHORT
 
 
 def _too_little(measures: Measures) -> str:
