@@ -80,7 +80,7 @@ def _run_blobs(args: argparse.Namespace) -> int:
     with made if is_loader else pyflowdata.DataLoader(made) as loader:
         speed = loader.speed(seconds=args.seconds)
     if args.json:
-        say_json(speed.as_dict(), indent=2)
+        say_json(speed.to_dict(), indent=2)
     else:
         say(str(speed))
     return 0
@@ -165,7 +165,7 @@ def _report(args: argparse.Namespace, watch: ScriptWatch) -> None:
     limits = watch.limits
     if args.json:
         print(json.dumps(
-            {"script": args.script, "loader": watch.described, **limits.as_dict()}, indent=2
+            {"script": args.script, "loader": watch.described, **limits.to_dict()}, indent=2
         ))  # fmt: skip
         return
     if watch.described is None:

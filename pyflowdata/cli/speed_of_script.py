@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
 from ..batch_forms import rows_of
+from ..native.calling_line import calling_frame
 from ..speed.devices import wait_for_devices
 from ..speed.measure import wait_until_idle
 from ..speed.noise import Usage, notes_of, other_programs, too_short
@@ -18,7 +18,6 @@ from ..speed.replay import Replay
 from ..speed.results import Limits, Speed, Steps
 
 _clock = time.perf_counter
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _SETTLE = 3  # steps that are not counted at the start of each part
 _LEAST = 3  # steps that are measured, however long they take
 
@@ -153,10 +152,8 @@ class _Batches(Iterator[Any]):
 
 def _caller() -> str:
     """File and line outside of the package where a batch is asked for; "" if there are none."""
-    frame = sys._getframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back  # type: ignore[assignment]
-    if frame is None or frame.f_code.co_filename == threading.__file__:
+    frame = calling_frame(sys._getframe())
+    if frame is None:
         return ""
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}: "
 

@@ -14,7 +14,7 @@ from ..text_files import save_as
 from .fold_branches import folded
 from .from_nodes import Builder
 from .model import Drawn
-from .terminal import drawn_text
+from .terminal import drawn_text, printed_text
 
 
 class Graph(Drawn):
@@ -30,7 +30,7 @@ class Graph(Drawn):
     """
 
     def __str__(self) -> str:
-        return drawn_text(self)
+        return printed_text(self)
 
     def __repr__(self) -> str:
         return str(self)
@@ -67,7 +67,7 @@ class Graph(Drawn):
         """
         save_as(path, "a graph", {
             ".svg": self.to_svg, ".html": self.to_html, ".mmd": self.to_mermaid,
-            ".txt": lambda: f"{self}\n",
+            ".txt": lambda: f"{drawn_text(self)}\n",
         })  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Sequence
 
@@ -12,6 +13,7 @@ from .model import FILES, Drawn
 _WIDTH = 100
 _LEAST_TEXT = 48  # characters of a line that are there for text, however many lanes there are
 _MARKS = {"files": "○", "more": "○", "batch": "◆"}
+_IN_ASCII = str.maketrans(dict(zip("○●◆│─┼┴├┤╰╯", "o*#|-++++``", strict=True), **{"→": "->"}))
 
 
 class _Lanes:
@@ -90,6 +92,17 @@ def drawn_text(graph: Drawn) -> str:
         if place + 1 < len(graph.vertices):
             lines.append(beside.rstrip())
     return "\n".join(lines)
+
+
+def printed_text(graph: Drawn) -> str:
+    """The drawing in characters that stdout has: in ASCII where it has no others."""
+    text, stdout_has = drawn_text(graph), getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(stdout_has)
+    except UnicodeEncodeError:
+        text = text.translate(_IN_ASCII)  # escapes are for what is left, such as names of files
+        text = text.encode(stdout_has, "backslashreplace").decode(stdout_has)
+    return text
 
 
 def _texts(lines: Sequence[Line], width: int, is_files: bool) -> tuple[str, list[str]]:

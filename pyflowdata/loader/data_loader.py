@@ -176,12 +176,14 @@ class DataLoader(AnyLoader[BatchT]):
     def __iter__(self) -> Iterator[BatchT]:
         """Starts the epoch after the last started one; after load_state_dict() continues there.
 
-        An earlier iterator that is not at its end raises CancelledError from now on.
+        An earlier iterator that is not at its end raises CancelledError from now on, and so does a
+        sink.
         """
         self._turns.check_not_inside()
         with self._turns.lock:
             self._turns.check_idle()
             cursor = self.cursor
+            cursor.take_back()
             if cursor.started is not None:
                 return self._begin(cursor.started + 1, 0, endless=False)
             return self._begin(cursor.epoch, cursor.position, endless=False)
@@ -195,7 +197,21 @@ class DataLoader(AnyLoader[BatchT]):
         self._turns.check_not_inside()
         with self._turns.lock:
             self._turns.check_idle()
+            self.cursor.take_back()
             return self._begin(*self.cursor.next(), endless=True)
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[Cursor]:
+        """For sinks: where the loader is, with its lease, while no other thread can move it."""
+        self._turns.check_not_inside()
+        with self._turns.lock:
+            self._turns.check_idle()
+            yield self.cursor
+
+    def must_not_wait(self) -> bool:
+        """For sinks: whether this thread is inside a call of this loader, as a signal handler may
+        be, or in a function that a loader calls; another thread may wait for it."""
+        return threading.get_ident() in inside or self._turns.is_mine()
 
     def _begin(self, epoch: int, position: int, *, endless: bool) -> Iterator[BatchT]:
         self.check_life()
@@ -230,7 +246,7 @@ class DataLoader(AnyLoader[BatchT]):
         """
         self._turns.check_not_inside()
         with self._turns.lock:
-            return self.state_at(*self.cursor.next())
+            return self.state_at(*self.cursor.consumed())
 
     def state_at(self, epoch: int, position: int) -> dict[str, Any]:
         """As state_dict(), of the place before this batch; for sinks."""
@@ -288,7 +304,7 @@ class DataLoader(AnyLoader[BatchT]):
         with self._turns.lock:
             self.check_life()
             self._turns.check_idle()
-            epoch = self.cursor.next()[0] if epoch is None else epoch
+            epoch = self.cursor.consumed()[0] if epoch is None else epoch
             most = self.cursor.num_batches if self.cursor.num_batches >= 0 else LAST_EPOCH
             for name, value, limit in (("position", position, most), ("epoch", epoch, LAST_EPOCH)):
                 if type(value) is not int or not 0 <= value <= limit:
@@ -313,6 +329,7 @@ class DataLoader(AnyLoader[BatchT]):
             err = new_error()
             check(lib.pfd_loader_pause_counts(self._handle, 1, err), err)
             try:
+                self.cursor.lease = None  # what is done here does not end a sink
                 yield
             finally:
                 lib.pfd_loader_pause_counts(self._handle, 0, err)
@@ -423,7 +440,32 @@ class DataLoader(AnyLoader[BatchT]):
     def stats(self) -> dict[str, float]:
         """Counters since the loader was opened, also after close(); they cost almost nothing.
 
-        Keys as in `pfd_stats` (pyflowdata.h), with times in seconds: wait_seconds and so on.
+        Keys, with times in seconds; moments are on the monotonic clock:
+            slots, slots_held, slots_ready: Memory for batches: allocated, in the program's hands,
+                and complete but not yet delivered.
+            batches, records: Delivered, on this rank.
+            bytes: Of record data that were parsed.
+            skipped: Records that were left out or padded after an error.
+            wait_seconds, help_seconds: next() waited for other threads, and worked itself.
+            thread_seconds, idle_seconds: Threads were there to work, summed over threads, and of
+                it had no work.
+            slot_bytes: Memory of all slots, with ragged values.
+            read_bytes: Read from files that are not mapped, also to index them.
+            cpu_seconds, runnable_seconds, major_faults: The threads computed, waited for a
+                processor, and how often they waited for a page of a mapped file; 0 where the
+                system does not say.
+            now_seconds, opened_seconds: When this was counted, or the loader was closed, and when
+                it was opened.
+            asked_seconds, delivered_seconds: When the program asked for the latest batch (0:
+                never), and when it got one.
+            batches_made: Complete, also those that were not delivered.
+            starts, start_seconds: First batches of an epoch, or after a seek, and next() for them.
+            steps, waited_steps: The other batches, and of them those not complete when asked for.
+            step_wait_seconds, step_train_seconds: next() for these, and the program between them.
+            no_memory_seconds: No further batch could be started: memory_budget was used up.
+            processors: That this process may use.
+            process_cpu_seconds: All threads of the process computed, since the loader was opened.
+            throttled_seconds: The quota of the cgroup was used up, since then.
         """
         self.check_process()
         return self.observed.stats()

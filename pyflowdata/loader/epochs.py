@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from ..errors import CancelledError, InvalidArgumentError
 from ..native import lib
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
+from .lease import REPLACED, Lease
 from .state import LAST_EPOCH
 
 BatchT = TypeVar("BatchT")
@@ -28,6 +29,7 @@ class Cursor:
         started: The last started epoch; None: start at the position.
         iterator: Number of the iterator that may go on.
         must_seek: The library may be at another position.
+        lease: Of the sink that takes the batches; None: there is none.
     """
 
     num_batches: int
@@ -36,12 +38,29 @@ class Cursor:
     started: int | None = None
     iterator: int = 0
     must_seek: bool = False
+    lease: Lease | None = None
 
     def next(self) -> tuple[int, int]:
         """Epoch and position of the next batch; the end of an epoch is the next one's start."""
         if 0 < self.num_batches <= self.position:
             return self.epoch + 1, 0
         return self.epoch, self.position
+
+    def consumed(self) -> tuple[int, int]:
+        """As next(), without the batches that the thread of a sink has taken ahead."""
+        return self.next() if self.lease is None else self.lease.place
+
+    def lend(self) -> Lease:
+        """To a new sink; an earlier one and all iterators are over."""
+        lease = Lease(self.consumed())
+        self.go(*lease.place)
+        self.lease = lease
+        return lease
+
+    def take_back(self) -> None:
+        """From a sink, which is over: the next iterator begins after its last consumed batch."""
+        if self.lease is not None:
+            self.go(*self.lease.place)
 
     def begin(self, epoch: int, position: int) -> int:
         """An iterator begins there: returns its number."""
@@ -52,7 +71,10 @@ class Cursor:
         return self.iterator
 
     def go(self, epoch: int, position: int) -> None:
-        """The next iterator begins there; former ones are over."""
+        """The next iterator begins there; former ones are over, and a sink is."""
+        if self.lease is not None:
+            self.lease.end(REPLACED)
+            self.lease = None
         self.iterator += 1
         self.epoch, self.position, self.started = epoch, position, None
         self.epoch, self.position = self.next()
@@ -61,7 +83,7 @@ class Cursor:
     def go_back(self, kept: Cursor) -> None:
         """To where it was when it was copied to `kept`; iterators that were made since are over."""
         self.iterator, self.started = kept.iterator, kept.started
-        self.epoch, self.position = kept.epoch, kept.position
+        self.epoch, self.position, self.lease = kept.epoch, kept.position, kept.lease
         self.must_seek = True
 
 

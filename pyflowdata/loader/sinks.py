@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from ..errors import CancelledError, InvalidArgumentError, UnsupportedError, shown
 from ..reports.step_times import StepTimes
 from .data_loader import DataLoader
+from .epochs import Cursor
+from .lease import CLOSED, Lease
 from .loader_wrapper import LoaderWrapper
 
 if TYPE_CHECKING:
@@ -75,41 +77,41 @@ class _Filler:
     It knows nothing of the Sink, so that a Sink that is dropped can end it.
 
     Attributes:
-        ready: Of (kind, what was made, the loader's place after it); up to `queue` of them.
+        ready: Of (kind, what was made, the loader's place after it); up to `queue` of them, and
+            one that ends a wait for it.
         room: A None for each that may be put there.
-        has_failed: A failure of the loader was taken, which has ended the thread; go_on() is next.
+        batches: The iterator over the loader; None: there was none yet.
+        is_stopped: It takes no more batches.
     """
 
     def __init__(
         self, loader: DataLoader[Any], begin: Callable[[], Iterator[Any]], hand_over: HandOver,
-        counters: _Counters, queue: int, place: tuple[int, int],
+        counters: _Counters, queue: int, lease: Lease, turn: threading.Lock,
+        batches: Iterator[Any] | None,
     ) -> None:  # fmt: skip
+        """Args:
+        turn: Held while the thread runs: the next thread of the sink waits for the end of this.
+        batches: To go on with; None: seek.
+        """
         self.ready: SimpleQueue[tuple[int, Any, tuple[int, int]]] = SimpleQueue()
         self.room: SimpleQueue[None] = SimpleQueue()
         for _ in range(queue):
             self.room.put(None)
         self._loader, self._begin, self._hand_over = loader, begin, hand_over
         self._counters = counters
-        self._place = place
-        self._batches: Iterator[Any] | None = None
-        self._is_stopped = self._is_at_start = False
-        self.has_failed = False
-        self._thread = self._start()
+        self._lease, self._turn, self.batches = lease, turn, batches
+        self.is_stopped = self._is_at_start = False
+        self._thread = threading.Thread(target=self._run, name="pyflowdata sink", daemon=True)
 
-    def _start(self) -> threading.Thread:
-        thread = threading.Thread(target=self._run, name="pyflowdata sink", daemon=True)
-        thread.start()
-        return thread
-
-    def go_on(self) -> None:
-        """After a failure of the loader, which has ended the thread."""
-        self.wait()
-        self._thread, self.has_failed = self._start(), False
+    def start(self) -> None:
+        self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread soon; returns at once."""
-        self._is_stopped = True
+        """Ends the thread soon, and a wait for a batch of it; returns at once.  Twice is allowed,
+        and needed if a signal comes in between."""
+        self.is_stopped = True
         self.room.put(None)
+        self.ready.put((_LOST, None, self._lease.place))
 
     def wait(self) -> None:
         """Until the thread has ended; a wait for a batch of the loader has to end first."""
@@ -118,27 +120,28 @@ class _Filler:
 
     def _run(self) -> None:
         try:
-            if self._batches is None:
-                epoch, position = self._place
-                self._loader.seek(position, epoch=epoch)
-                self._batches = self._begin()
-            while not self._is_stopped:
-                if not self._push():
-                    return
+            with self._turn:
+                while self._push():
+                    pass
         except BaseException as failure:  # noqa: BLE001  (raised in the thread that takes)
-            self.ready.put((_LOST, failure, self._place))
+            self.ready.put((_LOST, failure, self._lease.place))
 
     def _push(self) -> bool:
         """One batch, or what comes in its place; False: the thread is to end."""
         counters = self._counters
         begin = _clock()
-        kind, batch = self._fetch()
-        place = self._loader.cursor.next()
+        with self._loader.lent() as cursor:
+            if self._lease.over is not None:
+                self.stop()  # it came before this thread was known
+            if self.is_stopped:
+                return False  # the loader may be in other hands
+            kind, batch = self._fetch(cursor)
+            place = cursor.next()
         fetched = _clock()
         counters.fetch += fetched - begin
         counters.push_starts.append(time.time())
         self.room.get()
-        if self._is_stopped:
+        if self.is_stopped:
             return False
         waited = _clock()
         counters.push_wait += waited - fetched
@@ -150,10 +153,11 @@ class _Filler:
         counters.sent += kind == _BATCH
         return kind != _FAILURE
 
-    def _fetch(self) -> tuple[int, Any]:
-        assert self._batches is not None
+    def _fetch(self, cursor: Cursor) -> tuple[int, Any]:
+        if self.batches is None:
+            self.batches = self._iterate(cursor, self._lease.place)
         try:
-            batch = next(self._batches)
+            batch = next(self.batches)
         except StopIteration:
             if self._is_at_start:
                 raise InvalidArgumentError(
@@ -161,19 +165,31 @@ class _Filler:
                     "with fewer records than batch_size meant?"
                 ) from None
             self._is_at_start = True
-            self._batches = self._begin()
+            self.batches = self._iterate(cursor)
             return _EPOCH_END, None
         except Exception as failure:  # noqa: BLE001  (in its turn)
             return _FAILURE, failure
         self._is_at_start = False
         return _BATCH, batch
 
+    def _iterate(self, cursor: Cursor, place: tuple[int, int] | None = None) -> Iterator[Any]:
+        """An iterator from this place, or from where the loader is."""
+        try:
+            cursor.lease = None  # who else moves the loader ends the sink
+            if place is not None:
+                self._loader.seek(place[1], epoch=place[0])
+            return self._begin()
+        finally:
+            cursor.lease = self._lease
+
 
 class Sink(Generic[ResultT]):
     """Runs a step many times per call, with batches that a thread has brought there before.
 
-    A call of it is one call of MindSpore's data sink.  It takes the loader over: take the state
-    from here, and close this before the loader is used otherwise.  Used by one thread at a time.
+    A call of it is one call of MindSpore's data sink.  It takes the loader over until it is closed
+    or dropped, or something newer takes the loader: another sink, iter(), seek() and so on, which
+    begin after the last consumed batch; then this raises CancelledError.  Used by one thread at a
+    time; close() may be called by a step, a signal handler or another thread as well.
 
     A batch is consumed when `step` has returned.  After an exception of `step`, or Ctrl-C, the next
     call goes on with the first batch that was not, made again.  An exception of the loader comes
@@ -210,6 +226,10 @@ class Sink(Generic[ResultT]):
                 else "a sink takes a pyflowdata.DataLoader"
             )
             raise InvalidArgumentError(f"a {kind.__name__} was given as loader; {instead}")
+        if not callable(step):
+            raise InvalidArgumentError(
+                f"step = {shown(step)}; it must be a function that trains with a batch"
+            )
         if type(sink_size) is not int or (sink_size != -1 and sink_size < 1):
             raise InvalidArgumentError(
                 f"sink_size = {shown(sink_size)}; it must be -1, for the rest of the epoch, or a "
@@ -222,13 +242,16 @@ class Sink(Generic[ResultT]):
         self._begin = begin or loader.__iter__
         self._counters = _Counters(queue)
         self._times, self._before = StepTimes(stacked), loader.report()
-        self._place = loader.cursor.next()  # after the last consumed batch
-        self._filler: _Filler | None = None
-        self._ending: _Filler | None = None  # was told to end
-        self._is_inside = self._is_closed = False
+        with loader.lent() as cursor:
+            self._lease = cursor.lend()
+        self._turn = threading.Lock()
+        self._finalizer = weakref.finalize(self, self._lease.stop)
+        self._is_inside = self._goes_on = False  # _goes_on: with the next of the queue
+        self._has_failed = False  # the last of the queue is a failure of the loader
         self._is_first = True  # the next step is the first one of the thread, or of an epoch
         self.results = []
-        self._start()
+        self._start(None)
+        self._goes_on = True
 
     # ---- Steps --------------------------------------------------------------------------------
 
@@ -244,19 +267,24 @@ class Sink(Generic[ResultT]):
         """
         if self._is_inside:
             raise UnsupportedError("a call of this sink is running already")
-        if self._is_closed:
-            raise CancelledError("the sink is closed")
+        self._check_over()
         self._loader.check_process()
-        self._is_inside = True
         try:
-            self._run(self._filler or self._start())
+            self._is_inside = True
+            # A signal may come at any time, also where another one is dealt with: unless a call
+            # comes to an end that says otherwise, the next one begins with a new queue.
+            goes_on, self._goes_on = self._goes_on, False
+            self._run(self._next_filler() if goes_on else self._start(None))
+            self._goes_on = True
             return self.results
         except BaseException:
-            if self._filler is not None and not self._filler.has_failed:
-                self._stop()  # batches in the queue are made again
+            if not self._goes_on:
+                self._lease.stop()  # batches in the queue are made again
             raise
         finally:
             self._is_inside = False
+            if self._lease.over is not None:
+                self._end()
 
     def __iter__(self) -> Iterator[list[ResultT]]:
         """Calls without end, epoch after epoch."""
@@ -268,8 +296,6 @@ class Sink(Generic[ResultT]):
         step, receive = self._step, self._hand_over.receive
         self.results = results = []
         left = self._sink_size
-        if filler.has_failed:
-            filler.go_on()
         done = _clock()
         while left:
             depth = ready.qsize()
@@ -278,11 +304,13 @@ class Sink(Generic[ResultT]):
             got = _clock()
             waited = got - done
             counters.pop_wait += waited
+            if filler.is_stopped:
+                raise self._cancelled()
             if kind != _BATCH:
                 if kind != _EPOCH_END:
-                    filler.has_failed = kind == _FAILURE
+                    self._has_failed = self._goes_on = kind == _FAILURE
                     raise made
-                self._place, self._is_first = place, True
+                self._lease.place, self._is_first = place, True
                 if left < 0:
                     return
                 done = _clock()
@@ -290,7 +318,7 @@ class Sink(Generic[ResultT]):
             counters.depths[depth] += 1
             counters.recent_depths.append(depth)
             result = step(receive(made))
-            self._place = place  # no signal comes between the two lines
+            self._lease.place = place  # no signal comes between the two lines
             results.append(result)
             made = None  # the memory is free while the next one is awaited
             left -= 1
@@ -305,41 +333,48 @@ class Sink(Generic[ResultT]):
 
     # ---- The thread ---------------------------------------------------------------------------
 
-    def _start(self) -> _Filler:
-        self._wait()
-        filler = _Filler(
-            self._loader, self._begin, self._hand_over, self._counters, self._queue, self._place
-        )
-        self._finalizer = weakref.finalize(self, filler.stop)
-        self._filler, self._is_first = filler, True
+    def _start(self, batches: Iterator[Any] | None) -> _Filler:
+        """A new queue and thread, in place of those before; batches: to go on with, None: seek."""
+        self._lease.stop()
+        self._has_failed, self._is_first = False, True
+        self._filler = self._lease.thread = filler = _Filler(
+            self._loader, self._begin, self._hand_over, self._counters, self._queue, self._lease,
+            self._turn, batches,
+        )  # fmt: skip
+        filler.start()  # it is known before: a signal at any time leaves none that cannot be ended
         return filler
 
-    def _stop(self) -> None:
-        """Ends the thread soon; returns at once."""
-        self._finalizer()
-        if self._filler is not None:
-            self._ending, self._filler = self._filler, None
+    def _next_filler(self) -> _Filler:
+        return self._start(self._filler.batches) if self._has_failed else self._filler
 
-    def _wait(self) -> None:
-        """Until a thread that is to end has ended."""
-        if self._ending is not None:
-            self._ending.wait()
-            self._ending = None
+    def _cancelled(self) -> CancelledError:
+        return CancelledError(self._lease.over or CLOSED)
+
+    def _check_over(self) -> None:
+        if self._lease.over is not None:
+            raise self._cancelled()
 
     def close(self) -> None:
         """Stops the thread, when the loader has made the batch that it waits for, and drops what
-        is in the queue.
+        is in the queue.  A call that runs ends after its step with a CancelledError, and this
+        returns at once.
 
         The loader stays open: its next iter() goes on after the last consumed batch.  State and
         counters can still be read.  Closing twice is allowed.
         """
-        if not self._is_closed:
-            self._is_closed = True
-            self._stop()
-            self._wait()
-            if self._loader.is_open:
-                epoch, position = self._place
-                self._loader.seek(position, epoch=epoch)
+        self._lease.end(CLOSED)
+        if not self._is_inside:
+            self._end()
+
+    def _end(self) -> None:
+        """Waits for the thread's end, and gives the loader back; that takes it back otherwise."""
+        if self._loader.must_not_wait():
+            return
+        self._filler.wait()
+        if self._loader.is_open:
+            with self._loader.lent() as cursor:
+                if cursor.lease is self._lease:
+                    cursor.take_back()
 
     def __enter__(self) -> Sink[ResultT]:
         return self
@@ -351,16 +386,23 @@ class Sink(Generic[ResultT]):
 
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): consumed batches count, those in the queue do not."""
-        return self._loader.state_at(*self._place)
+        return self._loader.state_at(*self._lease.place)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(): the next call goes on where the state was taken."""
         if self._is_inside:
             raise UnsupportedError("a call of this sink is running")
-        self._stop()
-        self._wait()
-        self._loader.load_state_dict(state)
-        self._place = self._loader.cursor.next()
+        self._check_over()
+        self._goes_on = False
+        self._lease.stop()
+        with self._loader.lent() as cursor:
+            self._check_over()  # by another thread
+            try:
+                cursor.lease = None  # this sink goes on
+                self._loader.load_state_dict(state)
+                self._lease.place = cursor.next()
+            finally:
+                cursor.lease = self._lease
 
     def stats(self) -> dict[str, Any]:
         """Counters since the sink was made; they cost almost nothing.
@@ -406,7 +448,7 @@ class Sink(Generic[ResultT]):
         return report if since is None else report.since(since)
 
     def __repr__(self) -> str:
-        closed = ", closed" if self._is_closed else ""
+        closed = ", closed" if self._lease.over is not None else ""
         return (
             f"Sink({self._loader!r}, sink_size={self._sink_size}, queue={self._queue}; "
             f"{self._hand_over}{closed})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from typing import Any
 
@@ -24,10 +23,10 @@ class Turns:
         self.lock = threading.RLock()
         self.is_busy = False
 
-    def owner(self) -> int | None:
-        """The thread that has the lock, as threading.get_ident() says; None: it is not known."""
-        found = re.search(r"owner=(\d+)", repr(self.lock))  # RLock tells it in no other way
-        return int(found[1]) if found else None
+    def is_mine(self) -> bool:
+        """Whether this thread has the lock, as further out where a signal handler runs."""
+        lock: Any = self.lock
+        return bool(lock._is_owned())
 
     def check_idle(self) -> None:
         """Only for who holds the lock: then a busy holder is this same thread, further out."""
@@ -40,14 +39,9 @@ class Turns:
 
     def check_not_inside(self) -> None:
         """A function that C runs for a batch must not wait for that batch, nor for who does."""
-        if threading.get_ident() in inside and not _is_owned(self.lock):
+        if threading.get_ident() in inside and not self.is_mine():
             raise UnsupportedError(
                 "a function that a DataLoader calls, of register_decoder or in the source of a "
                 "reader, takes batches or the state of a DataLoader; it would wait for itself if "
                 "that is the loader which runs it"
             )
-
-
-def _is_owned(lock: Any) -> bool:
-    """Whether this thread has the RLock, as further out where a signal handler runs."""
-    return bool(lock._is_owned())

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from ..errors import InvalidArgumentError, shown
+from ..plain_text import printable
 from ..plain_text import percent
 from .bar import Bar
 
@@ -65,7 +66,7 @@ class Progress(Generic[BatchT]):
         if not self._shows or getattr(batches, "is_measured", False):
             yield from batches
             return
-        what = self._what or f"epoch {place['epoch']}"
+        what = printable(self._what or f"epoch {place['epoch']}")
         meter, clock = _Meter(self._loader.data_loader), time.monotonic
         bar = Bar(
             what, self._steps(), done=done, unit="steps", quiet=_SOON, pause=_PAUSE, stays=True
@@ -129,10 +130,15 @@ def _rates(seconds: float, records: float, waited: float) -> str:
 
 
 def _short(value: object) -> str:
+    """On one line.  What a value's own class raises does not end the training."""
     try:
         return f"{float(value):.4g}"  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return str(value)
+    except Exception:  # noqa: BLE001
+        pass
+    try:
+        return printable(str(value))
+    except Exception:  # noqa: BLE001
+        return f"<{type(value).__name__} without a str()>"
 
 
 def progress(
@@ -162,7 +168,7 @@ def progress(
             `pyflowdata speed`, whose steps belong to no epoch.
 
     Raises:
-        InvalidArgumentError: It is not a loader, or the epochs are no number.
+        InvalidArgumentError: It is not a loader, or another argument is of a wrong type.
     """
     inner: Any = getattr(loader, "data_loader", None)
     if inner is None:
@@ -172,5 +178,9 @@ def progress(
         )
     if epochs is not None and (type(epochs) is not int or epochs < 0):
         raise InvalidArgumentError(f"epochs = {shown(epochs)}; it must be 0, more, or None")
+    if desc is not None and not isinstance(desc, str):
+        raise InvalidArgumentError(f"desc = {shown(desc)}; it must be a str or None")
+    if show is not None and type(show) is not bool:
+        raise InvalidArgumentError(f"show = {shown(show)}; it must be a bool or None")
     is_first = all(reader.rank == 0 for reader in inner.readers)
     return Progress(loader, epochs, desc, is_first if show is None else show)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from ..native import CData, lib, new_struct
 from ..plain_text import number, percent
@@ -40,25 +41,29 @@ class Decision:
     """One change of num_threads or prefetch.  Pairs are before and after it; a number after it is
     None as long as it is not known."""
 
-    seconds: float  # after the loader was opened
+    at_seconds: float  # after the loader was opened
     reason: str
     outcome: str  # "kept", "taken back", "being tried"
     num_threads: tuple[int, int]
     prefetch: tuple[int, int]
     batches_per_second: tuple[float, float | None]  # that the loader made
-    wait: tuple[float, float | None]  # share of the time in which the program waited for batches
+    wait_share: tuple[float, float | None]  # of the time, in which the program waited for batches
 
     def __str__(self) -> str:
         pairs = {"num_threads": self.num_threads, "prefetch": self.prefetch}
         parts = [f"{name} {old} -> {new}" for name, (old, new) in pairs.items() if old != new]
-        text = f"{self.seconds:.1f} s: {', '.join(parts)}, because {self.reason}; {self.outcome}"
-        after, wait = self.batches_per_second[1], self.wait[1]
+        text = f"{self.at_seconds:.1f} s: {', '.join(parts)}, because {self.reason}; {self.outcome}"
+        after, wait = self.batches_per_second[1], self.wait_share[1]
         if after is None or wait is None:
             return text
         return (
             f"{text}: {number(self.batches_per_second[0])} -> {number(after)} batches/s, "
-            f"waiting {percent(self.wait[0])} -> {percent(wait)} of the time"
+            f"waiting {percent(self.wait_share[0])} -> {percent(wait)} of the time"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return dataclasses.asdict(self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,9 +76,9 @@ class Tuning:
     most_threads: int
     most_prefetch: int
     state: str  # why it is as it is
-    wait: float  # share of the time in which the program waited for batches, recently
-    idle: float  # share of the threads' time without work, recently
-    blocked: float  # share of it in which work waited for something else than a processor
+    wait_share: float  # of the time, in which the program waited for batches, recently
+    idle_share: float  # of the threads' time, without work, recently
+    blocked_share: float  # of it, in which work waited for something else than a processor
     decisions: tuple[Decision, ...]  # the last 64, in order
 
     def __str__(self) -> str:
@@ -85,11 +90,15 @@ class Tuning:
             )
         )
         shares = (
-            f"the program waited {percent(self.wait)} of the time; threads were idle "
-            f"{percent(self.idle)} of it, and blocked {percent(self.blocked)}"
+            f"the program waited {percent(self.wait_share)} of the time; threads were idle "
+            f"{percent(self.idle_share)} of it, and blocked {percent(self.blocked_share)}"
         )
         lines = [f"{threads}, {prefetch}: {self.state}", f"recently: {shares}"]
         return "\n".join([*lines, *map(str, self.decisions)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return dataclasses.asdict(self)
 
 
 def read_tuning(handle: CData) -> Tuning | None:
@@ -105,9 +114,9 @@ def read_tuning(handle: CData) -> Tuning | None:
         most_threads=info.most_threads,
         most_prefetch=info.most_prefetch,
         state=_STATES[info.state],
-        wait=info.wait,
-        idle=info.idle,
-        blocked=info.blocked,
+        wait_share=info.wait,
+        idle_share=info.idle,
+        blocked_share=info.blocked,
         decisions=_read_decisions(handle),
     )
 
@@ -120,7 +129,7 @@ def _read_decisions(handle: CData) -> tuple[Decision, ...]:
         is_known = one.batches_per_s_after > 0
         found.append(
             Decision(
-                seconds=(one.at_ns - stats.opened_ns) / 1e9,
+                at_seconds=(one.at_ns - stats.opened_ns) / 1e9,
                 reason=_WHY[one.kind],
                 outcome=_OUTCOMES[one.outcome],
                 num_threads=(one.from_threads, one.to_threads),
@@ -129,7 +138,7 @@ def _read_decisions(handle: CData) -> tuple[Decision, ...]:
                     one.batches_per_s_before,
                     one.batches_per_s_after if is_known else None,
                 ),
-                wait=(one.wait_before, one.wait_after if is_known else None),
+                wait_share=(one.wait_before, one.wait_after if is_known else None),
             )
         )
     return tuple(found)

@@ -55,17 +55,20 @@ class Speed:
 
     @property
     def batches_per_second(self) -> float:
+        """Of this rank."""
         return _per_second(self.batches, self.seconds)
 
     @property
     def records_per_second(self) -> float:
+        """Of this rank."""
         return _per_second(self.records, self.seconds)
 
     @property
     def bytes_per_second(self) -> float:
+        """Of the batches' arrays; MB/s are 1e6 of them."""
         return _per_second(self.bytes, self.seconds)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All numbers, for JSON."""
         rates = ("batches_per_second", "records_per_second", "bytes_per_second")
         return {**asdict(self), **{name: getattr(self, name) for name in rates}}
@@ -97,10 +100,12 @@ class Steps:
 
     @property
     def steps_per_second(self) -> float:
+        """`steps` in `seconds`."""
         return _per_second(self.steps, self.seconds)
 
     @property
     def records_per_second(self) -> float:
+        """Of this rank."""
         return _per_second(self.records, self.seconds)
 
     @property
@@ -108,7 +113,7 @@ class Steps:
         """Of the time, from 0 to 1."""
         return _per_second(self.wait_seconds, self.seconds)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All numbers, for JSON."""
         rates = ("steps_per_second", "records_per_second", "wait_share")
         return {**asdict(self), **{name: getattr(self, name) for name in rates}}
@@ -215,12 +220,12 @@ class Limits:
             f"batches {percent(self.both.wait_share)} of the time."
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """All numbers, for JSON."""
         return {
-            "loader_alone": self.loader.as_dict() if self.loader else None,
-            "training_alone": self.training.as_dict() if self.training else None,
-            "both_together": self.both.as_dict() if self.both else None,
+            "loader_alone": self.loader.to_dict() if self.loader else None,
+            "training_alone": self.training.to_dict() if self.training else None,
+            "both_together": self.both.to_dict() if self.both else None,
             "limit": self.limit,
             "gain_percent": self.gain_percent,
             "sentence": self.sentence,

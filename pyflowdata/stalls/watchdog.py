@@ -14,20 +14,22 @@ import threading
 import time
 import warnings
 import weakref
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from types import FrameType
 from typing import Any, NamedTuple
 
 from ..errors import InvalidArgumentError, StallWarning, shown
 from ..native import CData
+from ..native.calling_line import PACKAGE, calling_frame, frames_of
 from .who_works import ThreadSince, describe
 
 VARIABLE = "PYFLOWDATA_STALL_SECONDS"  # in the environment: 0 for never
 _SECONDS = 60.0
 _LOOKS = 8  # before a wait counts as a stall
 _LONGEST_PAUSE, _SHORTEST_PAUSE = 1.0, 0.01  # seconds between two of them
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
-_LOADER = os.path.join(_PACKAGE, "loader") + os.sep
+_LOADER = os.path.join(PACKAGE, "loader") + os.sep
+_WAITING = ("_take", "_read", "_seek")  # functions there that wait in C, in their turn
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,10 @@ class Stall:
     step: int
     seconds: float
     text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return asdict(self)
 
 
 def stall_seconds() -> float:
@@ -145,19 +151,18 @@ class Wait:
             text = describe(loader._handle, epoch, step, waited, threads, now)
         self.stall = Stall(epoch, step, waited, text)
         try:
-            _warn(text, self._turns.owner())
+            _warn(text, loader)
         except StallWarning as failure:
             self.failure = _Failure(epoch, step, failure)
         except Exception:  # noqa: BLE001  (of the program's own showwarning, or of a closed stderr)
             pass  # `last_stall` has it
 
 
-def _warn(text: str, waiting: int | None) -> None:
+def _warn(text: str, loader: object) -> None:
     """Warns at the line of the program that called next(), or a sink that has a thread for it."""
     frames = sys._current_frames()
-    threads = (waiting, threading.main_thread().ident)
-    callers = (_caller(frames.get(thread or 0)) for thread in threads)
-    frame = next(filter(None, callers), None)
+    threads = (_waiting(frames.values(), loader), frames.get(threading.main_thread().ident or 0))
+    frame = next(filter(None, map(_caller, threads)), None)
     if frame is None:
         warnings.warn(StallWarning(text), stacklevel=1)
         return
@@ -171,13 +176,24 @@ def _warn(text: str, waiting: int | None) -> None:
     )
 
 
-def _caller(frame: FrameType | None) -> FrameType | None:
-    """From the frames of a thread in next(): the one of the program that called it, if any."""
-    while frame is not None and not frame.f_code.co_filename.startswith(_LOADER):
-        frame = frame.f_back
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-    return frame if frame is None or frame.f_code.co_filename != threading.__file__ else None
+def _waiting(threads: Iterable[FrameType], loader: object) -> FrameType | None:
+    """Of the innermost frames of all threads: where one waits for a batch of this loader."""
+    for thread in threads:
+        for frame in frames_of(thread):
+            if _is_of_loader(frame) and frame.f_code.co_name in _WAITING:
+                local = frame.f_locals
+                if local.get("loader", local.get("self")) is loader:
+                    return frame
+    return None
+
+
+def _caller(thread: FrameType | None) -> FrameType | None:
+    """Of a frame that the loader is in, or was called by: the one of the program that called it."""
+    return calling_frame(next(filter(_is_of_loader, frames_of(thread)), None))
+
+
+def _is_of_loader(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_LOADER)
 
 
 @dataclass

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..native import CData, ffi, lib, new_struct
+from ..native.calling_line import PACKAGE, frames_of, is_ours
 from ..native.calls import inside, waits_for
 from ..plain_text import seconds
 
 _MOST = 3  # threads that are described
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
-_CALLS = os.path.join(_PACKAGE, "pyops", "callbacks.py")  # below it: what C calls
+_CALLS = os.path.join(PACKAGE, "pyops", "callbacks.py")  # below it: what C calls
 
 
 @dataclass(frozen=True)
@@ -124,12 +124,13 @@ def _python_places() -> list[str]:
     """At which line each Python function is that loaders of this process have called."""
     frames, said = sys._current_frames(), []
     for thread in [*inside]:
-        frame, found = frames.get(thread), ""
-        while frame is not None and frame.f_code.co_filename != _CALLS:
+        found = ""
+        for frame in frames_of(frames.get(thread)):
             code = frame.f_code
-            if not code.co_filename.startswith(_PACKAGE):
+            if code.co_filename == _CALLS:
+                break
+            if not is_ours(frame):
                 found = f"{code.co_name}() is at {code.co_filename}:{frame.f_lineno}"
-            frame = frame.f_back
         found = waits_for.get(thread, found)
         if found and found not in said:
             said.append(found)

@@ -53,7 +53,7 @@ def test_a_report_has_the_copies_as_made_ahead(folder):
 
 def test_the_sink_of_arrays_names_this_one(folder):
     with JaxLoader(make_loader(folder)) as loader:
-        said = "a JaxLoader was given.*take pyflowdata.integrations.jax.sink"
+        said = "a JaxLoader was given.*pyflowdata.integrations.jax.sink"
         with pytest.raises(flow.InvalidArgumentError, match=said):
             flow.sink(loader, len)
 

@@ -122,7 +122,7 @@ def test_a_load_that_changes(folder):
     with opened(folder, num_threads="auto") as loader:
         begun, first = time.monotonic(), loader.tuning.num_threads
         until(loader, lambda: time.monotonic() - begun > 0.8, pause=0.01)
-        assert loader.tuning.num_threads == first and loader.tuning.wait < 0.5
+        assert loader.tuning.num_threads == first and loader.tuning.wait_share < 0.5
         delay[0] = 0.01
         until(loader, lambda: any(made.num_threads[1] >= 8 for made in kept(loader.tuning)))
         tuning, fast = loader.tuning, rate_of(loader, 200)
@@ -130,7 +130,7 @@ def test_a_load_that_changes(folder):
         slow = rate_of(alone, 40)
     delay[0] = 0
     assert fast >= 2 * slow
-    seconds = [made.seconds for made in tuning.decisions]
+    seconds = [made.at_seconds for made in tuning.decisions]
     assert seconds == sorted(seconds)
     raised = kept(tuning)[-1]
     assert raised.num_threads[1] == tuning.num_threads

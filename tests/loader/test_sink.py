@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -13,6 +14,7 @@ import pytest
 from support.files import lines, write_parts
 
 import pyflowdata as flow
+from pyflowdata.loader import lease, sinks
 
 RECORDS, BATCH = 29, 4
 STEPS = 8  # of an epoch; the last has one record
@@ -160,6 +162,9 @@ def test_wrong_use_is_refused(folder):
         for wrong in (0, -1, True, 2.0):
             with pytest.raises(flow.InvalidArgumentError, match="queue = "):
                 flow.sink(loader, firsts, queue=wrong)
+        for wrong in (None, 5, "step"):
+            with pytest.raises(flow.InvalidArgumentError, match="step = .*must be a function"):
+                flow.sink(loader, wrong)
         with pytest.raises(flow.InvalidArgumentError, match="a list was given as loader"):
             flow.sink([1], firsts)
         run = flow.sink(loader, lambda _: run())
@@ -295,6 +300,180 @@ def test_a_dropped_sink_ends_its_thread(blocking):
     thread.join(30)
     assert not thread.is_alive()
     assert len(list(loader)) == 6
+
+
+# ---- The end of a sink --------------------------------------------------------------------------
+
+
+def test_close_ends_a_call_after_its_step(folder):
+    results, states = plainly(folder, 2 * STEPS)
+
+    def by_signal(close):
+        signal.signal(signal.SIGTERM, lambda *_: close())
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def by_thread(close):
+        thread = threading.Thread(target=close)
+        thread.start()
+        thread.join()
+
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        for end in (lambda close: close(), by_signal, by_thread):
+            with open_loader(folder) as loader:
+
+                def step(batch):
+                    if firsts(batch) == results[2]:
+                        end(run.close)
+                    return firsts(batch)
+
+                run = flow.sink(loader, step, sink_size=5)
+                with pytest.raises(flow.CancelledError, match="the sink is closed"):
+                    run()
+                assert run.results == results[:3] and not sink_threads()
+                assert run.state_dict() == loader.state_dict() == states[3]
+                with pytest.raises(flow.CancelledError, match="the sink is closed"):
+                    run()
+                assert [firsts(batch) for batch in loader] == results[3:STEPS]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_a_signal_handler_closes_a_sink_that_waits(blocking):
+    source, loader = blocking
+    run = flow.sink(loader, np.ndarray.tolist, queue=1)
+
+    def handler(*_):
+        run.close()
+        source.may_go_on.set()
+
+    def terminate():
+        source.asked.wait()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        thread = threading.Thread(target=terminate)
+        thread.start()
+        with pytest.raises(flow.CancelledError, match="the sink is closed"):
+            run()
+        thread.join()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    rest = [batch.tolist() for batch in loader]
+    assert run.results + rest == [[i, i + 1] for i in range(0, 12, 2)]
+
+
+def test_a_second_ctrl_c_may_come_at_any_line(folder):
+    """After the first one, where that is dealt with, where the thread is started again, and in the
+    next steps: no batch is lost and none comes too early."""
+    wanted = plainly(folder, STEPS)[0]
+    files = {sinks.__file__, lease.__file__}
+
+    def trial(loader, number):
+        got, lines_seen = [], itertools.count()
+        is_armed = has_come = False
+
+        def step(batch):
+            nonlocal is_armed
+            if len(got) == 2 and not is_armed:
+                is_armed = True
+                raise KeyboardInterrupt
+            got.append(firsts(batch))
+
+        def trace(frame, event, _):
+            nonlocal has_come
+            if frame.f_code.co_filename not in files:
+                return None
+            # No signal comes at the end of a call before its first line.
+            if event == "line" and is_armed and frame.f_lineno not in ends:
+                if next(lines_seen) == number:
+                    has_come = True
+                    raise KeyboardInterrupt
+            return trace
+
+        interrupts, before = 0, sys.gettrace()
+        loader.seek(0, epoch=0)
+        run = flow.sink(loader, step, sink_size=2)
+        sys.settrace(trace)
+        try:
+            while len(got) < 5:
+                try:
+                    run()
+                except KeyboardInterrupt:
+                    interrupts += 1
+                    assert interrupts < 3
+        finally:
+            sys.settrace(before)
+        steps = [one for one, _ in itertools.groupby(got)]  # one may have been at its last line
+        assert steps == wanted[: len(steps)] and len(got) - len(steps) <= 1, number
+        run.close()
+        return has_come
+
+    with open(sinks.__file__) as file:
+        ends = {n for n, line in enumerate(file, 1) if "self._is_inside = False" in line}
+    assert ends
+    with open_loader(folder) as loader:
+        count = next(n for n in itertools.count() if not trial(loader, n))
+    assert count > 60 and not sink_threads()
+
+
+def test_a_dropped_sink_loses_no_batch(folder):
+    results, states = plainly(folder, 3 * STEPS)
+    with open_loader(folder) as loader:
+
+        def call():
+            return flow.sink(loader, firsts, sink_size=3)()
+
+        done = 0
+        for _ in range(6):
+            assert call() == results[done : done + 3]
+            done += 3
+            assert loader.state_dict() == states[done]
+        call()
+        rest = [firsts(batch) for batch in loader]
+        assert rest == results[done + 3 : 3 * STEPS]
+
+
+def test_the_newest_takes_the_loader_over(folder):
+    results, states = plainly(folder, 40)
+    over = "this sink is over: a newer sink or iterator"
+    with open_loader(folder) as loader:
+        run, done = flow.sink(loader, firsts, sink_size=3), 0
+        takers = (
+            lambda: flow.sink(loader, firsts, sink_size=1)(),
+            lambda: [firsts(next(iter(loader)))],
+            lambda: [firsts(next(loader.repeat()))],
+            lambda: loader.seek(2) or (),
+            lambda: loader.load_state_dict(states[7]) or (),
+        )
+        for number, take in enumerate(takers):
+            assert run() == results[done : done + 3]
+            done += 3
+            assert loader.state_dict() == run.state_dict() == states[done]
+            with loader.keep_place():
+                loader.seek(0)
+                next(iter(loader))
+            assert run() == results[done : done + 3], "what is done in keep_place() does not count"
+            done += 3
+            first, taken = run, take()
+            assert list(taken) == results[done : done + 1][: len(taken)], number
+            done += len(taken)
+            for _ in range(2):
+                with pytest.raises(flow.CancelledError, match=over):
+                    first()
+            with pytest.raises(flow.CancelledError, match=over):
+                first.load_state_dict(states[0])
+            first.close()
+            assert first.state_dict() == states[done - len(taken)]
+            if not taken:
+                done = STEPS * (done // STEPS) + 2 if number == 3 else 7
+            run = flow.sink(loader, firsts, sink_size=3)  # as a cell of a notebook that runs again
+            assert loader.state_dict() == run.state_dict() == states[done]
+        run.close()
+        with pytest.raises(flow.InvalidArgumentError, match="position = 99"):
+            loader.seek(99)
+    assert not sink_threads()
 
 
 def test_a_forked_child_is_refused(folder):

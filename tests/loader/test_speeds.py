@@ -268,14 +268,14 @@ def test_which_one_is_the_limit():
     assert "45 steps, waited 4.0 %" in str(odd)
     doubtful = Limits(training.loader, training.training, training.both, ("there is noise",))
     assert str(doubtful) == f"{training}\nDoubtful: there is noise."
-    assert doubtful.as_dict()["notes"] == ["there is noise"]
+    assert doubtful.to_dict()["notes"] == ["there is noise"]
     assert limits(500, 100, 120).gain_percent == 0
     for text in ("loader alone", "training alone", "both together", training.sentence):
         assert text in str(training)
-    assert training.as_dict()["training_alone"]["steps_per_second"] == 100
+    assert training.to_dict()["training_alone"]["steps_per_second"] == 100
 
     unknown = Limits(Speed(1, 1, 1, 1.0, 0.1))
-    assert unknown.limit is None and unknown.as_dict()["both_together"] is None
+    assert unknown.limit is None and unknown.to_dict()["both_together"] is None
     assert "training alone, both together were not measured" in unknown.sentence
     assert "2 steps" in str(Ceiling(2, 8, 1.0))
 

@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import re
 import threading
 import time
 import warnings
@@ -289,3 +290,11 @@ def test_readers_of_equal_length_in_different_orders_are_warned_of(tmp_path):
             ((a, b),) = loader
         assert (a == b).all()  # one drawn seed for both
         flow.DataLoader(both("apart")).close()  # said once
+
+
+def test_stats_are_described():
+    """Each key in the docstring, and no other."""
+    with make_loader() as loader:
+        keys = list(loader.stats())
+    listed = re.findall(r"^            ((?:\w+(?:, )?)+):", flow.DataLoader.stats.__doc__, re.M)
+    assert [name for names in listed for name in names.split(", ")] == keys

@@ -1,8 +1,10 @@
 """The forms of a graph: read back, and compared with the vertices and edges that they show."""
 
 import html.parser
+import io
 import random
 import re
+import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -60,6 +62,9 @@ def pairs(graph):
     return {(edge.source, edge.target) for edge in graph.edges}
 
 
+DRAWN_AS = {"○": "o", "●": "*", "◆": "#", "│": "|", "─": "-"} | dict.fromkeys("├┤┼┴╰╯", "+`")
+
+
 # ---- Text ---------------------------------------------------------------------------------------
 
 
@@ -105,6 +110,29 @@ def test_text_has_each_vertex_once_and_draws_each_edge():
         assert widest <= max(100, 2 * lanes + 60)
 
 
+def test_stdout_gets_the_characters_that_it_has(monkeypatch, tmp_path):
+    for graph in GRAPHS:
+        whole = str(graph)
+        for encoding in ("ascii", "iso-8859-1", "utf-8"):
+            monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding))
+            print(graph, flush=True)
+            text = sys.stdout.buffer.getvalue().decode(encoding)
+            graph.save(tmp_path / "a.txt")
+            monkeypatch.undo()
+            assert (tmp_path / "a.txt").read_text("utf-8") == f"{whole}\n"
+            if encoding == "utf-8":
+                assert text == f"{whole}\n"
+                continue
+            pairs = list(zip(text.splitlines(), whole.splitlines(), strict=True))
+            for said, drawn in pairs:
+                drawn = drawn.replace("→", "->").replace("日本語", r"\u65e5\u672c\u8a9e")
+                assert len(said) == len(drawn)
+                for in_ascii, of_unicode in zip(said, drawn, strict=True):
+                    assert in_ascii in DRAWN_AS.get(of_unicode, of_unicode)
+    monkeypatch.setattr(sys, "stdout", None)
+    assert str(GRAPHS[0])
+
+
 # ---- SVG ----------------------------------------------------------------------------------------
 
 
@@ -143,6 +171,7 @@ def points_of(path):
                 for at, start in enumerate((x, y))
             ))  # fmt: skip
     return points
+
 
 
 def test_svg_has_each_vertex_and_edge_and_all_their_text():

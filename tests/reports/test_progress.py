@@ -153,6 +153,26 @@ def test_lines_without_a_terminal(capsys, clock):
     assert 2 <= len(lines) <= 4
 
 
+class Unprintable:
+    """As a tensor whose device is lost."""
+
+    def __float__(self):
+        raise RuntimeError
+
+    __str__ = __repr__ = __float__
+
+
+def test_no_value_ends_the_loop_or_the_line(capsys, clock):
+    with make_loader() as loader:
+        shown = flow.progress(loader, desc="two\nlines")
+        for _ in shown:
+            shown.set_postfix(best=Unprintable(), note="a\nb\x1b[2J", small=np.float32(0.25))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].startswith("pyflowdata: two\\nlines: 10 of 10 steps"), lines
+    end = ", best=<Unprintable without a str()>, note=a\\nb\\x1b[2J, small=0.25"
+    assert lines[-1].endswith(end) and 2 <= len(lines) <= 4
+
+
 def test_only_rank_0_has_a_bar(capsys):
     cases = ((0, None, True), (1, None, False), (1, True, True), (0, False, False))
     for rank, show, is_shown in cases:
@@ -269,3 +289,9 @@ def test_what_is_no_loader_is_refused():
         for epochs in (-1, 1.5, True):
             with pytest.raises(flow.InvalidArgumentError, match="epochs"):
                 flow.progress(loader, epochs=epochs)
+        for wrong in (5, b"train"):
+            with pytest.raises(flow.InvalidArgumentError, match="desc = "):
+                flow.progress(loader, desc=wrong)
+        for wrong in ("x", 1, np.bool_(True)):
+            with pytest.raises(flow.InvalidArgumentError, match="show = "):
+                flow.progress(loader, show=wrong)

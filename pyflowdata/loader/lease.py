@@ -1,0 +1,46 @@
+"""A loader in the hands of a sink."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+CLOSED = "the sink is closed"
+REPLACED = (
+    "this sink is over: a newer sink or iterator of its DataLoader was started, or that was moved"
+)
+
+
+class Stoppable(Protocol):
+    """A thread that can be told to end, from a signal handler or finalizer too."""
+
+    def stop(self) -> None: ...
+
+
+class Lease:
+    """What a sink and its loader know of each other.  The loader keeps it when the sink is dropped,
+    so what is iterated over next begins after the last consumed batch.
+
+    Attributes:
+        place: Epoch and position of the batch after the last consumed one.
+        over: Why the sink makes no more calls; None: it does.
+        thread: Takes batches ahead; None: there is none.
+    """
+
+    __slots__ = ("over", "place", "thread")
+
+    def __init__(self, place: tuple[int, int]) -> None:
+        self.place = place
+        self.over: str | None = None
+        self.thread: Stoppable | None = None
+
+    def stop(self) -> None:
+        """Ends the thread soon; returns at once."""
+        if self.thread is not None:
+            self.thread.stop()  # again, if a signal comes before the next line
+            self.thread = None
+
+    def end(self, why: str) -> None:
+        """The sink makes no more calls; a call that runs ends after its step."""
+        if self.over is None:
+            self.over = why
+        self.stop()
