@@ -79,8 +79,8 @@ def sink(
 
     Returns:
         `run`: run() makes a call and returns what its steps returned; `for results in run` makes
-        calls without end.  It has state_dict(), load_state_dict(), report(),
-        stats() and close().
+        calls without end.  It has state_dict(), load_state_dict(), report(), stats() and
+        close().
 
     Raises:
         InvalidArgumentError: A number is out of range, a blob is ragged, or the device does not
