@@ -9,6 +9,18 @@ from .errors import InvalidArgumentError, shown
 from .plain_text import joined
 
 
+def checked_path(path: object) -> str:
+    """A path as text.
+
+    Raises:
+        InvalidArgumentError: It is none.
+    """
+    try:
+        return os.fsdecode(path)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidArgumentError(f"path = {shown(path)}; it must be a path") from None
+
+
 def save_as(
     path: str | os.PathLike[str], what: str, forms: Mapping[str, Callable[[], str]]
 ) -> None:
@@ -23,10 +35,11 @@ def save_as(
         InvalidArgumentError: The name has none of the endings.
         OSError: The file cannot be written.
     """
+    path = checked_path(path)
     form = forms.get(os.path.splitext(path)[1].lower())
     if form is None:
         raise InvalidArgumentError(
-            f"path = {shown(os.fspath(path))}; {what} is saved as {joined(list(forms))}"
+            f"path = {shown(path)}; {what} is saved as {joined(list(forms))}"
         )
     text = form()
     with open(path, "w", encoding="utf-8", newline="\n") as file:

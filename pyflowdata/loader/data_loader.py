@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
+from ..reports.at_end import check_report_variable
 from ..native import check, exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
 from .any_loader import AnyLoader
@@ -151,6 +152,7 @@ class DataLoader(AnyLoader[BatchT]):
                 "of the data: flow.open(files).shuffle().batch(n, last=\"drop\"), or a reader's "
                 "attrs"
             )
+        check_report_variable()
         # form, cursor and observed have no underscore: other modules of the package use them.
         self.form: Callable[[list[Batch]], BatchT]
         wanted, self.form = arrange(blobs)
@@ -502,6 +504,9 @@ class DataLoader(AnyLoader[BatchT]):
             size: Bytes of the batch.
             device: Where to, in a word.
             overlaps: The thread is another one than the training loop's, which trains meanwhile.
+
+        Raises:
+            InvalidArgumentError: Seconds or size are no numbers from 0 on, or device is no str.
         """
         self.observed.count_copy(seconds, size, device, overlaps)
 

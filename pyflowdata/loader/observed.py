@@ -10,9 +10,10 @@ import functools
 import os
 import weakref
 from collections.abc import Callable
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Error
+from ..errors import Error, InvalidArgumentError, shown
 from ..native import CData
 from ..nodes import Blob
 from ..reports.at_end import report_at_end
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
 _NOTHING = contextlib.nullcontext()
 
 
+def _check_count(name: str, value: object) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < float("inf"):  # type: ignore[operator]
+        raise InvalidArgumentError(f"{name} = {shown(value)}; it must be a number from 0 on")
+
+
 class Observed:
     """What is seen of one loader.  It has no reference to the DataLoader, which has this.
 
@@ -43,6 +50,7 @@ class Observed:
         self._handle, self._blobs, self._readers = handle, blobs, readers
         self.trace_on: Trace | None = None
         self._wait: Wait | None = None  # from the first epoch on, if stalls are watched for
+        self._waits: list[Wait] = []  # of it, for reports
         self._at_end: weakref.finalize[Any, Any] | None = None
 
     # ---- Counters -----------------------------------------------------------------------------
@@ -64,7 +72,7 @@ class Observed:
     def _counted(self) -> CountedLoader:
         from ..reports.counters import CountedLoader
 
-        return CountedLoader(self._handle, self._blobs, self._readers)
+        return CountedLoader(self._handle, self._blobs, self._readers, waits=self._waits)
 
     def report(self, since: Report | None, describe_data: Callable[[], DataFacts]) -> Report:
         from ..reports.report import Report
@@ -73,6 +81,10 @@ class Observed:
         return report if since is None else report.since(since)
 
     def count_copy(self, seconds: float, size: int, device: str, overlaps: bool) -> None:
+        _check_count("seconds", seconds)
+        _check_count("size", size)
+        if not isinstance(device, str):
+            raise InvalidArgumentError(f"device = {shown(device)}; it must be a str")
         copies = self._counted.ahead if overlaps else self._counted.hand_over
         copies.device = device
         copies.batches += 1
@@ -108,6 +120,8 @@ class Observed:
             from ..stalls.watchdog import begin
 
             self._wait = begin(loader)
+            if self._wait is not None:
+                self._waits.append(self._wait)
 
     @property
     def stall(self) -> Stall | None:

@@ -14,6 +14,8 @@ from .node import Blob, Node, nodes_of
 class Resource(Protocol):
     """Something that is there from the first acquire() to the last release()."""
 
+    processes: int  # that it has; 0: none
+
     def acquire(self) -> None:
         """A loader is about to open."""
 
@@ -22,7 +24,7 @@ class Resource(Protocol):
 
 
 _resources: dict[int, Resource] = {}  # by the address of the compute() of an op
-_interpreted: set[int] = set()  # addresses of those that call Python
+_interpreted: dict[int, bool] = {}  # addresses of those that call Python: for each row or not
 
 _own = threading.local()
 
@@ -47,9 +49,10 @@ def provide(compute: CData, resource: Resource) -> None:
     _resources[_address(compute)] = resource
 
 
-def note_interpreted(compute: CData) -> None:
-    """The op with this compute() is Python, which runs under the interpreter's lock."""
-    _interpreted.add(_address(compute))
+def note_interpreted(compute: CData, *, by_row: bool) -> None:
+    """The op with this compute() is Python, which runs under the interpreter's lock, and is called
+    for each row or for many."""
+    _interpreted[_address(compute)] = by_row
 
 
 def language_of(node: Node) -> str:
@@ -58,6 +61,17 @@ def language_of(node: Node) -> str:
     if address in _resources:
         return "processes"
     return "Python" if address in _interpreted else "C"
+
+
+def calls_by_row(node: Node) -> bool:
+    """Whether a node's op is Python that is called for each row."""
+    return _interpreted.get(_address(lib.pfd_node_op(node.handle).compute), False)
+
+
+def processes_of(node: Node) -> int:
+    """How many processes run a node's op; 0: none."""
+    resource = _resources.get(_address(lib.pfd_node_op(node.handle).compute))
+    return 0 if resource is None else resource.processes
 
 
 class InUse:

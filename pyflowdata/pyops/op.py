@@ -184,7 +184,7 @@ class PythonOp:
         self._infer = self._callback("infer", self._run_infer)
         self._compute = compute if compute is not None else self._callback("compute", self._run)
         if compute is None:
-            note_interpreted(self._compute)
+            note_interpreted(self._compute, by_row=not self.is_batch)
         if processes:
             from .processes import Pool
 

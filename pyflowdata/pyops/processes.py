@@ -226,7 +226,7 @@ class Pool:
             "from_host": runner.from_host,
             "is_batch": runner.is_batch,
         }
-        self._processes = processes
+        self.processes = processes
         self._lock = threading.Lock()
         self._users = 0
         self._begin = b""
@@ -263,7 +263,7 @@ class Pool:
             if self._users == 0:
                 self._cannot_begin = None
                 self._begin = pickle.dumps((self.check(), self._how))
-                self._workers = [_Worker(self._runner.said) for _ in range(self._processes)]
+                self._workers = [_Worker(self._runner.said) for _ in range(self.processes)]
                 self._free = queue.SimpleQueue()
                 try:
                     for one in self._workers:

@@ -8,12 +8,28 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Error
+from ..errors import Error, InvalidArgumentError, shown
+from ..plain_text import joined
 
 if TYPE_CHECKING:
     from .counters import CountedLoader
 
 VARIABLE = "PYFLOWDATA_REPORT"  # "1": printed; a path: written there
+_FORMS = (".html", ".json", ".txt")
+
+
+def check_report_variable() -> None:
+    """Before a loader is opened.
+
+    Raises:
+        InvalidArgumentError: PYFLOWDATA_REPORT is neither "0", "1" nor a path of a report.
+    """
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted not in ("", "0", "1") and not wanted.lower().endswith(_FORMS):
+        raise InvalidArgumentError(
+            f"{VARIABLE} = {shown(wanted)}; it must be 1, which prints reports, 0, or a path that "
+            f"ends with {joined(list(_FORMS))}"
+        )
 
 
 def report_at_end(
@@ -32,6 +48,8 @@ def report_at_end(
     wanted = os.environ.get(VARIABLE, "")
     if wanted in ("", "0"):
         return None
+    if wanted != "1":
+        wanted = os.path.abspath(wanted)  # the program may go to another directory
     return weakref.finalize(loader, _report, count(), wanted, os.getpid())
 
 
@@ -46,6 +64,8 @@ def _report(counted: CountedLoader, wanted: str, pid: int) -> None:
 
         report = Report(counters)
         if wanted == "1":
+            if sys.stderr is None:
+                return
             names = ", ".join(counters.blobs)
             rank = f", rank {counters.rank}" if counters.world_size > 1 else ""
             print(f"pyflowdata: report of DataLoader({names}){rank}\n{report}", file=sys.stderr)

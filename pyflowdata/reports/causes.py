@@ -7,9 +7,10 @@ and so does a stage that one thread does; only where neither is so, idle threads
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from ..plain_text import counted, number, percent, size
+from ..plain_text import counted, number, percent, seconds, size
 from .counters import Work
 from .findings import (
     ALWAYS,
@@ -24,7 +25,13 @@ from .findings import (
     RUN_ELSEWHERE,
     THROTTLED,
     USUALLY_HELD,
+    VECTORISE,
     WORTH,
+    CACHE,
+    COMPILE,
+    FELT,
+    KEEP,
+    KEEP_SAME,
     Finding,
 )
 from .measures import Measures, ratio
@@ -38,15 +45,67 @@ def _of_cpu(m: Measures, one: Work) -> str:
     return f"{one.title} takes {percent(m.share(one))} of the loader's CPU"
 
 
-def _more_threads(m: Measures) -> str | None:
+def _is_tuned(m: Measures, name: str) -> bool:
+    return name in m.counters.automatic
+
+
+def _tuning(m: Measures, name: str) -> str:
+    """What the loader, which adjusts it, says of the number."""
+    state = m.counters.tuning[0].partition(": ")[2]
+    return f"{name}=\"auto\" is at work on it: {state}"
+
+
+def _more_at_once(m: Measures, what: str, times: int) -> str:
+    """More threads than processors, for work that waits."""
+    if _is_tuned(m, "num_threads"):
+        return _tuning(m, "num_threads")
+    return (
+        f"let more {what} wait at once: num_threads=\"auto\" (docs/autotune.md), or num_threads="
+        f"{times * m.threads}, above the number of processors"
+    )
+
+
+def _more_threads(m: Measures) -> tuple[str, ...]:
     """What further threads are predicted to bring, if there are processors for them."""
     gain = m.steps_gain(m.processors)
     if m.threads >= m.processors or gain < WORTH:
-        return None
+        return ()
+    if _is_tuned(m, "num_threads"):
+        return (_tuning(m, "num_threads"),)
     return (
         f"more threads would help (this machine allows {m.processors}; num_threads="
-        f"{m.processors} predicts {percent(gain)} more steps)"
+        f"{m.processors} predicts {percent(gain)} more steps)",
+        "have the loader find it: DataLoader(num_threads=\"auto\")",
     )
+
+
+# ---- One long wait ------------------------------------------------------------------------------
+
+
+def _stall(m: Measures) -> Finding | None:
+    """One batch came late, and that is most of all waiting; it says nothing about the others."""
+    wait = m.lone_wait_seconds
+    if wait < max(FELT, MOST * m.wait_seconds):
+        return None
+    rest = ratio(m.wait_seconds - wait, m.step_seconds - wait)
+    stall = m.counters.last_stall
+    return Finding(
+        "stall",
+        f"one wait of {seconds(wait)} is {percent(ratio(wait, m.wait_seconds))} of the waiting; "
+        f"without it {percent(rest)} of the time",
+        (
+            "see below what it waited for, under stalls" if stall else "find what it waited for: a "
+            "StallWarning names the op, the record and the file of a wait that is longer than the "
+            f"environment's PYFLOWDATA_STALL_SECONDS={_round_down(wait)}",
+        ),
+        {"longest_wait_seconds": wait, "wait_share_without": rest},
+    )
+
+
+def _round_down(value: float) -> str:
+    """A number of one digit that is at most half as large."""
+    power = math.floor(math.log10(value / 2))
+    return f"{math.floor(value / 2 / 10**power) * 10**power:g}"
 
 
 # ---- The program's memory -----------------------------------------------------------------------
@@ -108,7 +167,7 @@ def _python_source(m: Measures) -> Finding | None:
         f"the Python object of {one.op} gives its records {order}, {number(_rate(m))} a second, "
         f"and takes {percent(m.wall_share(one))} of the threads' time",
         (
-            "keep its records with cache(), or write them to files once (pyflowdata.io)",
+            f"keep its records with {CACHE}, or write them to files once (pyflowdata.io)",
             "make the object cheaper for each record: read in larger pieces, or move work into ops "
             "after it, which run in all threads",
         ),
@@ -138,7 +197,7 @@ def _reading(m: Measures) -> Finding | None:
         (
             "have the files read with random access, by all threads: formats with an index, not "
             "compressed as a whole (pyflowdata convert)",
-            "give each rank files of its own, or keep the records with cache()",
+            f"give each rank files of its own, or keep the records with {CACHE}",
         ),
         evidence,
     )
@@ -155,11 +214,10 @@ def _storage(m: Measures, one: Work, evidence: dict[str, float]) -> Finding:
         f"{one.title} waits {percent(m.waiting_share(one))} of its time for the files, which come "
         f"at {size(rate)}/s{fetched}",
         (
-            "put the files on a faster or local disk, or keep their records with cache(\"disk\") "
-            "or cache()",
+            "put the files on a faster or local disk, or keep their records with cache() or "
+            "cache(\"disk\") of a data set (docs/cache.md)",
             "make reads longer: fewer, larger files (pyflowdata convert), and shuffle=\"window\"",
-            f"let more reads wait at once: num_threads={2 * m.threads}, above the number of "
-            "processors",
+            _more_at_once(m, "reads", 2),
         ),
         {**evidence, "bytes_per_second": rate, "major_faults": faults},
     )
@@ -179,16 +237,16 @@ def _python(m: Measures) -> Finding | None:
     if cores > 1 + NEARLY:
         return None  # NumPy and the like, which let go of the lock
     if m.process_rate < MOST:
-        return _waiting_python(m, one, share)
+        is_in_line = m.wanted_processors >= MOST
+        return _without_processor(m, one) if is_in_line else _waiting_python(m, one, share)
     return Finding(
         "python-op",
         f"the Python op {one.title} takes {percent(share)} of the threads' time: "
         f"{number(round(inside, 1))} threads are in it and use {number(round(cores, 1))} "
         "processors, since one at a time holds the interpreter's lock",
         (
-            RUN_ELSEWHERE,
-            "have it called once for a batch (per=\"batch\") with NumPy on all rows",
-            "keep its results with cache() if they do not change from epoch to epoch",
+            *((RUN_ELSEWHERE, VECTORISE) if one.is_by_row else (RUN_ELSEWHERE,)),
+            KEEP_SAME,
         ),
         {"python_share": share, "python_processors": cores},
     )
@@ -202,9 +260,8 @@ def _waiting_python(m: Measures, one: Work, share: float) -> Finding:
         f"the Python op {one.title} takes {percent(share)} of the threads' time, and waits for "
         f"something else than the interpreter: this process uses {used} processors",
         (
-            f"let more calls wait at once: num_threads={4 * m.threads}, above the number of "
-            "processors",
-            "keep its results with cache() if they do not change from epoch to epoch",
+            _more_at_once(m, "calls", 4),
+            KEEP_SAME,
         ),
         {"python_share": share},
     )
@@ -216,14 +273,12 @@ def _processes(m: Measures) -> Finding | None:
     if share < MOST:
         return None
     one = m.top(ops)
+    more = f"give it more processes: processes={m.processors}, as many as processors"
+    remedies = (COMPILE, KEEP_SAME)
     return Finding(
         "processes",
         f"threads wait for the processes of {one.title} {percent(share)} of their time",
-        (
-            f"give it more processes (processes=, up to the {m.processors} processors)",
-            "compile it with numba.njit, or use ops of pyflowdata, which are C",
-            "keep its results with cache() if they do not change from epoch to epoch",
-        ),
+        (more, *remedies) if one.processes < m.processors else remedies,
         {"processes_share": share},
     )
 
@@ -241,7 +296,8 @@ def _idle(m: Measures) -> Finding | None:
             "whole-batch",
             f"{one.title} works on whole batches, each in one thread; {_busy(m)}",
             (
-                f"raise prefetch, which is {prefetch}: other threads can work on further batches",
+                _tuning(m, "prefetch") if _is_tuned(m, "prefetch") else "raise prefetch, which is "
+                f"{prefetch}: other threads can work on further batches",
                 "do in an op on rows what does not need the whole batch",
             ),
             {"prefetch": prefetch},
@@ -253,7 +309,7 @@ def _idle(m: Measures) -> Finding | None:
         (
             f"raise prefetch: DataLoader(prefetch={max(4 * prefetch, 8)})",
             "have the loader find it: DataLoader(prefetch=\"auto\")",
-        ),
+        ) if not _is_tuned(m, "prefetch") else (_tuning(m, "prefetch"),),
         {"prefetch": prefetch},
     )
 
@@ -276,9 +332,8 @@ def _blocked(m: Measures) -> Finding | None:
         f"{one.title} waits {percent(m.waiting_share(one))} of its time rather than computes; "
         f"{_busy(m)}",
         (
-            f"let more of it wait at once: num_threads={2 * m.threads}, above the number of "
-            "processors",
-            "keep its results with cache() if they do not change from epoch to epoch",
+            _more_at_once(m, "of it", 2),
+            KEEP_SAME,
         ),
         evidence,
     )
@@ -308,25 +363,45 @@ def _quota(m: Measures) -> Finding | None:
 
 def _processors(m: Measures) -> Finding | None:
     """Threads stand in line for processors that others use."""
-    stats = m.counters.stats
-    mine = ratio(stats["cpu_seconds"] + stats["help_seconds"], stats["process_cpu_seconds"])
-    if m.runnable_share < BLOCKED or mine >= MOST and m.process_rate > m.processors * (1 - BLOCKED):
+    if m.runnable_share < BLOCKED:
         return None
-    is_own = m.process_rate > m.processors * (1 - BLOCKED)
-    user = "other parts of this program" if is_own else "other programs"
-    remedies = (
-        "have other libraries start fewer threads (OMP_NUM_THREADS, torch.set_num_threads)"
-        if is_own
-        else "stop what else runs on this machine, or give this process processors of its own",
-        "take a machine with more processors",
-        "make the loader's work less: keep results with cache()",
-    )
+    if m.is_crowded:
+        return _without_processor(m, m.top() if m.wall_seconds else None)
+    if m.own_cpu_share >= MOST:
+        return None
     return Finding(
         "processors",
-        f"threads wait for a processor {percent(m.runnable_share)} of their time: {user} "
-        f"use them ({m.processors} allowed, {number(round(m.process_rate, 1))} used)",
-        remedies,
-        {"loader_part_of_cpu": mine},
+        f"{_in_line(m)} that other parts of this program use ({_allowed(m)})",
+        (
+            "have other libraries start fewer threads (OMP_NUM_THREADS, torch.set_num_threads)",
+            "take a machine with more processors",
+            f"make the loader's work less: {KEEP}",
+        ),
+        {"loader_part_of_cpu": m.own_cpu_share},
+    )
+
+
+def _in_line(m: Measures) -> str:
+    return f"threads waited {percent(m.runnable_share)} of their time for a processor"
+
+
+def _allowed(m: Measures) -> str:
+    return f"{m.processors} allowed, {number(round(m.process_rate, 1))} used"
+
+
+def _without_processor(m: Measures, one: Work | None) -> Finding:
+    """Other programs use the processors; how long work takes then says little."""
+    said = f"{_in_line(m)} that other programs used ({_allowed(m)})"
+    less: tuple[str, ...] = (f"make the loader's work less: {KEEP}",)
+    if one is not None and one.rows:
+        row = seconds(one.cpu_seconds / one.rows)
+        said += f"; {one.title} is the most expensive, {row} a row"
+        less = _lighter(m, one)
+    return Finding(
+        "processors",
+        said,
+        ("measure again when it is quiet, or give this process processors of its own", *less),
+        {"loader_part_of_cpu": m.own_cpu_share, "wanted_processors": m.wanted_processors},
     )
 
 
@@ -335,13 +410,13 @@ def _processors(m: Measures) -> Finding | None:
 
 def _threads(m: Measures) -> Finding | None:
     more = _more_threads(m)
-    if more is None:
+    if not more:
         return None
     one = m.top()
     return Finding(
         "threads",
         f"{_of_cpu(m, one)}, {_busy(m)}",
-        (more, "have the loader find it: DataLoader(num_threads=\"auto\")", *_lighter(m, one)),
+        (*more, *_lighter(m, one)),
         {"predicted_gain": m.steps_gain(m.processors)},
     )
 
@@ -357,18 +432,19 @@ def _work(m: Measures) -> Finding | None:
 
 def _lighter(m: Measures, one: Work) -> tuple[str, ...]:
     """How to make an item of work less."""
-    keep = "keep results with cache() before the first random op"
+    if one.kind == "op" and one.language == "Python":
+        return (VECTORISE, RUN_ELSEWHERE, KEEP) if one.is_by_row else (RUN_ELSEWHERE, KEEP)
     if (one.kind == "records" or _is_reader(m, one)) and _has_small_files(m, one):
         return (
             "put the records into few files (pyflowdata convert): each small file is opened and "
             "closed again for its record",
-            keep,
+            KEEP,
         )
     if one.kind == "records":
         return (
             "find records with fewer steps: fewer views, shuffle=\"window\", or a format whose "
             "records have one size (pyflowdata convert)",
-            keep,
+            KEEP,
         )
     if one.kind == "join":
         return ("join fewer ragged bytes: crop, resize or pad the rows in an op",)
@@ -376,11 +452,11 @@ def _lighter(m: Measures, one: Work) -> tuple[str, ...]:
         return (
             "let a crop take its images directly, which then decodes only what the crop needs, or "
             "store smaller images (pyflowdata convert)",
-            keep,
+            KEEP,
         )
     if one.gives == "images" or _is_reader(m, one):
-        return ("store smaller or simpler records (pyflowdata convert)", keep)
-    return (keep, "take a cheaper op, or do its work where the batch is used, on the device")
+        return ("store smaller or simpler records (pyflowdata convert)", KEEP)
+    return (KEEP, "take a cheaper op, or do its work where the batch is used, on the device")
 
 
 def _has_small_files(m: Measures, one: Work) -> bool:
@@ -393,6 +469,7 @@ def _has_small_files(m: Measures, one: Work) -> bool:
 
 
 LOADER_CAUSES: tuple[Callable[[Measures], Finding | None], ...] = (
+    _stall,
     _memory,
     _python_source,
     _reading,

@@ -8,13 +8,15 @@ from __future__ import annotations
 import dataclasses
 import os
 import socket
+import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..nodes.in_use import language_of
+from ..nodes.in_use import calls_by_row, language_of, processes_of
 from ..nodes.node import Blob, Node, nodes_of
-from ..native import CData, check, lib, new_error, new_struct, text
+from ..native import CData, check, lib, new_error, new_struct, text, version
 from .stats import read_stats
 from .tuning import read_tuning
 
@@ -56,6 +58,8 @@ class Work:
         rows, ranges: How many it did; ranges of rows.
         measured_ranges: From how many ranges the times are estimated.
         wall_seconds, cpu_seconds: Summed over threads.
+        is_by_row: It is Python that is called for each row.
+        processes: That run it; 0: none.
     """
 
     kind: str
@@ -71,6 +75,8 @@ class Work:
     measured_ranges: int
     wall_seconds: float
     cpu_seconds: float
+    is_by_row: bool = False
+    processes: int = 0
 
     @property
     def title(self) -> str:
@@ -172,6 +178,10 @@ class Counters:
         ahead: Copies in another thread, while the loop trains with batches before; None: there
             were none.
         tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
+        automatic: Those of the two that are adjusted.
+        last_stall: The text of the last StallWarning, or "".
+        script, version: The program's file, and that of this package; "": not known.
+        taken: When they were read, in seconds since 1970; 0: not known.
         stats: The keys of `DataLoader.stats()`.
     """
 
@@ -190,6 +200,11 @@ class Counters:
     hand_over: HandOver | None = None
     ahead: HandOver | None = None
     tuning: tuple[str, ...] = ()
+    automatic: tuple[str, ...] = ()
+    last_stall: str = ""
+    script: str = ""
+    version: str = ""
+    taken: float = field(default=0.0, compare=False)
 
     def since(self, earlier: Counters) -> Counters:
         """What was counted after another moment of the same loader."""
@@ -199,13 +214,14 @@ class Counters:
         }
         stats["opened_seconds"] = earlier.stats["now_seconds"]
         work = tuple(
-            dataclasses.replace(one, **dict(zip(_COUNTED, _less(one, before, -5), strict=True)))
+            _less(one, before, _COUNTED)
             for one, before in zip(self.work, earlier.work, strict=True)
         )
         readers = tuple(
             dataclasses.replace(reader, index_seconds=0.0, is_new_index=False)
             for reader in self.readers
         )
+        last_stall = "" if self.last_stall == earlier.last_stall else self.last_stall
         return dataclasses.replace(
             self,
             stats=stats,
@@ -214,26 +230,29 @@ class Counters:
             hand_over=_copies_since(self.hand_over, earlier.hand_over),
             ahead=_copies_since(self.ahead, earlier.ahead),
             history=_history_since(self.history, earlier),
+            last_stall=last_stall,
         )
 
 
-_COUNTED = [one.name for one in dataclasses.fields(Work)][-5:]
+_COUNTED = ("rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds")
+_COPIED = ("batches", "bytes", "seconds")
 
 
 def _is_level(name: str) -> bool:
     return name in _LEVELS or name.removesuffix("_seconds") in _MOMENTS
 
 
-def _less(one: Any, before: Any, begin: int) -> list[Any]:
-    """The differences of the fields of two objects, from this field on."""
-    names = [each.name for each in dataclasses.fields(one)][begin:]
-    return [getattr(one, name) - getattr(before, name) for name in names]
+def _less(one: Any, before: Any, names: Sequence[str]) -> Any:
+    """An object whose fields of these names are differences."""
+    less = {name: getattr(one, name) - getattr(before, name) for name in names}
+    return dataclasses.replace(one, **less)
 
 
 def _copies_since(now: HandOver | None, before: HandOver | None) -> HandOver | None:
     if now is None or before is None:
         return now
-    return HandOver(now.device, *_less(now, before, 1))
+    less: HandOver = _less(now, before, _COPIED)
+    return less
 
 
 def _history_since(history: History, earlier: Counters) -> History:
@@ -287,6 +306,8 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node]) -> Work:
         measured_ranges=one.measured_ranges,
         wall_seconds=one.wall_ns / 1e9,
         cpu_seconds=one.cpu_ns / 1e9,
+        is_by_row=node is not None and kind == "op" and calls_by_row(node),
+        processes=processes_of(node) if node is not None and kind == "op" else 0,
     )
 
 
@@ -330,6 +351,8 @@ class CountedLoader:
         blobs: Of its batches.
         readers: Facts about its readers, see `pyflowdata.loader.state.Reader`.
         hand_over, ahead: What its integration counts, see `Counters`.
+        waits: What watches for its stalls, see `pyflowdata.stalls.watchdog.Wait`; empty before the
+            first epoch.
     """
 
     handle: CData
@@ -337,6 +360,7 @@ class CountedLoader:
     readers: tuple[Any, ...]
     hand_over: HandOver = field(default_factory=HandOver)
     ahead: HandOver = field(default_factory=HandOver)
+    waits: Sequence[Any] = ()
 
     def count(self) -> Counters:
         """The counters of this moment; after close(), those of its end."""
@@ -359,6 +383,11 @@ class CountedLoader:
             hand_over=copies if copies.batches else None,
             ahead=ahead if ahead.batches else None,
             tuning=tuple(str(tuning).split("\n")) if tuning else (),
+            automatic=tuning.automatic if tuning else (),
+            script=os.path.basename(sys.argv[0]) if sys.argv else "",
+            version=version(),
+            taken=time.time(),
+            last_stall=next((one.stall.text for one in self.waits if one.stall), ""),
         )
 
 

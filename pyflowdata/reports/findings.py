@@ -31,14 +31,21 @@ SMALL_FILE = 32_000
 LONG = 8
 # A gain in steps that is worth a change.
 WORTH = 0.05
+# In seconds, of all waits, copies or first batches together: less is not felt, whatever it is a
+# part of.
+FELT = 0.1
 # The program may hold the batch that next() gave it and the one before; more is held on purpose.
 USUALLY_HELD = 2
 
 
+COMPILE = "compile it with numba.njit, or use ops of pyflowdata, which are C"
 RUN_ELSEWHERE = (
-    "run it in processes (processes=2 or more where it is registered or mapped), compile it with "
-    "numba.njit, or use ops of pyflowdata, which are C"
+    f"run it in processes (processes=2 or more where it is registered or mapped), {COMPILE}"
 )
+VECTORISE = "have it called once for a batch (per=\"batch\") with NumPy on all rows"
+CACHE = "cache() of a data set, flow.Dataset({...}).cache() for blobs (docs/cache.md)"
+KEEP = f"keep results before the first random op with {CACHE}"
+KEEP_SAME = f"if its results do not change from epoch to epoch, keep them with {CACHE}"
 
 
 @dataclass(frozen=True)

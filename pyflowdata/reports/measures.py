@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from .counters import Counters, Work
+from .findings import BLOCKED
 
 
 def ratio(part: float, whole: float) -> float:
@@ -16,8 +17,11 @@ def ratio(part: float, whole: float) -> float:
 class Measures:
     """Shares and rates of a loader.
 
-    Time here is that of the training loop: its steps, and the starts of its epochs.  What lies
-    between epochs, such as a validation, is not in it; the loader's threads are idle then.
+    Time here is that of the training loop: the waits for batches, first ones of epochs included,
+    and training.  What the program does between epochs, such as a validation, is not in it, as far
+    as it can be told from training: after the last batch of an epoch, as long is taken for training
+    as a step takes on average.  Where each epoch has one batch it cannot be told; then it is all
+    time since the first batch was asked for.
     """
 
     def __init__(self, counters: Counters) -> None:
@@ -31,9 +35,18 @@ class Measures:
         self.ahead_seconds = counters.ahead.seconds if counters.ahead else 0.0
         self.wait_seconds = stats["step_wait_seconds"]
         self.step_seconds = self.wait_seconds + stats["step_train_seconds"]
-        self.loop_seconds = self.step_seconds + stats["start_seconds"]
+        self.starts = int(stats["starts"])
+        self.loop_seconds = self._loop_seconds()
         self.elapsed = stats["now_seconds"] - stats["opened_seconds"]
         self.busy_seconds = max(stats["thread_seconds"] - stats["idle_seconds"], 0.0)
+
+    def _loop_seconds(self) -> float:
+        stats, history = self.counters.stats, self.counters.history
+        if not self.steps:
+            begin = max(stats["opened_seconds"], history.begin)
+            return float(max(stats["delivered_seconds"] - begin, stats["start_seconds"]))
+        lasts = self.starts * ratio(stats["step_train_seconds"], self.steps)
+        return float(self.step_seconds + stats["start_seconds"] + lasts)
 
     # ---- The training loop ----
 
@@ -119,6 +132,29 @@ class Measures:
         return min(ratio(seconds, self.loop_seconds), float(self.processors))
 
     @property
+    def wanted_processors(self) -> float:
+        """Processors that this process used or stood in line for, on average."""
+        return self.process_rate + ratio(
+            self.counters.stats["runnable_seconds"], self.loop_seconds
+        )
+
+    @property
+    def own_cpu_share(self) -> float:
+        """Of the process's CPU time: that of the loader.  What the program's thread does for it
+        while it waits is measured by the clock; its part of CPU time is taken as that of work."""
+        stats = self.counters.stats
+        helped = stats["help_seconds"] * min(ratio(self.cpu_seconds, self.wall_seconds), 1.0)
+        return min(ratio(stats["cpu_seconds"] + helped, stats["process_cpu_seconds"]), 1.0)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Other programs have the processors that this one stands in line for."""
+        return (
+            self.runnable_share >= BLOCKED
+            and self.process_rate <= self.processors * (1 - BLOCKED)
+        )
+
+    @property
     def no_memory_share(self) -> float:
         """Of the loop's time: no batch could be started within memory_budget."""
         return min(ratio(self.counters.stats["no_memory_seconds"], self.loop_seconds), 1.0)
@@ -192,6 +228,21 @@ class Measures:
         return ratio(self.step_seconds, self.step_seconds - self.wait_seconds) - 1.0
 
     # ---- Durations ----
+
+    @property
+    def lone_wait_seconds(self) -> float:
+        """The longest wait of a step, if no other is nearly as long; 0: there is none.
+
+        The others are known by powers of two, so it is what they leave of all waiting.
+        """
+        counts = self.counters.history.waits
+        top = max((power for power, count in enumerate(counts) if count), default=-1)
+        if top < 0 or counts[top] != 1:
+            return 0.0
+        others = sum(count * 1.5 * 2**power for power, count in enumerate(counts[:top])) / 1e9
+        shortest = 2**top / 1e9
+        longest = min(max(self.wait_seconds - others, shortest), 2 * shortest)
+        return float(min(longest, self.wait_seconds))
 
     def wait_quantile(self, q: float) -> float:
         """That share of all steps waited for at most so long, in seconds; up to twice too long, as

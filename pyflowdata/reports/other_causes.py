@@ -6,6 +6,8 @@ from ..plain_text import number, percent, seconds, size
 from .counters import HandOver
 from .findings import (
     BLOCKED,
+    FELT,
+    KEEP_SAME,
     LONG,
     MOST,
     NEARLY,
@@ -20,14 +22,14 @@ def holding_the_lock(m: Measures) -> Finding | None:
     """Python in the loader's threads takes the interpreter from the training loop."""
     work = [one for one in m.counters.work if one.language == "Python"]
     held = ratio(sum(one.cpu_seconds for one in work), m.loop_seconds)
-    if not MOST <= held <= 1 + NEARLY:
+    if not MOST <= held <= 1 + NEARLY or held * m.loop_seconds < FELT:
         return None
     one = m.top(work)
     return Finding(
         "python-op" if one.kind == "op" else "python-source",
         f"but {one.title} holds the interpreter's lock {percent(min(held, 1))} of the time, and "
         "the training loop waits for it, too",
-        (RUN_ELSEWHERE, "keep its results with cache() if they do not change"),
+        (RUN_ELSEWHERE, KEEP_SAME),
         {"python_processors": held},
     )
 
@@ -60,7 +62,7 @@ def long_steps(m: Measures) -> Finding | None:
     begin = half + LONG.bit_length() - 1
     times = [count * 1.5 * 2**power / 1e9 for power, count in enumerate(counts)]  # of the middle
     share, few = ratio(sum(times[begin:]), sum(times)), ratio(sum(counts[begin:]), sum(counts))
-    if share < BLOCKED or few > NO_MEMORY:
+    if share < BLOCKED or few > NO_MEMORY or sum(times[begin:]) < FELT:
         return None
     return Finding(
         "long-steps",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +52,7 @@ def report_page(facts: PageFacts) -> str:
         _details(counters),
     ]  # fmt: skip
     return html_page(
-        facts.verdict.sentence, STYLE, element("main", *sections), "\n",
+        _title(facts), STYLE, element("main", *sections), "\n",
         element("script", _embedded(facts.numbers), type="application/json", id="numbers"),
     )  # fmt: skip
 
@@ -73,6 +74,25 @@ def _note(text: str) -> Html:
 # ---- In short -----------------------------------------------------------------------------------
 
 
+def _title(facts: PageFacts) -> str:
+    """Short, as tabs and lists of files show it: the script, what limits it, and when."""
+    verdict, taken = facts.verdict, _taken(facts.counters)
+    limit = ", ".join(filter(None, [verdict.sentence.partition(":")[0], verdict.cause]))
+    return f"{facts.counters.script or 'report'}: {limit}{f' ({taken})' if taken else ''}"
+
+
+def _taken(counters: Counters) -> str:
+    moment = counters.taken
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment)) if moment else ""
+
+
+def _origin(counters: Counters) -> Html:
+    """Which run it is of."""
+    version = f"pyflowdata {counters.version}" if counters.version else ""
+    known = [counters.script, counters.host, _taken(counters), version]
+    return _note(", ".join(filter(None, known)))
+
+
 def _verdict(facts: PageFacts) -> Html:
     """The sentence, which has the first remedy, and the others."""
     verdict, blobs = facts.verdict, ", ".join(facts.counters.blobs)
@@ -83,6 +103,7 @@ def _verdict(facts: PageFacts) -> Html:
             "div", element("p", verdict.sentence), element("ul", *others) if others else "",
             class_=f"verdict {_LIMITS.get(verdict.limit, 'bad')}",
         ),
+        _origin(facts.counters),
     ))  # fmt: skip
 
 
@@ -233,7 +254,7 @@ def _graph(graph: str) -> Html:
 
 def _details(counters: Counters) -> Html:
     said = [
-        f"pyflowdata {version()}", f"{counters.host}, process {counters.pid}",
+        f"{counters.host}, process {counters.pid}",
         f"rank {counters.rank} of {counters.world_size}",
     ]  # fmt: skip
     return element("footer", element("p", f"{'; '.join(said)}."), class_="soft")

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from ..text_files import save_as
+from ..text_files import checked_path, save_as
 from .counters import Counters, HandOver, History, Period, ReaderFacts, Work
 from .data_facts import DataFacts
 from .ranks import judge_ranks, ranks_as_text
@@ -177,9 +177,10 @@ class Report(Judged):
         try:
             report = cls(_counters(found["counters"]))
             if "data" in found:
-                report._data = DataFacts(found["data"]["readers"], found["data"]["order"])
+                report._data = _data_facts(found["data"])
+            report.verdict  # noqa: B018  (which needs all numbers)
             return report
-        except (KeyError, TypeError) as failure:
+        except (AttributeError, KeyError, TypeError, ValueError) as failure:
             raise InvalidArgumentError(
                 f"these are not the numbers of a report: {failure!r}"
             ) from None
@@ -192,14 +193,18 @@ class Report(Judged):
             InvalidArgumentError: The file has something else.
             OSError: It cannot be read.
         """
+        path = checked_path(path)
+        if path.lower().endswith((".html", ".txt")):
+            raise InvalidArgumentError(
+                f"{path} is for reading; give the .json file that Report.save() writes"
+            )
         with open(path, encoding="utf-8") as file:
             try:
                 return cls.from_dict(json.load(file))
-            except (ValueError, InvalidArgumentError) as failure:
+            except (ValueError, InvalidArgumentError, RecursionError) as failure:
                 raise InvalidArgumentError(
-                    f"{os.fspath(path)} is not what Report.save() writes as .json: {failure}"
+                    f"{path} is not what Report.save() writes as .json: {failure}"
                 ) from None
-
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the report; the name says what: .html a page with pictures, which needs no
@@ -250,6 +255,10 @@ class RankReport(Judged):
         Raises:
             InvalidArgumentError: There are none, two of the same rank, or of other world sizes.
         """
+        if not isinstance(reports, Sequence) or not all(isinstance(r, Report) for r in reports):
+            raise InvalidArgumentError(
+                f"reports = {shown(reports)}; it must be a list of Reports, one for each rank"
+            )
         found = sorted(reports, key=lambda one: one.counters.rank)
         ranks = [one.counters.rank for one in found]
         sizes = {one.counters.world_size for one in found}
@@ -277,6 +286,14 @@ class RankReport(Judged):
         }
 
 
+def _data_facts(found: Mapping[str, Any]) -> DataFacts:
+    readers, order = found["readers"], found["order"]
+    are_lists = isinstance(readers, list) and all(isinstance(one, Mapping) for one in readers)
+    if not are_lists or not isinstance(order, Mapping):
+        raise TypeError("data")
+    return DataFacts(readers, order)
+
+
 def _counters(found: Mapping[str, Any]) -> Counters:
     """Of what dataclasses.asdict() made of them, also after a round trip through JSON."""
     history = found["history"]
@@ -284,6 +301,7 @@ def _counters(found: Mapping[str, Any]) -> Counters:
         **found,
         "blobs": tuple(found["blobs"]),
         "tuning": tuple(found.get("tuning", ())),
+        "automatic": tuple(found.get("automatic", ())),
         "readers": _each(ReaderFacts, found["readers"]),
         "work": _each(Work, found["work"]),
         "hand_over": _copies(found["hand_over"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..plain_text import number, percent, seconds, size
+from ..plain_text import counted, number, percent, seconds, size
 from .counters import Counters, HandOver, Work
 from .measures import Measures, ratio
 from .verdict import Verdict
@@ -35,7 +35,7 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
     m, stats = Measures(counters), counters.stats
     found = [
         ("steps", _steps(m)),
-        ("starts", f"{number(int(stats['starts']))}, {seconds(m.mean_start_seconds)} each"),
+        ("starts", _starts(m)),
         ("threads", _threads(m)),
         ("processors", _processors(m)),
         ("memory", _memory(m)),
@@ -46,6 +46,8 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
     if stats["read_bytes"] or stats["major_faults"]:
         found.append(("files", _files(m)))
     found += [("tuning" if line == 0 else "", said) for line, said in enumerate(counters.tuning)]
+    if counters.last_stall:
+        found.append(("stalls", counters.last_stall))
     if counters.hand_over is not None:
         found.append(("hand-over", _copies(counters.hand_over)))
     if counters.ahead is not None:
@@ -64,10 +66,24 @@ def _steps(m: Measures) -> str:
     if m.waited_steps:
         mean = ratio(m.wait_seconds, m.waited_steps)
         waits = (
-            f"{number(m.waited_steps)} waited, {seconds(mean)} on average; of all, half under "
-            f"{seconds(m.wait_quantile(0.5))} and 95 % under {seconds(m.wait_quantile(0.95))}"
+            f"{number(m.waited_steps)} waited, {seconds(mean)} on average; of all, "
+            f"{_quantile(m, 'median', 0.5)}, {_quantile(m, '95th percentile', 0.95)}"
         )
+    if not m.steps:
+        return "none"
     return f"{number(m.steps)} of {seconds(ratio(m.step_seconds, m.steps))}; {waits}"
+
+
+def _quantile(m: Measures, name: str, q: float) -> str:
+    value = m.wait_quantile(q)
+    return f"{name} under {seconds(value)}" if value else f"{name} 0"
+
+
+def _starts(m: Measures) -> str:
+    if not m.starts:
+        return "none"
+    firsts = counted(m.starts, "first batch of an epoch", "first batches of epochs")
+    return f"{firsts}, {seconds(m.mean_start_seconds)}{' each' if m.starts > 1 else ''}"
 
 
 def _threads(m: Measures) -> str:
@@ -82,7 +98,11 @@ def _threads(m: Measures) -> str:
 def _processors(m: Measures) -> str:
     throttled = f", throttled {percent(m.throttled_share)}" if m.throttled_share else ""
     used = number(round(m.process_rate, 1))
-    return f"{m.processors} allowed, this process uses {used}{throttled}"
+    busy = ""
+    if m.is_crowded:
+        share = percent(m.runnable_share)
+        busy = f"; the machine is busy: threads waited {share} of their time for one"
+    return f"{m.processors} allowed, this process uses {used}{throttled}{busy}"
 
 
 def _memory(m: Measures) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ..plain_text import counted, number, percent, seconds
 from .causes import LOADER_CAUSES
 from .counters import Counters
-from .findings import MOST, Finding
+from .findings import FELT, MOST, Finding
 from .measures import Measures
 from .other_causes import copying, holding_the_lock, long_steps, starting
 
@@ -23,8 +23,6 @@ HIGHLY_BOUND = 0.20
 FEW_STEPS = 10
 # First batches, of the loop's time: epochs then are too short for what they cost to start.
 LONG_STARTS = 0.10
-# In seconds, of all of them together: shorter ones are not felt, whatever they are a part of.
-FELT = 0.1
 
 
 @dataclass(frozen=True)
@@ -67,11 +65,11 @@ def judge(counters: Counters) -> Verdict:
 
 
 def _find(measures: Measures) -> tuple[str, Finding | None]:
-    if measures.steps < FEW_STEPS:
+    if _is_unknown(measures):
         return "unknown", None
     if _is_held_up_by_copies(measures):
         return "hand-over", copying(measures.counters.hand_over, is_ahead=False)
-    if measures.wait_share >= BOUND:
+    if measures.wait_share >= BOUND and measures.steps >= FEW_STEPS:
         if measures.ahead_share >= MOST:  # so it takes batches for less time
             return "hand-over", copying(measures.counters.ahead, is_ahead=True)
         for rule in LOADER_CAUSES:
@@ -85,6 +83,35 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
     return "training", holding_the_lock(measures) or long_steps(measures)
 
 
+def _is_unknown(measures: Measures) -> bool:
+    """There were too few steps, or it is about times that nobody feels."""
+    if max(measures.steps, measures.starts) < FEW_STEPS:
+        return True
+    share = max(measures.wait_share, measures.copy_share)
+    return share >= BOUND and measures.wait_seconds + measures.copy_seconds < FELT
+
+
+def _too_little(measures: Measures) -> str:
+    """What an unknown limit is due to."""
+    steps = measures.steps
+    if max(steps, measures.starts) < FEW_STEPS:
+        are = "is" if steps == 1 else "are"
+        return f"{counted(steps, 'step')} {are} too few to judge; {FEW_STEPS} are needed"
+    waited = f"{_waited(measures)}, {seconds(measures.wait_seconds)} in all"
+    return f"{waited}, which is too short to judge"
+
+
+def _waited(measures: Measures) -> str:
+    """Of the steps, how many waited, and for how much of their time."""
+    steps = counted(measures.steps, "step")
+    if not measures.steps:
+        return f"each of {number(measures.starts)} epochs has one batch"
+    if not measures.waited_steps:
+        return f"none of {steps} waited"
+    share = percent(measures.waited_share)
+    return f"training waited {percent(measures.wait_share)} of the time (in {share} of {steps})"
+
+
 def _is_held_up_by_copies(measures: Measures) -> bool:
     """The thread of the training loop copies longer than it waits."""
     return measures.copy_share >= max(BOUND, measures.wait_share)
@@ -93,18 +120,16 @@ def _is_held_up_by_copies(measures: Measures) -> bool:
 def _head(measures: Measures, limit: str) -> str:
     """How much the program waited."""
     if limit == "unknown":
-        return f"unknown: {counted(measures.steps, 'step')} are too few to judge"
-    steps = f"of {number(measures.steps)} steps"
-    waited = f"{percent(measures.waited_share)} {steps} waited"
-    if measures.waited_steps:
-        waited += f", for {percent(measures.wait_share)} of their time"
+        return f"unknown: {_too_little(measures)}"
+    waited = _waited(measures)
     if limit == "hand-over" and not _is_held_up_by_copies(measures):
         return f"bound by the hand-over: {waited}"
     if limit == "hand-over":
+        steps = f"of {counted(measures.steps, 'step')}"
         copied = f"{percent(measures.copy_share)} of the time {steps} went into copying batches"
         return f"bound by the hand-over: {copied}"
     if limit == "training":
-        return f"not loader-bound: {waited}"
+        return f"not loader-bound, training is the limit: {waited}"
     if limit == "starts":
         return f"bound by the starts of epochs: {waited}"
     word = "loader-bound" if measures.wait_share >= HIGHLY_BOUND else "slightly loader-bound"

@@ -6,6 +6,8 @@ once more: other programs may have run.
 """
 
 import functools
+import os
+import subprocess
 import sys
 import time
 
@@ -142,6 +144,23 @@ def test_more_threads_bring_what_was_predicted(folder):
     predicted = found.report.verdict.evidence["predicted_gain"]
     print(f"predicted {predicted:.0%}, measured {gain:.0%}")
     assert 0.4 * predicted <= gain <= 2.5 * predicted
+
+
+@twice
+def test_a_busy_machine_is_named_in_place_of_an_op(folder):
+    """Python that computes stands in line for processors; it does not wait for something else."""
+    program = [sys.executable, "-c", "while True: pass"]
+    others = [subprocess.Popen(program) for _ in range(6 * len(os.sched_getaffinity(0)))]
+    try:
+        report = slow_loaders.python_op(folder, remedied=False).report
+    finally:
+        for one in others:
+            one.kill()
+            one.wait()
+    assert report.cause == "processors", f"\n{report}"
+    assert "that other programs used" in report.verdict.sentence
+    assert report.remedies[0].startswith("measure again when it is quiet")
+    assert not any("num_threads" in one for one in report.remedies), report.remedies
 
 
 @twice

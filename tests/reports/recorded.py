@@ -30,11 +30,15 @@ def work(op: str, wall: float, cpu: float, **changes: Any) -> Work:
     return replace(one, **changes)
 
 
+TUNED = "num_threads=4 (auto, 1 to 8), prefetch=8 (auto, 1 to 99): a change is being tried"
+
+
 def recorded(
     *items: Work, hand_over: HandOver | None = None, ahead: HandOver | None = None,
     rank: int = 0, world_size: int = 1,
     num_threads: int = 4, prefetch: int = 8, memory_budget: int = 10**9, files: int = 12,
-    file_bytes: int = 10**9, trains: dict[int, int] | None = None, **stats: float,
+    file_bytes: int = 10**9, trains: dict[int, int] | None = None,
+    automatic: tuple[str, ...] = (), **stats: float,
 ) -> Counters:  # fmt: skip
     """The counters, with other numbers."""
     waits = [0] * 48
@@ -45,6 +49,7 @@ def recorded(
         memory_budget=memory_budget, rank=rank, world_size=world_size, host="here", pid=1,
         readers=(ReaderFacts("Reader", "Reader_0", "", files, file_bytes, 10**6, 0.0, False),),
         stats={**STATS, **stats}, hand_over=hand_over, ahead=ahead,
+        automatic=automatic, tuning=(TUNED,) if automatic else (),
         work=items or (work("Decode", 3.2, 3.1), work("Reader", 0.8, 0.8, kind="records")),
         history=History(100.0, 0.05, (), tuple(waits),
                         tuple(steps.get(power, 0) for power in range(48))),

@@ -2,6 +2,8 @@
 
 import json
 import re
+import time
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -31,6 +33,15 @@ def check_needs_nothing(page):
     assert "url(" not in page.style and "@import" not in page.style and "http" not in page.style
     assert len(page.all("script")) == 1
     page.charts()  # they are XML as well
+
+
+def test_a_page_says_of_which_run_it_is(tmp_path):
+    counters = replace(long_counters(), script="<slow>.py", version="1.2", taken=1.8e9)
+    page = page_of(Report(counters), tmp_path)
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(1.8e9))
+    title, *_ = re.findall("<title>(.*)</title>", page.text)
+    assert title.startswith("&lt;slow&gt;.py: ") and title.endswith(f" ({when})")
+    assert page.paragraphs[1] == f"<slow>.py, node-17, {when}, pyflowdata 1.2"
 
 
 def marks(page, kind, tag="rect"):

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -50,6 +51,8 @@ def test_counts_are_those_of_the_loop():
     assert first.counters.blobs == ("BatchDataset/x",) and first.counters.pid == os.getpid()
     assert first.counters.num_threads == 2 and first.counters.world_size == 1
     assert str(first).startswith(first.verdict.sentence)
+    assert first.counters.version == flow.__version__ and first.counters.script
+    assert 0 <= time.time() - first.counters.taken < 1000
 
 
 def test_work_has_titles_and_languages():
@@ -89,6 +92,9 @@ def test_copies_are_counted():
         loader.count_copy(1.0, 1, "cuda:0")
         assert copies.batches == 64  # what was counted then
         assert loader.report(since=report).counters.hand_over.seconds == 1.0
+        for wrong in (("a", 1, "x"), (1.0, -5, "x"), (float("nan"), 1, "x"), (1.0, 1, 5)):
+            with pytest.raises(flow.InvalidArgumentError, match="must be a"):
+                loader.count_copy(*wrong)
         assert loader.report().counters.ahead is None
         loader.count_copy(2.0, 3, "cuda:1", overlaps=True)
         now = loader.report().counters
@@ -126,7 +132,7 @@ def test_programs_print_reports_when_loaders_end():
     done = program("1", SCRIPT)
     said = [line for line in done.stderr.split("\n") if line.startswith("pyflowdata: report of")]
     assert said == ["pyflowdata: report of DataLoader(BatchDataset/x)"] * 3
-    assert done.stderr.count("of 63 steps waited") == 3 and done.stdout == "alive\n"
+    assert done.stderr.count("of 63 steps") == 3 and done.stdout == "alive\n"
 
 
 def epoch(**options):
@@ -156,6 +162,22 @@ def test_programs_write_reports(tmp_path, monkeypatch, here, capsys):
     monkeypatch.setenv("PYFLOWDATA_REPORT", str(tmp_path / "none" / "r.json"))
     epoch()
     assert "pyflowdata: no report: " in capsys.readouterr().err
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYFLOWDATA_REPORT", "near.txt")
+    with flow.DataLoader(data().batch(10).blobs) as loader:
+        take(loader, 64)
+        (tmp_path / "elsewhere").mkdir()
+        os.chdir(tmp_path / "elsewhere")
+    assert (tmp_path / "near.txt").read_text() == f"{loader.report()}\n"
+    monkeypatch.setenv("PYFLOWDATA_REPORT", "1")
+    with monkeypatch.context() as without:
+        without.setattr(sys, "stderr", None)
+        epoch()
+    assert capsys.readouterr().out == ""
+    for wrong in ("2", "true", "report.pdf"):
+        monkeypatch.setenv("PYFLOWDATA_REPORT", wrong)
+        with pytest.raises(flow.InvalidArgumentError, match="PYFLOWDATA_REPORT = .*must be 1"):
+            epoch()
     monkeypatch.setenv("PYFLOWDATA_REPORT", "0")
     epoch()
     assert capsys.readouterr().err == ""

@@ -2,9 +2,10 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import pytest
-from reports.recorded import STATS, WAITING, recorded, work
+from reports.recorded import STATS, TUNED, WAITING, recorded, work
 
 import pyflowdata as flow
 from pyflowdata.reports.counters import HandOver
@@ -17,17 +18,39 @@ IDLE = {**WAITING, "idle_seconds": 10.0, "cpu_seconds": 5.9, "process_cpu_second
 
 # Name -> (counters, limit, cause, what the sentence must have).
 CASES = {
-    "keeps up": (recorded(), "training", "", "not loader-bound: 0 % of 400 steps waited"),
+    "keeps up": (
+        recorded(), "training", "",
+        "not loader-bound, training is the limit: none of 400 steps waited",
+    ),
     "too few steps": (
-        recorded(**{**WAITING, "steps": 9}), "unknown", "", "9 steps are too few to judge",
+        recorded(**{**WAITING, "steps": 9}), "unknown", "",
+        "9 steps are too few to judge; 10 are needed",
+    ),
+    "one step": (
+        recorded(**{**WAITING, "steps": 1}), "unknown", "", "1 step is too few to judge; 10 are",
+    ),
+    "epochs of one batch": (
+        recorded(steps=0, step_train_seconds=0.0, starts=400, start_seconds=0.08), "training", "",
+        "not loader-bound, training is the limit: each of 400 epochs has one batch",
+    ),
+    "slow epochs of one batch": (
+        recorded(steps=0, step_train_seconds=0.0, starts=400, start_seconds=2.0), "starts", "start",
+        "each of 400 epochs has one batch; 400 first batches took 5 ms each, 50 % of the loop's",
+    ),
+    "microseconds": (
+        recorded(**{**WAITING, "steps": 50, "waited_steps": 50, "step_wait_seconds": 0.0003,
+                    "step_train_seconds": 0.00005, "start_seconds": 0.0001}), "unknown", "",
+        "unknown: training waited 86 % of the time (in 100 % of 50 steps), 300 us in all, which is "
+        "too short to judge",
     ),
     "a little": (
         recorded(**{**WAITING, "step_wait_seconds": 0.4, "step_train_seconds": 3.6}, processors=4),
-        "loader", "op", "slightly loader-bound: 75 % of 400 steps waited, for 10 % of their time",
+        "loader", "op",
+        "slightly loader-bound: training waited 10 % of the time (in 75 % of 400 steps)",
     ),
     "just under": (
         recorded(**{**WAITING, "step_wait_seconds": 0.19, "step_train_seconds": 3.81}),
-        "training", "", "for 4.8 % of their time",
+        "training", "", "training waited 4.8 % of the time",
     ),
     "an op": (
         recorded(work("Decode", 14.0, 13.5, gives="images"), work("Cast", 2.8, 2.7),
@@ -70,10 +93,34 @@ CASES = {
         recorded(work("Augment", 15.5, 15.0, language="Python"), **WAITING, processors=4),
         "loader", "op", "Augment takes 100 % of the loader's CPU",
     ),
+    "NumPy row by row": (
+        recorded(work("Augment", 15.5, 15.0, language="Python", is_by_row=True), **WAITING,
+                 processors=4),
+        "loader", "op", "have it called once for a batch (per=\"batch\")",
+    ),
     "Python that waits": (
         recorded(work("Fetch", 15.5, 0.3, language="Python"),
                  **{**BLOCKED, "cpu_seconds": 0.4, "process_cpu_seconds": 0.6}),
         "loader", "python-op", "waits for something else than the interpreter",
+    ),
+    "Python on a busy machine": (
+        recorded(work("Clean", 15.5, 0.6, language="Python"),
+                 **{**BLOCKED, "cpu_seconds": 0.6, "runnable_seconds": 14.5,
+                    "process_cpu_seconds": 0.8}, num_threads=2, processors=2),
+        "loader", "processors", "threads waited 91 % of their time for a processor that other "
+        "programs used (2 allowed, 0.2 used); Clean is the most expensive, 46.8 us a row",
+    ),
+    "Python in one thread on a busy machine": (
+        recorded(work("Clean", 3.8, 0.2, language="Python"),
+                 **{**BLOCKED, "thread_seconds": 4.0, "cpu_seconds": 0.2, "runnable_seconds": 3.5,
+                    "process_cpu_seconds": 0.5}, num_threads=1, processors=2),
+        "loader", "processors", "that other programs used",
+    ),
+    "Python that takes turns on a busy machine": (  # one holds the lock, and waits in line
+        recorded(work("Clean", 15.5, 0.6, language="Python"),
+                 **{**BLOCKED, "cpu_seconds": 0.6, "runnable_seconds": 3.2,
+                    "process_cpu_seconds": 0.8}, processors=2),
+        "loader", "processors", "that other programs used",
     ),
     "Python beside training": (
         recorded(work("Augment", 4.0, 3.5, language="Python")),
@@ -90,7 +137,7 @@ CASES = {
     "a generator": (
         recorded(work("GeneratorReader", 3.9, 3.8, kind="read", language="Python"),
                  **{**IDLE, "idle_seconds": 12.0}),
-        "loader", "python-source", "gives its records one after another, 3,200 a second",
+        "loader", "python-source", "gives its records one after another, 3,195 a second",
     ),
     "objects by number": (
         recorded(work("GeneratorReader", 15.0, 3.8, kind="records", language="Python"), **BLOCKED),
@@ -104,7 +151,7 @@ CASES = {
     "a stream that waits": (
         recorded(work("Reader", 3.9, 0.4, kind="read"), work("Decode", 1.0, 1.0),
                  **{**IDLE, "idle_seconds": 11.0, "cpu_seconds": 1.4, "read_bytes": 80_000_000}),
-        "loader", "storage", "for the files, which come at 20 MB/s",
+        "loader", "storage", "for the files, which come at 19.9 MB/s",
     ),
     "pages of mapped files": (
         recorded(work("Decode", 14.0, 2.0), work("Reader", 1.5, 0.1, kind="records"),
@@ -142,12 +189,12 @@ CASES = {
     "other programs": (
         recorded(**{**WAITING, "cpu_seconds": 6.0, "runnable_seconds": 9.4,
                     "process_cpu_seconds": 7.0}, processors=4),
-        "loader", "processors", "other programs use them (4 allowed, 1.7 used)",
+        "loader", "processors", "that other programs used (4 allowed, 1.7 used)",
     ),
     "this program": (
         recorded(**{**WAITING, "cpu_seconds": 5.0, "runnable_seconds": 10.4, "help_seconds": 0.2,
                     "process_cpu_seconds": 15.5}, processors=4),
-        "loader", "processors", "other parts of this program use them",
+        "loader", "processors", "that other parts of this program use (4 allowed, 3.9 used)",
     ),
     "a copy": (
         recorded(hand_over=HandOver("cuda:0", 400, 400_000_000, 2.0)),
@@ -156,24 +203,27 @@ CASES = {
     ),
     "a copy, and a slower loader": (
         recorded(**WAITING, processors=4, hand_over=HandOver("cuda:0", 400, 400_000_000, 1.0)),
-        "loader", "op", "loader-bound: 75 %",
+        "loader", "op", "loader-bound: training waited 40 %",
     ),
     "copies ahead of slow training": (
         recorded(ahead=HandOver("cuda:0", 400, 400_000_000, 2.0)),
-        "training", "", "not loader-bound: 0 % of 400 steps waited",
+        "training", "", "training is the limit: none of 400 steps waited",
     ),
     "copies ahead that are waited for": (
         recorded(**WAITING, processors=4, ahead=HandOver("cuda:0", 400, 400_000_000, 2.4)),
-        "hand-over", "copy", "bound by the hand-over: 75 % of 400 steps waited, for 40 % of their "
-        "time; a thread of its own takes 6 ms for each batch of 1 MB, 167 MB/s to cuda:0",
+        "hand-over", "copy", "bound by the hand-over: training waited 40 % of the time (in 75 % of "
+        "400 steps); a thread of its own takes 6 ms for each batch of 1 MB, 167 MB/s to cuda:0",
     ),
     "copies ahead, and a slower loader": (
         recorded(**WAITING, processors=4, ahead=HandOver("cuda:0", 400, 400_000_000, 1.6)),
-        "loader", "op", "loader-bound: 75 %",
+        "loader", "op", "loader-bound: training waited 40 %",
     ),
     "long steps": (
         recorded(trains={20: 380, 25: 20}), "training", "long-steps",
         "but 5.0 % of the steps take 63 % of the time of training, each over 8 times as long",
+    ),
+    "long steps of microseconds": (
+        recorded(trains={10: 380, 15: 20}), "training", "", "none of 400 steps waited",
     ),
     "one long step": (recorded(trains={20: 399, 25: 1}), "training", "", "not loader-bound"),
     "steps of all lengths": (
@@ -208,6 +258,46 @@ def test_cause_and_sentence(name):
     assert bool(verdict.remedies) == has_remedy
     assert not has_remedy or verdict.sentence.endswith(verdict.remedies[0])
     assert json.loads(json.dumps(verdict.evidence)) == verdict.evidence
+
+
+def test_no_number_is_advised_where_the_loader_adjusts_it():
+    for name in ("too few threads", "an op that waits", "pages of mapped files", "prefetch",
+                 "whole batches", "Python that waits"):  # fmt: skip
+        counters, *_, cause, _ = CASES[name]
+        tuned = replace(counters, automatic=("num_threads", "prefetch"), tuning=(TUNED,))
+        verdict = judge(tuned)
+        assert verdict.cause == cause
+        said = [one for one in verdict.remedies if "num_threads" in one or "prefetch" in one]
+        assert len(said) == 1 and said[0].endswith("at work on it: a change is being tried"), said
+
+
+def test_no_more_processes_than_processors():
+    for number, advised in ((2, True), (4, False)):
+        counters = recorded(work("Augment", 15.5, 0.3, language="processes", processes=number),
+                            **{**BLOCKED, "processors": 4})  # fmt: skip
+        remedies = judge(counters).remedies
+        assert any("processes=4" in one for one in remedies) == advised
+        assert advised or remedies[0].startswith("compile it with numba")
+
+
+def test_one_long_wait_is_no_lack_of_prefetch():
+    """A wait of 6 s; 300 others of 1 us each, of the steps of 400."""
+    waits = [0] * 48
+    waits[10], waits[32] = 300, 1
+    counters = recorded(**{**IDLE, "waited_steps": 301, "step_wait_seconds": 6.0005})
+    counters = replace(counters, history=replace(counters.history, waits=tuple(waits)))
+    verdict = judge(counters)
+    assert (verdict.limit, verdict.cause) == ("loader", "stall")
+    assert "one wait of 6 s is 100 % of the waiting; without it under 0.1 %" in verdict.sentence
+    assert "prefetch" not in verdict.sentence
+    assert verdict.sentence.endswith("PYFLOWDATA_STALL_SECONDS=3")
+    stalled = replace(counters, last_stall="next() has waited 5 s for step 100")
+    report = flow.Report(stalled)
+    assert report.remedies == ("see below what it waited for, under stalls",)
+    assert "stalls      next() has waited 5 s for step 100" in str(report).split("\n")
+    waits[32] = 2  # two of them are no accident
+    counters = replace(counters, history=replace(counters.history, waits=tuple(waits)))
+    assert judge(counters).cause == "prefetch"
 
 
 def test_the_first_batch_stands_apart():
@@ -281,6 +371,24 @@ def test_quantiles_of_waits():
     assert Measures(recorded()).wait_quantile(0.95) == 0
 
 
+def test_rates_do_not_depend_on_the_length_of_epochs():
+    """400 batches of 32 rows, 10 ms of training each: in epochs of 1, 2, 10 and 400 batches."""
+    for length in (1, 2, 10, 400):
+        starts = 400 // length
+        steps = 400 - starts
+        m = Measures(recorded(
+            steps=steps, starts=starts, start_seconds=0.0, step_train_seconds=steps * 0.01,
+        ))  # fmt: skip
+        assert m.loop_seconds == pytest.approx(4.0)
+
+
+def test_text_without_waits_and_steps():
+    lines = str(flow.Report(recorded(**{**WAITING, "waited_steps": 8}))).split("\n")
+    assert any("of all, median 0, 95th percentile 0" in line for line in lines)
+    lines = str(flow.Report(recorded(steps=0, step_train_seconds=0.0, starts=0))).split("\n")
+    assert {"steps       none", "starts      none"} <= set(lines)
+
+
 def test_text_and_tables():
     counters, *_ = CASES["an op"]
     report = flow.Report(counters)
@@ -310,8 +418,35 @@ def test_numbers_go_round():
             flow.Report.from_dict(wrong)
 
 
+def test_wrong_numbers_are_refused_at_once():
+    good = flow.Report(CASES["an op"][0]).to_dict()
+    for wrong in (
+        {**good, "counters": {**good["counters"], "stats": {}}},
+        {**good, "counters": {**good["counters"], "stats": 5}},
+        {**good, "counters": {**good["counters"], "history": {"waits": 3}}},
+        {**good, "data": {"readers": 5, "order": {}}},
+        {**good, "data": {"readers": [5], "order": {}}},
+        {**good, "data": 5},
+    ):
+        with pytest.raises(flow.InvalidArgumentError, match="not the numbers of a report"):
+            flow.Report.from_dict(wrong)
+    for wrong in (None, "x", [5], 5):
+        with pytest.raises(flow.InvalidArgumentError, match="must be a list of Reports"):
+            flow.RankReport(wrong)
+
+
 def test_save_and_load(tmp_path):
     report = flow.Report(CASES["an op"][0])
+    for wrong in (None, 5):
+        with pytest.raises(flow.InvalidArgumentError, match="must be a path"):
+            report.save(wrong)
+        with pytest.raises(flow.InvalidArgumentError, match="must be a path"):
+            flow.Report.load(wrong)
+    with pytest.raises(flow.InvalidArgumentError, match="give the .json file"):
+        flow.Report.load("slow.html")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(flow.InvalidArgumentError, match="is not what Report.save"):
+        flow.Report.load(tmp_path / "deep.json")
     report.save(tmp_path / "r.json")
     assert flow.Report.load(tmp_path / "r.json") == report
     report.save(tmp_path / "r.txt")
