@@ -330,7 +330,7 @@ def test_what_this_process_and_its_children_use_is_its_own():
 def form_of(text):
     """Without numbers, units and the widths of columns."""
     text = re.sub(r"; doubtful: .*|\nTo try: .*|\nDoubtful: .*", "", text)
-    text = re.sub(r"\d[\d,.e+-]*( [mu]?s\b)?", "#", re.sub(" +", " ", text))
+    text = re.sub(r"(under )?\d[\d,.e+-]*( [mu]?s\b| [KMG]B)?", "#", re.sub(" +", " ", text))
     return text.rstrip("\n").split("\n")
 
 
