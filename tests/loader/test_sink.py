@@ -5,7 +5,9 @@ import itertools
 import json
 import os
 import signal
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -234,18 +236,13 @@ def blocking():
 
 def test_ctrl_c_ends_a_wait(blocking):
     source, loader = blocking
-    waits = threading.Event()
-
-    def step(batch):
-        if 5 in batch:
-            waits.set()
-        return batch.tolist()
-
-    run = flow.sink(loader, step, queue=1)
+    run = flow.sink(loader, np.ndarray.tolist, queue=1)
+    main = threading.get_ident()
 
     def interrupt():
         source.asked.wait()
-        waits.wait()
+        while sys._current_frames()[main].f_code.co_name != "_run":  # of the sink
+            time.sleep(0.001)
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
@@ -275,6 +272,7 @@ def test_a_dropped_sink_ends_its_thread(blocking):
     assert len(list(loader)) == 6
 
 
+@pytest.mark.slow  # no forks under sanitizers
 def test_a_forked_child_is_refused(folder):
     with open_loader(folder) as loader, flow.sink(loader, firsts) as run:
         run()
