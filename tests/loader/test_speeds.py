@@ -334,6 +334,7 @@ def form_of(text):
     return text.rstrip("\n").split("\n")
 
 
+@pytest.mark.slow
 def test_the_page_is_true(here, tmp_path, monkeypatch, capsys):
     page = (ROOT / "docs/speed.md").read_text()
     train, measure = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
