@@ -476,6 +476,7 @@ def test_the_newest_takes_the_loader_over(folder):
     assert not sink_threads()
 
 
+@pytest.mark.slow  # ThreadSanitizer may not fork while threads run
 def test_a_forked_child_is_refused(folder):
     with open_loader(folder) as loader, flow.sink(loader, firsts) as run:
         run()

@@ -404,6 +404,7 @@ def test_a_file_is_whole_or_what_it_was(tmp_path, monkeypatch):
         assert not os.path.isfile("/dev/full")
 
 
+@pytest.mark.slow  # ThreadSanitizer may not fork while threads run
 def test_a_forked_child_leaves_a_trace_alone(tmp_path):
     path = tmp_path / "trace.json"
     with flow.DataLoader(numbers()["x"], num_threads=1) as loader:
