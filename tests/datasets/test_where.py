@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -539,7 +540,7 @@ def test_progress_is_shown_after_two_seconds(path, monkeypatch, capsys):
     assert len(opened(path).where("pair[0] > 0"))
     assert capsys.readouterr().err == ""
     clock = iter(range(0, 10000))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     assert len(opened(path).where("pair[0] > 0"))
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "pyflowdata: 'pair[0] > 0': 128 of 3,000 records (4 %), 64 a second"

@@ -11,8 +11,15 @@ import pytest
 
 import pyflowdata as flow
 from pyflowdata.progress_bars import bar as bars
+from pyflowdata.progress_bars import progress as steps
 
 COUNT = 40
+
+
+def set_clock(monkeypatch, clock):
+    """For the bars alone: other threads read the real one."""
+    for module in (bars, steps):
+        monkeypatch.setattr(module, "time", types.SimpleNamespace(monotonic=clock))
 
 
 def make_loader(batch_size=4, **attrs):
@@ -28,7 +35,7 @@ def values(batches):
 def clock(monkeypatch):
     """A clock that goes on by 1 second with each look at it."""
     seconds = itertools.count()
-    monkeypatch.setattr(bars.time, "monotonic", lambda: next(seconds))
+    set_clock(monkeypatch, lambda: next(seconds))
 
 
 class Tqdm:
@@ -224,7 +231,7 @@ class Wrapper:
 
 def test_numbers_are_those_of_the_counters(monkeypatch, tqdm):
     now = [100.0]
-    monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
+    set_clock(monkeypatch, lambda: now[0])
     for loader in (Counted(now), Wrapper(Counted(now))):
         assert sum(1 for _ in flow.progress(loader)) == 1000
         bar = tqdm[-1]
@@ -235,7 +242,7 @@ def test_numbers_are_those_of_the_counters(monkeypatch, tqdm):
 def test_numbers_follow_the_last_seconds(monkeypatch, tqdm):
     """Not the mean: after a slow beginning the rate is that of now; at the end, of the epoch."""
     now = [0.0]
-    monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
+    set_clock(monkeypatch, lambda: now[0])
 
     class Faster(Counted):
         def __iter__(self):
@@ -252,7 +259,7 @@ def test_numbers_follow_the_last_seconds(monkeypatch, tqdm):
 
 def test_it_draws_by_time_and_not_by_step(monkeypatch, tqdm):
     now = [0.0]
-    monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
+    set_clock(monkeypatch, lambda: now[0])
 
     class Quick(Counted):
         looks = 0
