@@ -234,7 +234,8 @@ run-asan: all run-c-tests .venv/test
 	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow' $(ASAN_TESTS) $(ARGS)
 run-tsan: LAUNCH = $(FIXED_ADDRESSES)
 run-tsan: all $(TSAN_C_TESTS:%=%-run) .venv/test
-	$(call SANITIZED,libtsan.so) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)
+	TSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/tsan_suppressions.txt \
+	    $(call SANITIZED,libtsan.so) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
 bench: all .venv/test
