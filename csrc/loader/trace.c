@@ -177,7 +177,7 @@ static pfd_status start(pfd_loader *l, int64_t bytes, pfd_error *err)
     return PFD_OK;
 }
 
-/* Adds what thread i does now, if it has begun: a range, or waiting for work.  A range that ends
+/* Adds what thread i does now, if it has started: a range, or waiting for work.  A range that ends
  * while it is read has an event of its own. */
 static void add_unended(pfd_loader *l, pfd_trace *trace, int32_t i)
 {

@@ -56,7 +56,7 @@ void pfd_work_close(pfd_work *work)
     *work = (pfd_work){0};
 }
 
-/* ---- While a trace is on ---------------------------------------------------------------------*/
+/* ---- While a trace is on -------------------------------------------------------------------- */
 
 static int32_t begin_traced(pfd_work *work)
 {

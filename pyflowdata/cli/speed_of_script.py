@@ -180,6 +180,7 @@ class _Together:
 
     @property
     def measured(self) -> Steps | None:
+        """The steps so far; None: there was none."""
         if not self._done:
             return None
         return Steps(self._done, self._records, self._elapsed, self._waited)
@@ -239,11 +240,13 @@ class _Training(_Together):
         self.replay.check()
 
     def end_step(self) -> bool:
+        """As of _Together, once devices have done the work of the step, where batches are copied."""
         if self.replay.is_copied:
             wait_for_devices()
         return super().end_step()
 
     def take(self, _batches: Iterator[Any]) -> Any:
+        """The one batch again, in place of the loader's next."""
         batch = self.replay.take()
         if self.replay.is_copied:
             wait_for_devices()

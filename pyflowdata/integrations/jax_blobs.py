@@ -95,6 +95,7 @@ def _of_rows(sharding: jax.sharding.Sharding) -> jax.sharding.Sharding:
 
 
 def can_spread(sharding: jax.sharding.Sharding, num_rows: int) -> bool:
+    """Whether so many rows can be divided evenly over the devices of a sharding."""
     try:
         _of_rows(sharding).shard_shape((num_rows,))
     except ValueError:

@@ -21,9 +21,11 @@ class _HostTensors:
     """What a sink does with batches on the host."""
 
     def send(self, batch: Any) -> Any:
+        """Tensors that view the batch."""
         return map_arrays(batch, torch.from_numpy)
 
     def receive(self, made: Any) -> Any:
+        """As it was sent."""
         return made
 
     def __str__(self) -> str:
@@ -38,12 +40,14 @@ class _DeviceTensors:
         self._copies = DeviceCopies(device)
 
     def send(self, batch: Any) -> Any:
+        """Starts the copy, in the sink's thread: the tensors, and what tells that it is done."""
         with torch.cuda.device(self._device):  # each thread has a current device of its own
             return counted(
                 self._loader, batch, str(self._device), self._copies.send, overlaps=True
             )
 
     def receive(self, made: Any) -> Any:
+        """The tensors, for the stream of the training thread, which waits for their copy."""
         tensors, copied = made
         self._copies.receive(tensors, copied)
         return tensors

@@ -120,8 +120,8 @@ def test_a_load_that_changes(folder):
     """At first the training loop takes the time, then storage does: it answers slowly."""
     delay[0] = 0.001
     with opened(folder, num_threads="auto") as loader:
-        begun, first = time.monotonic(), loader.tuning.num_threads
-        until(loader, lambda: time.monotonic() - begun > 0.8, pause=0.01)
+        started, first = time.monotonic(), loader.tuning.num_threads
+        until(loader, lambda: time.monotonic() - started > 0.8, pause=0.01)
         assert loader.tuning.num_threads == first and loader.tuning.wait_share < 0.5
         delay[0] = 0.01
         until(loader, lambda: any(made.num_threads[1] >= 8 for made in kept(loader.tuning)))

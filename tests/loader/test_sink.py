@@ -109,10 +109,10 @@ def test_the_loader_goes_on_after_the_last_consumed_batch(folder):
 
 def test_a_step_sees_only_so_many_batches_made_ahead(folder):
     with open_loader(folder) as loader:
-        begun = itertools.count(1)
+        calls = itertools.count(1)
 
         def step(batch):
-            assert run.stats()["batches_sent"] <= next(begun) + 3
+            assert run.stats()["batches_sent"] <= next(calls) + 3
             return firsts(batch)
 
         with flow.sink(loader, step, sink_size=50, queue=3) as run:
