@@ -240,7 +240,7 @@ class _Training(_Together):
         self.replay.check()
 
     def end_step(self) -> bool:
-        """As of _Together, once devices have done the work of the step, where batches are copied."""
+        """As of _Together; where batches are copied, devices have done their work before."""
         if self.replay.is_copied:
             wait_for_devices()
         return super().end_step()
