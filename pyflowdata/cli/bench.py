@@ -24,8 +24,8 @@ _BUILT_IN = "builtin"
 _BATCH_SIZE = "256"
 _WORLD = {"rank": "0", "world_size": "1"}
 _EPILOG = """\
-LIB is a plugin; without it, or as `builtin`, the op is a built-in one.  docs/bench-op.md explains
-the table.
+LIB is a plugin; without it, or as `builtin`, the op is a built-in one.
+docs/reference/bench-op.md explains the table.
 
   pyflowdata bench ./my_reader.so --op MyReader --attr data_dir=samples
   pyflowdata bench ./my_decoder.so --op MyDecoder --input 'MiniReader data_dir=data'

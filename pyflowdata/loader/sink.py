@@ -26,7 +26,7 @@ def sink(
 ) -> Sink[ResultT]:
     """Runs `step(batch)` many times per call, with NumPy arrays that a thread takes ahead.
 
-    Those for torch and jax bring the batches to a device; docs/sink.md shows them.
+    Those for torch and jax bring the batches to a device; docs/speed/sink.md shows them.
 
     Args:
         loader: Its position is where this goes on.

@@ -454,11 +454,11 @@ def test_folders_that_cannot_be(folder, tmp_path, monkeypatch):
         len(records(folder).cache())
 
 
-# ---- docs/cache.md -------------------------------------------------------------------------------
+# ---- docs/how-to/cache.md ------------------------------------------------------------------------
 
 
 def test_the_page_runs(tmp_path):
-    page = (ROOT / "docs/cache.md").read_text()
+    page = (ROOT / "docs/how-to/cache.md").read_text()
     script = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M))
     expected = re.findall(r"^print\(.*#\s*(.*)$|^\s+print\(.*#\s*(.*)$", script, re.M)
     done = subprocess.run(

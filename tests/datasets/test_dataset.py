@@ -323,11 +323,11 @@ def test_show_takes_a_data_set():
     assert flow.show(data, count=5).count == 5
 
 
-# ---- docs/datasets.md --------------------------------------------------------------------------
+# ---- docs/learn/datasets.md ----------------------------------------------------------------------
 
 
 def test_the_page_runs(tmp_path):
-    page = (ROOT / "docs/datasets.md").read_text()
+    page = (ROOT / "docs/learn/datasets.md").read_text()
     script = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M))
     printed = "".join(re.findall(r"^```text\n(.*?)^```$", page, re.S | re.M))
     done = subprocess.run(

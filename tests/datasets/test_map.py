@@ -338,9 +338,9 @@ def test_parts_must_be_as_many():
 
 
 def test_the_page_is_true(capsys):
-    page = (ROOT / "docs/map.md").read_text()
+    page = (ROOT / "docs/how-to/map.md").read_text()
     code = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M))
-    exec(compile(code, "docs/map.md", "exec"), {})  # noqa: S102
+    exec(compile(code, "docs/how-to/map.md", "exec"), {})  # noqa: S102
     assert capsys.readouterr().out.splitlines() == [
         "image label name number", "17 -1.667", "60 (4, 8, 3) b'img-3'"
     ]  # fmt: skip

@@ -394,7 +394,7 @@ def test_the_page_is_true(tmp_path, monkeypatch):
     for name, numbers in (("web", range(50)), ("books", range(1000, 1020))):
         (tmp_path / f"{name}.csv").write_text("x\n" + "".join(f"{i}\n" for i in numbers))
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "mix.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "mix.md").read_text()
     first, second = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
     names = {"flow": flow}
     exec(first, names)

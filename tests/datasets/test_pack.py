@@ -312,8 +312,8 @@ def test_wrong_use(corpus):
 
 
 def test_the_page(corpus, tmp_path, monkeypatch):
-    """What docs/packs.md shows runs, and the mask that it makes is that of the documents."""
-    page = (ROOT / "docs" / "packs.md").read_text()
+    """What docs/how-to/packs.md shows runs, and the mask that it makes is that of the documents."""
+    page = (ROOT / "docs" / "how-to" / "packs.md").read_text()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "corpus.tfrecord").symlink_to(corpus.path)
     names = {"flow": flow}

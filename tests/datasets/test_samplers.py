@@ -228,7 +228,8 @@ def test_the_page_is_true(tmp_path, monkeypatch):
     rows = [f"{i},{i % 4},{i / 200}" for i in range(200)]
     (tmp_path / "train.csv").write_text("\n".join(["x,label,score", *rows]) + "\n")
     monkeypatch.chdir(tmp_path)
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/samplers.md").read_text(), re.S)
+    page = (ROOT / "docs/how-to/samplers.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.S)
     made = {}
     exec(block, made)  # noqa: S102
     labels = {name: [row["label"] for row in made[name]] for name in "bce"}

@@ -548,7 +548,7 @@ def test_progress_is_shown_after_two_seconds(path, monkeypatch, capsys):
 
 
 def test_the_page_runs(tmp_path):
-    page = (ROOT / "docs/select.md").read_text()
+    page = (ROOT / "docs/how-to/select.md").read_text()
     (script,) = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
     expected = re.findall(r"^print\(.*# (.*)$", script, re.M)
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""docs/images.md: what it shows is printed, and its tables have every op on images."""
+"""docs/how-to/images.md: what it shows is printed, and its tables have every op on images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.paths import ROOT
 import pyflowdata as flow
 from pyflowdata.nodes import registered_ops
 
-TEXT = (ROOT / "docs" / "images.md").read_text()
+TEXT = (ROOT / "docs" / "how-to" / "images.md").read_text()
 
 
 @pytest.mark.slow

@@ -506,7 +506,7 @@ def test_distributed_checkpoint_of_another_loader(folder, tmp_path):
 def test_the_page_about_torch(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "data", tmp_path / "data")
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "torch.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "torch.md").read_text()
     names = {}
     for block in re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M):
         exec(block, names)

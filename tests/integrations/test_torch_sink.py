@@ -249,7 +249,7 @@ for batch in TorchLoader(flow.DataLoader(x)).repeat():
 
 
 def test_the_page_is_true(tmp_path):
-    page = (ROOT / "docs/sink.md").read_text()
+    page = (ROOT / "docs/speed/sink.md").read_text()
     code, printed = (
         "".join(re.findall(rf"^```{language}\n(.*?)^```$", page, re.S | re.M))
         for language in ("python", "text")

@@ -147,7 +147,7 @@ def test_a_load_that_changes(folder):
 
 def test_the_page_is_true(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
-    page = (ROOT / "docs/autotune.md").read_text()
+    page = (ROOT / "docs/speed/autotune.md").read_text()
     code, prints = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", page, re.S).groups()
     exec(code, {})
     assert capsys.readouterr().out == prints

@@ -177,7 +177,7 @@ def test_a_block_is_read_in_one_window(table, size, block_size, blocks):
             assert max(seen) <= min(batch_size, windows * blocks)
 
 
-# ---- How well it mixes: formulas of docs/shuffle.md ----------------------------------------------
+# ---- How well it mixes: formulas of docs/concepts/shuffle.md -------------------------------------
 
 
 def exact_variance_ratio(batch, blocks, num_blocks, block_size):

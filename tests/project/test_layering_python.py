@@ -1,4 +1,4 @@
-"""The arrows of docs/architecture.md between Python's packages: who may import whom, never back."""
+"""The arrows of docs/concepts/architecture.md between Python's packages: who may import whom."""
 
 import ast
 import graphlib

@@ -471,7 +471,7 @@ def test_inside_a_python_op():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["eager.md", "show.md"])
+@pytest.mark.parametrize("page", ["how-to/eager.md", "how-to/show.md"])
 def test_the_pages_are_true(page, tmp_path):
     text = (ROOT / "docs" / page).read_text()
     code, printed = (re.findall(rf"^```{each}\n(.*?)^```$", text, re.S | re.M)

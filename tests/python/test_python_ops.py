@@ -538,7 +538,7 @@ def test_the_interpreter_ends_with_a_loader_at_work(folder, per, end):
 
 @pytest.mark.slow
 def test_the_page_is_true(tmp_path):
-    page = (ROOT / "docs" / "python-ops.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "python-ops.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
     shown, errors, in_processes, with_numba = blocks
     use = "for one in [positive(x), *{}]:\n    with flow.DataLoader(one) as loader: list(loader)\n"

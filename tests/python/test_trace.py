@@ -525,11 +525,11 @@ def test_traces_begin_and_end_at_any_time(tmp_path):
 def test_the_page_is_true(tmp_path, monkeypatch, capsys):
     (tmp_path / "data").symlink_to(ROOT / "data")
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs/trace.md").read_text()
+    page = (ROOT / "docs/speed/trace.md").read_text()
     begin, show, _, _ = re.findall(r"```python\n(.*?)```", page, re.S)
     printed = re.findall(r"```text\n(.*?)```", page, re.S)[0]
     for code in (begin, show):
-        exec(compile(code, "docs/trace.md", "exec"), {})  # noqa: S102
+        exec(compile(code, "docs/speed/trace.md", "exec"), {})  # noqa: S102
     found = json.loads(capsys.readouterr().out.replace("'", '"'))
     shown = json.loads(printed.replace("'", '"'))
     assert found.keys() == shown.keys()

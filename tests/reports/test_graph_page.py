@@ -1,4 +1,4 @@
-"""docs/graph.md: what it shows runs, prints what it says, and writes files that are there."""
+"""docs/speed/graph.md: what it shows runs, prints what it says, and writes files that are there."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ import sys
 from support.oracle import python_environment
 from support.paths import ROOT
 
-PAGE = (ROOT / "docs/graph.md").read_text()
+PAGE = (ROOT / "docs/speed/graph.md").read_text()
 
 
 def test_the_page_is_true(tmp_path):

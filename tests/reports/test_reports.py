@@ -18,7 +18,7 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 
-PAGE = ROOT / "docs" / "slow.md"
+PAGE = ROOT / "docs" / "speed" / "slow.md"
 
 
 def data(count=640):

@@ -285,7 +285,7 @@ def test_pickle():
 # ---- Pages --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", ["python-sources.md", "decoders.md"])
+@pytest.mark.parametrize("page", ["how-to/python-sources.md", "how-to/decoders.md"])
 def test_what_the_pages_show(page, tmp_path):
     code = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.S | re.M)
     script = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + "\n".join(code)
