@@ -208,6 +208,10 @@ check-tests: all .venv/test
 stubs: all .venv/train
 	$(IN_VENV) -m tools.write_stubs
 
+# docs/pictures/*.svg, which a test compares with what this writes.
+pictures: all .venv/train
+	$(IN_VENV) -m tools.site.pictures
+
 # After a change of the headers: the files that pin the layout of op.h, which may only grow, and the
 # declarations that Python reads.
 abi: .venv/train
@@ -280,6 +284,7 @@ help:
 	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
 	@echo 'make fixtures makes the files in tests/fixtures again with their libraries, and compares'
 	@echo 'make stubs    writes the .pyi stubs'
+	@echo 'make pictures writes the pictures of the docs'
 	@echo 'make abi      writes the declarations for Python, and the files that pin the layout of op.h'
 	@echo 'make wheel    wheels for x86_64 and aarch64 in dist/, with the codecs in them'
 	@echo 'make sdist    the source distribution in dist/'
@@ -287,8 +292,7 @@ help:
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests run-c-tests train test test-arm test-reports test-torch test-jax \
-        test-numba test-ray test-pages soak check check-warnings check-lines check-types check-tests \
-        stubs abi asan tsan \
-        fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions wheel sdist test-wheel clean help \
-        always
+        test-numba test-ray test-pages soak check check-warnings check-lines check-types \
+        check-tests stubs abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
+        bench-smoke instructions wheel sdist test-wheel clean help pictures always
 .DELETE_ON_ERROR:
