@@ -200,13 +200,13 @@ check-lines:
 check-types: all .venv/test
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) tools/declarations.py
-	$(IN_VENV) -m mypy --strict pyflowdata tools/write_stubs.py tools/declarations.py
+	$(IN_VENV) -m mypy --strict pyflowdata tools/declarations.py
 check-tests: all .venv/test
 	$(PYTEST) tests/project/test_layering_c.py tests/project/test_layering_python.py \
 	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py -m 'not slow'
 
 stubs: all .venv/train
-	$(IN_VENV) -m tools.write_stubs
+	$(IN_VENV) -m pyflowdata.stubs
 
 # docs/pictures/*.svg, which a test compares with what this writes.
 pictures: all .venv/train
