@@ -22,6 +22,7 @@ PYTHON_LAYERS = {
     "image_files": set(),
     "image_statistics": set(),
     "native": {"errors"},
+    "about": {"native"},
     "nodes": {"native", "ragged", "html_text", "plain_text", "errors"},
     "ops": {"nodes"},
     "stubs": {"nodes"},
@@ -54,7 +55,7 @@ PYTHON_LAYERS = {
     "io": {"formats"},
     "integrations": {"__init__", "loader", "nodes", "batch_forms", "errors"},
     "cli": {
-        "__init__", "testing", "conformance", "formats", "io", "plugins", "sheet", "loader",
+        "__init__", "about", "testing", "conformance", "formats", "io", "plugins", "sheet", "loader",
         "speed", "progress_bars", "reports", "nodes", "native", "ragged", "batch_forms",
         "plain_text", "errors",
     },
