@@ -38,6 +38,10 @@ extern "C" {
 
 /* cdef-begin */
 
+/* A status besides those of op.h: a function of the program that an op or a reader called has
+ * failed, or returned what it must not. `cause` of the error may say which exception it was. */
+#define PFD_USER_FUNCTION -8
+
 /* ---- Registry ---------------------------------------------------------------------------------
  */
 
