@@ -29,7 +29,7 @@ pfd_status pfd_error_explain_file(pfd_error *err)
     if (!found) return err->status;
     memcpy(op, err->op, sizeof op);
     memcpy(path, err->file, sizeof path);
-    (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "this is %s, which this op does not read",
+    (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "it looks like %s, which this op does not read",
                    found);
     pfd_error_set_op(err, op);
     pfd_error_set_file(err, path);

@@ -64,7 +64,7 @@ static pfd_status look(void *ctx, const uint8_t *text, int64_t size, int32_t is_
     const char *foreign = pfd_foreign_container(text, size);
     if (foreign)
         return pfd_fail_at(err, self->file, -1, PFD_INVALID_ARGUMENT,
-                           "this is %s, which this op does not read", foreign);
+                           "it looks like %s, which this op does not read", foreign);
     if (marked) return fail_encoding(self->file, "begins with the byte order mark of", marked, err);
     if (unmarked) return fail_encoding(self->file, "looks like", unmarked, err);
     if (size == 0) return PFD_OK;
