@@ -7,6 +7,7 @@
  *   pfd_loader_*  open the nodes that the wanted blobs need, and take batches
  *   pfd_crc32c    a checksum that formats use, for writers
  *   pfd_xxh64     another one
+ *   pfd_missing_file  why a path stands for no file
  *   pfd_file_head the decompressed prefix of a file, for probing
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
@@ -670,6 +671,10 @@ uint64_t pfd_xxh64(const void *data, int64_t size);
 pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t *size,
                          int64_t *file_size, const char **compression, pfd_error *damage,
                          pfd_error *err);
+
+/* Why a path, or a pattern of glob(3), stands for no file, and what is there instead, as text of at
+ * most `room` bytes with its NUL. */
+void pfd_missing_file(const char *pattern, char *out, int64_t room);
 
 /* cdef-end */
 
