@@ -149,7 +149,7 @@ test-torch test-jax test-numba: JOBS = 2
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py torch_trace.py lightning.py) \
 	    tests/integrations/test_accelerate.py \
-	    $(addprefix tests/project/test_,examples.py image_examples.py port_pages.py) $(ARGS)
+	    $(addprefix tests/project/test_,examples.py gallery.py port_pages.py) $(ARGS)
 test-jax: all .venv/jax
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,jax.py jax_sink.py) \
 	    tests/project/test_example_jax.py $(ARGS)
