@@ -244,10 +244,11 @@ run-tsan: all $(TSAN_C_TESTS:%=%-run) .venv/test
 	    $(call SANITIZED,libtsan.so) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
+# RECORD=1 keeps the rates in bench/recorded.json, and draws docs/pictures/speed.svg.
 bench: all .venv/test
 	$(IN_VENV) -m bench.run $(if $(WORKLOADS),--workloads $(WORKLOADS)) \
 	    $(if $(PEERS),--peers $(PEERS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
-	    $(if $(SCALE),--scale $(SCALE)) $(ARGS)
+	    $(if $(SCALE),--scale $(SCALE)) $(if $(RECORD),--record) $(ARGS)
 bench-smoke: all .venv/test
 	OPENBLAS_NUM_THREADS=1 $(IN_VENV) -m bench.run --smoke
 
