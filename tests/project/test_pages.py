@@ -40,7 +40,7 @@ def process():
 
 
 def selected(needs: bool) -> dict[str, list[Block]]:
-    """The blocks of each page that runs any, of pages whose code needs more packages or does not."""
+    """The blocks of each page that runs any: of pages that need more packages, or of the others."""
     found = {}
     for page, blocks in BLOCKS.items():
         here = [block for block in blocks if not is_elsewhere(block)]
