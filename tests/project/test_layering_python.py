@@ -24,6 +24,7 @@ PYTHON_LAYERS = {
     "native": {"errors"},
     "nodes": {"native", "ragged", "html_text", "plain_text", "errors"},
     "ops": {"nodes"},
+    "stubs": {"nodes"},
     "other_names": {"nodes", "errors"},
     "reports": {"nodes", "native", "html_text", "text_files", "plain_text", "errors"},
     "tracing": {"reports", "native", "errors"},

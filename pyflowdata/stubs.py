@@ -1,4 +1,4 @@
-"""Writes ops.pyi, the types of the op functions: `python -m tools.write_stubs`.
+"""Writes ops.pyi, the types of the op functions: `python -m pyflowdata.stubs`.
 
 What readers share is written once, as a TypedDict that they unpack: a type checker takes its keys
 for keyword arguments, and editors complete them and show the text below each.
@@ -15,9 +15,9 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyflowdata.nodes import Attr, Op, registered_ops
-from pyflowdata.nodes.eager import OPTIONS
-from pyflowdata.nodes.op_functions import (
+from .nodes import Attr, Op, registered_ops
+from .nodes.eager import OPTIONS
+from .nodes.op_functions import (
     BAD_ARGUMENT_DOC,
     NAME_DOC,
     attr_doc,
@@ -27,7 +27,7 @@ from pyflowdata.nodes.op_functions import (
     python_name,
 )
 
-PATH = Path(__file__).resolve().parent.parent / "pyflowdata" / "ops.pyi"
+PATH = Path(__file__).resolve().with_name("ops.pyi")
 
 _RAISES = textwrap.fill(BAD_ARGUMENT_DOC, 96, initial_indent=" " * 4, subsequent_indent=" " * 8)
 _HEAD = f'''\
@@ -278,7 +278,7 @@ def make_stubs() -> str:
 
 def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--check"]):
-        print("usage: python -m tools.write_stubs [--check]", file=sys.stderr)
+        print("usage: python -m pyflowdata.stubs [--check]", file=sys.stderr)
         return 2
     stubs = make_stubs()
     if arguments:
