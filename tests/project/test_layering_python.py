@@ -25,6 +25,7 @@ PYTHON_LAYERS = {
     "nodes": {"native", "ragged", "html_text", "plain_text", "errors"},
     "ops": {"nodes"},
     "stubs": {"nodes"},
+    "packaging": {"native"},
     "other_names": {"nodes", "errors"},
     "reports": {"nodes", "native", "html_text", "text_files", "plain_text", "errors"},
     "tracing": {"reports", "native", "errors"},
@@ -54,7 +55,7 @@ PYTHON_LAYERS = {
     "io": {"formats"},
     "integrations": {"__init__", "loader", "nodes", "batch_forms", "errors"},
     "cli": {
-        "__init__", "testing", "conformance", "formats", "io", "plugins", "sheet", "loader",
+        "__init__", "testing", "conformance", "formats", "io", "plugins", "stubs", "sheet", "loader",
         "speed", "progress_bars", "reports", "nodes", "native", "ragged", "batch_forms",
         "plain_text", "errors",
     },
