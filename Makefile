@@ -63,7 +63,9 @@ all: $(LIBRARIES) $(if $(filter release,$(FLAVOUR)),$(LIBRARIES:$(BUILD)/%=pyflo
 objects: $(COMPILED) $(C_TESTS:%=%.o) $(LAYOUT)
 c-tests: $(C_TESTS) $(LAYOUT)
 
-LINK = $(COMPILE) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic-functions $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS)
+# Only functions are exported: -Bsymbolic, for linkers that know no other, means the same.
+SYMBOLIC ?= -Wl,-Bsymbolic-functions
+LINK = $(COMPILE) -shared -Wl,-soname,$(@F) $(SYMBOLIC) $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS)
 $(LIBRARY): $(OBJECTS) csrc/pyflowdata.map
 	$(call DO,link) $(LINK) -Wl,--version-script=csrc/pyflowdata.map -o $@ $(OBJECTS) $(LIBS)
 	$(if $(ABSENT),@echo '  built without $(ABSENT): some compressed files or images will be refused')
@@ -206,6 +208,10 @@ check-tests: all .venv/test
 stubs: all .venv/train
 	$(IN_VENV) -m pyflowdata.stubs
 
+# docs/pictures/*.svg, which a test compares with what this writes.
+pictures: all .venv/train
+	$(IN_VENV) -m tools.site.pictures
+
 # After a change of the headers: the files that pin the layout of op.h, which may only grow, and the
 # declarations that Python reads.
 abi: .venv/train
@@ -250,8 +256,9 @@ instructions: all .venv/train
 	@tools/install_packages 'counted instructions' valgrind
 	$(IN_VENV) -m bench.instructions $(if $(RECORD),--record) $(ARGS)
 
-dist: all .venv/train
-	$(IN_VENV) -m pip wheel --quiet --no-deps -w dist .
+# What is released, in dist/, and its tests in bare venvs: tools/wheel/Makefile.
+wheel sdist test-wheel:
+	@$(MAKE) --no-print-directory -f tools/wheel/Makefile $@
 
 clean:
 	rm -rf build dist pyflowdata/*.so *.egg-info
@@ -277,13 +284,15 @@ help:
 	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
 	@echo 'make fixtures makes the files in tests/fixtures again with their libraries, and compares'
 	@echo 'make stubs    writes the .pyi stubs'
+	@echo 'make pictures writes the pictures of the docs'
 	@echo 'make abi      writes the declarations for Python, and the files that pin the layout of op.h'
-	@echo 'make dist     a wheel in dist/'
+	@echo 'make wheel    wheels for x86_64 and aarch64 in dist/, with the codecs in them'
+	@echo 'make sdist    the source distribution in dist/'
+	@echo 'make test-wheel  installs both into bare venvs and uses them there'
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests run-c-tests train test test-arm test-reports test-torch test-jax \
-        test-numba test-ray test-pages soak check check-warnings check-lines check-types check-tests \
-        stubs abi asan tsan \
-        fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions dist clean help \
-        always
+        test-numba test-ray test-pages soak check check-warnings check-lines check-types \
+        check-tests stubs abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
+        bench-smoke instructions wheel sdist test-wheel clean help pictures always
 .DELETE_ON_ERROR:

@@ -1,5 +1,6 @@
 """Builds the C libraries by make and puts them, with their headers, into the package."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -50,6 +51,23 @@ class PlatformWheel(bdist_wheel):
 
     def get_tag(self) -> tuple[str, str, str]:
         return "py3", "none", super().get_tag()[2]
+
+    def egg2dist(self, egginfo_path: str, distinfo_path: str) -> None:
+        """Adds the licences of libraries that are linked in: the files of $BUNDLED_LICENSES.
+
+        tools/wheel/Makefile sets it.
+        """
+        super().egg2dist(egginfo_path, distinfo_path)
+        folder = os.environ.get("BUNDLED_LICENSES")
+        for source in sorted(Path(folder).iterdir()) if folder else []:
+            added = Path("bundled", source.name)
+            target = Path(distinfo_path, "licenses", added)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+            metadata = Path(distinfo_path, "METADATA")
+            text = metadata.read_text(encoding="utf-8")
+            own = "License-File: LICENSE\n"
+            metadata.write_text(text.replace(own, f"{own}License-File: {added}\n", 1), "utf-8")
 
 
 class WithLibrary(Distribution):
