@@ -34,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add("library", nargs="*", metavar="LIB", help="the plugin, the package that has it, or its C files")
+    add("library", nargs="*", metavar="LIB",
+        help="the plugin, the package that has it, or its C files")  # fmt: skip
     add("--op", required=True, metavar="NAME", help="the op to check")
     add("--attr", action="append", default=[], metavar="K=V",
         help="an attr of the op; lists have commas between")  # fmt: skip

@@ -55,8 +55,8 @@ PYTHON_LAYERS = {
     "io": {"formats"},
     "integrations": {"__init__", "loader", "nodes", "batch_forms", "errors"},
     "cli": {
-        "__init__", "testing", "conformance", "formats", "io", "plugins", "stubs", "sheet", "loader",
-        "speed", "progress_bars", "reports", "nodes", "native", "ragged", "batch_forms",
+        "__init__", "testing", "conformance", "formats", "io", "plugins", "sheet", "loader",
+        "stubs", "speed", "progress_bars", "reports", "nodes", "native", "ragged", "batch_forms",
         "plain_text", "errors",
     },
     "__main__": {"cli"},
