@@ -26,6 +26,7 @@ PYTHON_LAYERS = {
     "nodes": {"native", "ragged", "html_text", "plain_text", "errors"},
     "ops": {"nodes"},
     "stubs": {"nodes"},
+    "packaging": {"native"},
     "reports": {"nodes", "native", "html_text", "text_files", "plain_text", "errors"},
     "tracing": {"reports", "native", "errors"},
     "stalls": {"reports", "native", "plain_text", "errors"},
@@ -55,7 +56,7 @@ PYTHON_LAYERS = {
     "integrations": {"__init__", "loader", "nodes", "batch_forms", "errors"},
     "cli": {
         "__init__", "about", "testing", "conformance", "formats", "io", "plugins", "sheet", "loader",
-        "speed", "progress_bars", "reports", "nodes", "native", "ragged", "batch_forms",
+        "stubs", "speed", "progress_bars", "reports", "nodes", "native", "ragged", "batch_forms",
         "plain_text", "errors",
     },
     "__main__": {"cli"},
