@@ -51,10 +51,11 @@ PYTHON_LAYERS = {
     "conformance": {"plugins", "loader", "nodes", "native", "plain_text", "errors"},
     "testing": {"conformance", "plugins", "nodes", "errors"},
     "formats": {"loader", "nodes", "native", "ragged", "image_files", "errors"},
+    "selftest": {"about", "pyops", "plugins", "loader", "ops", "nodes", "native", "errors"},
     "io": {"formats"},
     "integrations": {"__init__", "loader", "nodes", "batch_forms", "errors"},
     "cli": {
-        "__init__", "about", "testing", "conformance", "formats", "io", "plugins", "sheet", "loader",
+        "__init__", "about", "selftest", "testing", "conformance", "formats", "io", "plugins", "sheet", "loader",
         "speed", "progress_bars", "reports", "nodes", "native", "ragged", "batch_forms",
         "plain_text", "errors",
     },
