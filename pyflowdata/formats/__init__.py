@@ -25,7 +25,7 @@ from .base.images import (
 from .base.in_memory import array_blob
 from .base.known import FORMATS
 from .base.open_source import open_source
-from .base.source import RECORD, RecordFormat, Source
+from .base.source import RECORD, RecordFormat, Source, Told, make_node, rows_of_batch
 from .base.writing.folder import put_in_place, remove
 from .base.writing.images import image_formats
 from .base.writing.names import COMPRESSION_SUFFIXES, Names
@@ -47,6 +47,7 @@ __all__ = [
     "RecordFormat",
     "Scan",
     "Source",
+    "Told",
     "Writer",
     "array_blob",
     "cached_fields",
@@ -61,11 +62,13 @@ __all__ = [
     "image_size",
     "is_data_set",
     "lengths_of",
+    "make_node",
     "open_source",
     "output_names",
     "pixel_fields",
     "put_in_place",
     "read_all",
     "remove",
+    "rows_of_batch",
     "sync_folder",
 ]

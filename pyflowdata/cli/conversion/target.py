@@ -17,6 +17,7 @@ from ...formats import (
     ImageFields,
     Source,
     image_fields,
+    make_node,
 )
 from ...nodes import Blob
 from ...io import Writer
@@ -110,6 +111,20 @@ class Target:
         chosen = {name: blobs[name] for name in names}
         images = self.images(source)
         return images.blobs(chosen) if images else chosen
+
+    def encoded(self, source: Source, blobs: dict[str, Blob]) -> Blob | None:
+        """The bytes that the file has of each record; None where the writer makes them."""
+        fields, images = self.fields(source), self.images(source)
+        if images is not None:
+            return None
+        narrow = {field.name for field in source.fields if self._narrowed(field) != field}
+        made = [
+            make_node("Cast", [blob], dtype="float32", overflow="wrap").outputs[0]
+            if name in narrow
+            else blob
+            for name, blob in blobs.items()
+        ]
+        return self.kind.encoded(fields, made)
 
     # ---- Fields -------------------------------------------------------------------------------
 
