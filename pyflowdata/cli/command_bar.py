@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
+import threading
+import time
+from collections.abc import Iterator
 
 from ..formats import Source
 from ..progress_bars.bar import Bar
 
-_AFTER = 1.0  # seconds
+_AFTER, _REDRAW = 1.0, 0.2  # seconds before anything is shown, and between two drawings
 
 
 def command_bar(
@@ -25,6 +29,33 @@ def command_bar(
     """
     is_shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
     return Bar(what, total, done=done, unit=unit, quiet=_AFTER if is_shown else math.inf)
+
+
+@contextlib.contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """A line that counts the seconds of what does not tell how far it is."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    is_done, began = threading.Event(), time.monotonic()
+
+    def show() -> None:
+        seconds = 0.0
+        while not is_done.wait(_AFTER if not seconds else _REDRAW):
+            seconds = time.monotonic() - began
+            sys.stderr.write(f"\r{what}: {seconds:.0f} s")
+            sys.stderr.flush()
+        if seconds:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        thread.join()
 
 
 def with_types(source: Source, *, exact: bool = False) -> Source:

@@ -12,7 +12,7 @@ Each format has a module of its name here; shared code is in `base`.
 from .base.cache_file import CacheWriter, cached_fields, encoded_records
 from .base.damage import Damage, Scan, damage_of, read_all
 from .base.detection import Detected, detect, head_of, is_data_set
-from .base.fields import Field, field_of, lengths_of, output_names
+from .base.fields import Field, as_float32, field_of, lengths_of, output_names
 from .base.format import Format
 from .base.images import (
     ImageChange,
@@ -25,7 +25,7 @@ from .base.images import (
 from .base.in_memory import array_blob
 from .base.known import FORMATS
 from .base.open_source import open_source
-from .base.source import RECORD, RecordFormat, Source, Told, make_node, rows_of_batch
+from .base.source import RECORD, RecordFormat, Source, Told, rows_of_batch
 from .base.writing.folder import put_in_place, remove
 from .base.writing.images import image_formats
 from .base.writing.names import COMPRESSION_SUFFIXES, Names
@@ -50,6 +50,7 @@ __all__ = [
     "Told",
     "Writer",
     "array_blob",
+    "as_float32",
     "cached_fields",
     "damage_of",
     "decoded_image",
@@ -62,7 +63,6 @@ __all__ = [
     "image_size",
     "is_data_set",
     "lengths_of",
-    "make_node",
     "open_source",
     "output_names",
     "pixel_fields",

@@ -16,8 +16,8 @@ from ...formats import (
     ImageChange,
     ImageFields,
     Source,
+    as_float32,
     image_fields,
-    make_node,
 )
 from ...nodes import Blob
 from ...io import Writer
@@ -118,12 +118,7 @@ class Target:
         if images is not None:
             return None
         narrow = {field.name for field in source.fields if self._narrowed(field) != field}
-        made = [
-            make_node("Cast", [blob], dtype="float32", overflow="wrap").outputs[0]
-            if name in narrow
-            else blob
-            for name, blob in blobs.items()
-        ]
+        made = [as_float32(blob) if name in narrow else blob for name, blob in blobs.items()]
         return self.kind.encoded(fields, made)
 
     # ---- Fields -------------------------------------------------------------------------------
