@@ -22,11 +22,15 @@ __all__ = [
     "MDSReader",
     "TextLineReader",
     "CSVReader",
+    "CSVCellTypes",
+    "CSVEncoder",
     "MiniDecoder",
     "Affine",
     "TFRecordReader",
     "ExampleDecoder",
     "SequenceExampleDecoder",
+    "ExampleEncoder",
+    "TFRecordFrame",
     "Cast",
     "Concat",
     "DecodeClass",
@@ -45,6 +49,8 @@ __all__ = [
     "OFRecordBytesDecoder",
     "OFRecordImageDecoder",
     "OFRecordImageDecoderRandomCrop",
+    "OFRecordEncoder",
+    "OFRecordFrame",
     "IDXReader",
     "CIFARReader",
     "OneRecReader",
@@ -531,6 +537,79 @@ def CSVReader(
     ...
 
 @overload
+def CSVCellTypes(
+    *in_: Blob,
+    missing: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blob:
+    """Says which numbers the cells of a CSV file are, to find the types of its columns: the types of
+    all cells of a column, as bits, say which dtype holds them.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The cells, a column for each input, uint8
+            (None,).
+        missing (list of str, default ()): Cells that are missing values, besides empty ones.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: For each cell the sum of what it is: 1 missing, 2 text, 4 a float, 8 an integer from 0
+            to 2**63 - 1, 16 one from -2**63 to -1, 32 one from 2**63 to 2**64 - 1, 64 another
+            integer, 128 an integer that float64 may not hold, 256 a finite float beyond float64;
+            uint16 (columns,).
+    """
+    ...
+@overload
+def CSVCellTypes(
+    *in_: _Row, missing: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def CSVCellTypes(
+    *in_: _Rows, missing: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def CSVEncoder(
+    *in_: Blob,
+    delimiter: str | PathLike[str] = ",",
+    name: str | None = None,
+) -> Blob:
+    """Encodes the fields of each row as a line of a CSV file.
+
+    Numbers are the shortest text that reads as the same number; text is quoted where needed. The
+    lines one after another are a file without a header, which CSVReader reads.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields. Rows of bytes, uint8 (None,),
+            are one cell; other rows have a cell for each of their numbers, in row-major order.
+        delimiter (str, default ','): One ASCII character between two cells.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each line, with the newline at its end, uint8 (None,).
+    """
+    ...
+@overload
+def CSVEncoder(
+    *in_: _Row, delimiter: str | PathLike[str] = ",", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def CSVEncoder(
+    *in_: _Rows, delimiter: str | PathLike[str] = ",", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def MiniDecoder(
     in_: Blob,
     *,
@@ -759,6 +838,75 @@ def SequenceExampleDecoder(
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise", name: str | None = None,
     **on_rows: Unpack[OnRows],
 ) -> Any: ...
+
+@overload
+def ExampleEncoder(
+    *in_: Blob,
+    names: str | PathLike[str] | Sequence[str | PathLike[str]],
+    name: str | None = None,
+) -> Blob:
+    """Encodes the fields of each row as a tf.train.Example.
+
+    ExampleDecoder reads it. TFRecordFrame makes records of a file of it.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields. Rows of uint8 are byte
+            strings; other rows are lists of their numbers, in row-major order: float64 needs a Cast
+            to float32.
+        names (list of str, required): The name of the feature that each input becomes, in their
+            order.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each message, uint8 (None,).
+    """
+    ...
+@overload
+def ExampleEncoder(
+    *in_: _Row, names: str | PathLike[str] | Sequence[str | PathLike[str]], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ExampleEncoder(
+    *in_: _Rows, names: str | PathLike[str] | Sequence[str | PathLike[str]],
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def TFRecordFrame(
+    in_: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Puts the frame of a TFRecord file around records: a length, its checksum, the bytes, and their
+    checksum.
+
+    The rows one after another are a file, which TFRecordReader reads.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): The bytes of each record, uint8 (None,).
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each record with its frame, uint8 (None,).
+    """
+    ...
+@overload
+def TFRecordFrame(
+    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def TFRecordFrame(
+    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def Cast(
@@ -1661,6 +1809,75 @@ def OFRecordImageDecoderRandomCrop(
     random_area: float | Sequence[float] = (0.08, 1.0),
     random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), num_attempts: int = 10,
     name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def OFRecordEncoder(
+    *in_: Blob,
+    names: str | PathLike[str] | Sequence[str | PathLike[str]],
+    name: str | None = None,
+) -> Blob:
+    """Encodes the fields of each row as an OFRecord of OneFlow.
+
+    OFRecordRawDecoder and OFRecordBytesDecoder read it. OFRecordFrame makes records of a file of
+    it.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields. Rows of uint8 are byte
+            strings; other rows are lists of their numbers, in row-major order: int32 and float64
+            are kept as they are.
+        names (list of str, required): The name of the feature that each input becomes, in their
+            order.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each message, uint8 (None,).
+    """
+    ...
+@overload
+def OFRecordEncoder(
+    *in_: _Row, names: str | PathLike[str] | Sequence[str | PathLike[str]], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordEncoder(
+    *in_: _Rows, names: str | PathLike[str] | Sequence[str | PathLike[str]],
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def OFRecordFrame(
+    in_: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Puts the frame of an OFRecord file around records: a length of 8 bytes, and the bytes.
+
+    The rows one after another are a file, which OFRecordReader reads.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): The bytes of each record, uint8 (None,).
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each record with its frame, uint8 (None,).
+    """
+    ...
+@overload
+def OFRecordFrame(
+    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordFrame(
+    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload

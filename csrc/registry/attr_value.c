@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "registry/attr_text.h"
-#include "registry/nearest_name.h"
+#include "parse/nearest_name.h"
 
 #include <float.h>
 #include <inttypes.h>

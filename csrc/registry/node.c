@@ -2,8 +2,9 @@
 #include "registry/node.h"
 
 #include "core/error.h"
+#include "files/foreign_hint.h"
 #include "registry/attr_text.h"
-#include "registry/nearest_name.h"
+#include "parse/nearest_name.h"
 #include "registry/inferred_attrs.h"
 #include "registry/node_order.h"
 #include "registry/node_ports.h"
@@ -68,9 +69,10 @@ static pfd_status create_attrs(pfd_node *node, const pfd_attr_value *values, int
     if (!pfd_op_is_reader(op)) return PFD_OK;
     PFD_TRY(pfd_attrs_create(pfd_reader_attr_table, pfd_reader_attr_count,
                              sizeof(pfd_reader_attrs), values, n, &node->reader_attrs, err));
+    pfd_reader_attrs *reader_attrs = pfd_attrs_unsettled(node->reader_attrs);
+    PFD_TRY(pfd_reader_attrs_check_window(reader_attrs, values, n, err));
     int32_t sizes_differ = pfd_view_forms_batches(pfd_view_op_of(node->op));
-    return pfd_reader_attrs_settle(pfd_attrs_unsettled(node->reader_attrs), values, n, sizes_differ,
-                                   err);
+    return pfd_reader_attrs_settle(reader_attrs, values, n, sizes_differ, err);
 }
 
 /* ---- Inputs ---- */
@@ -340,7 +342,7 @@ static pfd_status create(const pfd_registered_op *op, const parts *of, pfd_node 
     if (status != PFD_OK) {
         pfd_node_release(node);
         pfd_error_set_op(err, op->op->name);
-        return status;
+        return pfd_error_explain_file(err);
     }
     *out = node;
     return PFD_OK;

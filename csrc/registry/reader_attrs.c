@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "dataset/dataset.h"
+#include "registry/attrs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -200,6 +201,21 @@ pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, const pfd_attr_value
     PFD_TRY(check_shuffle(attrs, err));
     PFD_TRY(check_lanes(attrs, err));
     if (attrs->shuffle > PFD_SHUFFLE_NONE) attrs->random_shuffle = 1;
+    return PFD_OK;
+}
+
+pfd_status pfd_reader_attrs_check_window(const pfd_reader_attrs *attrs,
+                                         const pfd_attr_value *given, int64_t n, pfd_error *err)
+{
+    if (attrs->shuffle == PFD_SHUFFLE_WINDOW) return PFD_OK;
+    for (uint32_t i = 0; i < pfd_reader_attr_count; i++) {
+        const pfd_attr *row = &pfd_reader_attr_table[i];
+        int32_t is_of_window = row->flags == PFD_ORDER_WINDOW || row->flags == PFD_ORDER_LANES;
+        if (is_of_window && pfd_attrs_has_value(row, given, n))
+            return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT,
+                                 " has an effect only with shuffle='window': give both, or leave "
+                                 "it out");
+    }
     return PFD_OK;
 }
 

@@ -5,6 +5,7 @@
 #ifndef PFD_REGISTRY_READER_ATTRS_H
 #define PFD_REGISTRY_READER_ATTRS_H
 #include "core/private.h"
+#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 /* In the order of the attr's choices. */
@@ -59,6 +60,11 @@ extern const uint32_t pfd_reader_attr_count;
  * other. */
 pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, const pfd_attr_value *values, int64_t n,
                                    int32_t sizes_differ, pfd_error *err);
+
+/* Refuses attrs of a window among the given values where `shuffle` is of another kind: they would
+ * have no effect. */
+pfd_status pfd_reader_attrs_check_window(const pfd_reader_attrs *attrs,
+                                         const pfd_attr_value *given, int64_t n, pfd_error *err);
 
 /* Which shuffle, never auto, the attrs `shuffle` and random_shuffle ask for, of a source with an
  * index or of one that can only be read in sequence: PFD_UNSUPPORTED where an index is needed. */

@@ -155,6 +155,14 @@ def _check_registry() -> None:
 _check_registry()
 
 
+def build_parts() -> list[tuple[str, str | None]]:
+    """What the library was built with, each with its version; None: not in this build."""
+    parts, stated = [], ffi.new("char const **")
+    while name := text(lib.pfd_build_part(len(parts), stated)):
+        parts.append((name, text(stated[0]) or None))
+    return parts
+
+
 def version() -> str:
     """The version of the loaded library, which is that of the package."""
     return text(lib.pfd_version())

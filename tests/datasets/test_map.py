@@ -2,12 +2,10 @@
 
 import os
 import pickle
-import re
 
 import numpy as np
 import pytest
 from support import map_functions as own
-from support.paths import ROOT
 
 import pyflowdata as flow
 
@@ -335,12 +333,3 @@ def test_parts_must_be_as_many():
     assert varying[0]["y"] == 0
     with pytest.raises(flow.CorruptDataError, match="has 3 parts in this record; .* says 2"):
         varying[2 * 4]
-
-
-def test_the_page_is_true(capsys):
-    page = (ROOT / "docs/how-to/map.md").read_text()
-    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M))
-    exec(compile(code, "docs/how-to/map.md", "exec"), {})  # noqa: S102
-    assert capsys.readouterr().out.splitlines() == [
-        "image label name number", "17 -1.667", "60 (4, 8, 3) b'img-3'"
-    ]  # fmt: skip
