@@ -140,7 +140,7 @@ class OnRows(TypedDict, total=False):
     """What a call on rows takes besides."""
 
     seed: int
-    """The seed of random numbers, as that of a reader; -1 draws one."""
+    """The seed of random numbers, as that of a reader; -1 or None draws one."""
 
     epoch: int
     """The epoch whose random numbers are wanted."""
