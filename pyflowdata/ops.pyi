@@ -139,7 +139,7 @@ _Rows: TypeAlias = list[Any] | Ragged
 class OnRows(TypedDict, total=False):
     """What a call on rows takes besides."""
 
-    seed: int
+    seed: int | None
     """The seed of random numbers, as that of a reader; -1 or None draws one."""
 
     epoch: int

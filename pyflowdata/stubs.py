@@ -92,7 +92,10 @@ _ANSWERS = {"_Row": "_Array", "_Rows": "list[_Array]"}
 
 
 def _on_rows_options() -> str:
-    keys = (f'{name}: int\n"""{doc}"""\n' for name, (_, doc) in OPTIONS.items())
+    keys = (
+        f'{name}: int{" | None" if least < 0 else ""}\n"""{doc}"""\n'
+        for name, (least, doc) in OPTIONS.items()
+    )
     return _ON_ROWS + textwrap.indent("\n".join(keys), "    ")
 
 

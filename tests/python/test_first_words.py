@@ -65,7 +65,7 @@ WRONG_USE = {
     "flow.DataLoader(x, [y])": "DataLoader(x, y)",
     "flow.DataLoader(loader)": "iterate",
     "flow.DataLoader(flow.MiniReader)": "MiniReader(...)",
-    "flow.DataLoader(x, None)": "batch(32)",
+    "flow.DataLoader(x, None)": "batch(n)",
     "flow.sink(x, print)": "flow.DataLoader(x, y)",
     "flow.sink(Samples(), print)": "flow.GeneratorReader",
     "flow.sink(loader, print, num_workers=2)": "num_threads",
