@@ -165,7 +165,7 @@ class ReaderAttrs(TypedDict, total=False):
     """random_shuffle (bool, default False): Whether the order is random, with every record once in
     an epoch; the attr shuffle says which random order."""
 
-    shuffle: Literal["auto", "none", "global", "window", "buffer", True, False]
+    shuffle: bool | Literal["auto", "none", "global", "window", "buffer"]
     """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer', True,
     False): Whether to shuffle, or which kind of shuffle. true: a new random order in every epoch.
     false, none: the order of the files. global: all records are shuffled. window: the records of
