@@ -139,8 +139,8 @@ _Rows: TypeAlias = list[Any] | Ragged
 class OnRows(TypedDict, total=False):
     """What a call on rows takes besides."""
 
-    seed: int
-    """The seed of random numbers, as that of a reader; -1 draws one."""
+    seed: int | None
+    """The seed of random numbers, as that of a reader; -1 or None draws one."""
 
     epoch: int
     """The epoch whose random numbers are wanted."""
@@ -165,7 +165,7 @@ class ReaderAttrs(TypedDict, total=False):
     """random_shuffle (bool, default False): Whether the order is random, with every record once in
     an epoch; the attr shuffle says which random order."""
 
-    shuffle: Literal["auto", "none", "global", "window", "buffer", True, False]
+    shuffle: bool | Literal["auto", "none", "global", "window", "buffer"]
     """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer', True,
     False): Whether to shuffle, or which kind of shuffle. true: a new random order in every epoch.
     false, none: the order of the files. global: all records are shuffled. window: the records of
