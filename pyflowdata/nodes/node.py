@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import Error, InvalidArgumentError, shown
 from ..native import CData, check, encode, ffi, lib, new_error, text
 from .attr_values import Plain, attr_values, found_values, plain_values
+from .left_out import left_out_values
 from .registry import Op, find_op, with_ports_of
 from .world import World, find_world, is_left_open
 
@@ -63,11 +64,14 @@ class Node:
         found: World | None = None
         try:
             self.values = used = plain_values(op, values)
+            looked = plain_values(op, left_out_values(op, inputs, used))
+            self.values = used = {**used, **looked}
             if op.is_reader and is_left_open(used):
                 found = find_world()
                 world = World(0, 1, found.source) if _is_for_records(op, used) else found
                 used = {**used, "rank": world.rank, "world_size": world.world_size}
             self._create(op, name, inputs, used)
+            self.found = (*looked, *self.found)
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name
