@@ -32,12 +32,12 @@ static pfd_status fail_unknown_attr(const pfd_op *op, const char *name, pfd_erro
     for (uint32_t i = 0; i < op->num_attrs; i++) names[i] = op->attrs[i].name;
     const char *near = pfd_nearest_name(name, names, op->num_attrs);
     if (near) pfd_text_add(&text, "; did you mean '%s'?", near);
-    pfd_text_add(&text, op->num_attrs > 0 ? "%s Attrs of %s: " : "%s %s has no attrs.",
-                 near ? "" : ".", op->name);
-    for (uint32_t i = 0; i < op->num_attrs; i++)
+    else pfd_text_add(&text, op->num_attrs > 0 ? ". Attrs of %s: " : ". %s has no attrs.", op->name);
+    for (uint32_t i = 0; !near && i < op->num_attrs; i++)
         pfd_text_add(&text, i > 0 ? ", %s" : "%s", names[i]);
     free(names);
-    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+    (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+    return pfd_error_set_attr(err, name);
 }
 
 /* Called first, so that a misspelt attr is not reported as a missing one. */
@@ -72,7 +72,7 @@ static pfd_status create_attrs(pfd_node *node, const pfd_attr_value *values, int
     pfd_reader_attrs *reader_attrs = pfd_attrs_unsettled(node->reader_attrs);
     PFD_TRY(pfd_reader_attrs_check_window(reader_attrs, values, n, err));
     int32_t sizes_differ = pfd_view_forms_batches(pfd_view_op_of(node->op));
-    return pfd_reader_attrs_settle(reader_attrs, sizes_differ, err);
+    return pfd_reader_attrs_settle(reader_attrs, values, n, sizes_differ, err);
 }
 
 /* ---- Inputs ---- */
