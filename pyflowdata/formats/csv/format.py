@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,10 @@ from ...errors import InvalidArgumentError, shown
 from ...nodes import Blob, find_op
 from ..base.damage import Damage, Scan
 from ..base.detection import HEAD, Detected
-from ..base.fields import BYTES, Field
+from ..base.fields import BYTES, Field, specs
 from ..base.format import Format
+from ..base.open_source import open_source
+from ..base.reader_values import files_in, reading_in
 from ..base.source import Source, Told, make_node
 from .cells import TYPES, UNSURE, dtype_of, is_exact, types_of
 from .table import cells_of, places_of, table_of, widened
@@ -66,6 +68,22 @@ class CSV(Format):
         if dict(source.attrs).get("header") == "yes" and found[0].head:
             _refuse_other_columns(found)
         return source
+
+    def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
+        """All columns, with the types of the first rows, and the dialect."""
+        op = find_op(self.reader)
+        if values.get(op.outputs_attr):
+            return {}
+        own = reading_in(values)
+        files = files_in(op.name, values, **{op.outputs_attr: ["0"]})
+        source = open_source(files, self.name, values=own)
+        if not source.fields:
+            raise InvalidArgumentError(
+                f"{op.outputs_attr} was left out, and there is no row to find the columns in: give "
+                "it", attr=op.outputs_attr,
+            )  # fmt: skip
+        dialect = {name: value for name, value in source.attrs if name not in own}
+        return {op.outputs_attr: specs(source.fields), **dialect}
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The columns and the dialect that the first lines of a file show."""
