@@ -54,9 +54,7 @@ def on_files(files: Files, config: Any) -> Files:
             old.content_string = text
         else:
             files.append(File.generated(config, path, content=text))
-    styles = (f"{svg.colors(svg.LIGHT, '[data-md-color-scheme=default] ')}\n"
-              f"{svg.colors(svg.DARK, '[data-md-color-scheme=slate] ')}\n")  # fmt: skip
-    files.append(File.generated(config, "site/pictures.css", content=styles))
+    files.append(File.generated(config, "site/pictures.css", content=svg.page_colors()))
     config.extra_css.append("site/pictures.css")
     return files
 
