@@ -1,39 +1,13 @@
-"""Runs what README.md shows, and compares with what it says is printed."""
+"""Commands and links of README.md and of all pages lead somewhere."""
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 from support.paths import ROOT
 
-README = (ROOT / "README.md").read_text()
 
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.S | re.M)
-
-
-def run(code, folder):
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_the_ten_lines(tmp_path):
-    (code,), (printed,) = blocks("python"), blocks("text")
-    assert run(code, tmp_path) == printed
-
-
-def test_it_is_short():
-    assert len(README.splitlines()) <= 115
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 115
 
 
 PAGES = [
