@@ -36,7 +36,7 @@ from .jax_scan import Scan
 
 __all__ = ["JaxLoader", "Scan", "rank_and_world_size", "scan", "sink"]
 
-BatchT = TypeVar("BatchT")
+BatchT = TypeVar("BatchT", covariant=True)
 ResultT = TypeVar("ResultT")
 Where: TypeAlias = "jax.sharding.Sharding | jax.Device | None"
 

@@ -18,7 +18,7 @@ from ..native import check, exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
 from .any_loader import AnyLoader
 from .at_exit import open_loaders
-from .batches import Array, Batch, BatchArrays
+from .batches import Batch, BatchArrays
 from .epochs import Batches, Cursor
 from .iterator_hook import hooked
 from .observed import Observed
@@ -40,10 +40,11 @@ if TYPE_CHECKING:
     from ..reports.tuning import Tuning
     from ..stalls.watchdog import Stall
     from ..tracing.trace import Trace
+    from .batches import ArrayOrRagged
 
 __all__ = ["DataLoader"]
 
-BatchT = TypeVar("BatchT")
+BatchT = TypeVar("BatchT", covariant=True)
 
 _read = lib.pfd_loader_read
 _new_positions = functools.partial(ffi.new, "int64_t[]")
@@ -59,8 +60,8 @@ class DataLoader(AnyLoader[BatchT]):
     An array has the rows of this rank first, then the dimensions of a row, and the blob's dtype.
     It views memory of the loader, is writable, and belongs to the caller until it and all views
     of it are collected; also after close().  Where rows differ in shape (`blob.is_ragged`), a
-    `Ragged` takes the place of the array, with the same rules for the arrays in it.  A type
-    checker sees arrays, unless the code tests `isinstance(batch, Ragged)`.
+    `Ragged` takes the place of the array, with the same rules for the arrays in it.  To a
+    type checker a batch is both an array and a Ragged: only the data decide.
 
     A blob that is given twice gives two arrays that share their memory.
 
@@ -72,7 +73,7 @@ class DataLoader(AnyLoader[BatchT]):
 
     @overload
     def __init__(
-        self: DataLoader[Array],
+        self: DataLoader[ArrayOrRagged],
         blob: Blob,
         /,
         *,
@@ -84,7 +85,7 @@ class DataLoader(AnyLoader[BatchT]):
 
     @overload
     def __init__(
-        self: DataLoader[dict[str, Array]],
+        self: DataLoader[dict[str, ArrayOrRagged]],
         blobs: Mapping[str, Blob],
         /,
         *,
@@ -96,7 +97,7 @@ class DataLoader(AnyLoader[BatchT]):
 
     @overload
     def __init__(
-        self: DataLoader[tuple[Array, ...]],
+        self: DataLoader[tuple[ArrayOrRagged, ...]],
         blobs: Sequence[Blob],
         /,
         *,
@@ -108,7 +109,7 @@ class DataLoader(AnyLoader[BatchT]):
 
     @overload
     def __init__(
-        self: DataLoader[tuple[Array, ...]],
+        self: DataLoader[tuple[ArrayOrRagged, ...]],
         first: Blob,
         second: Blob,
         /,
