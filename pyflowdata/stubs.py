@@ -1,4 +1,4 @@
-"""Writes ops.pyi, the types of the op functions: `python -m pyflowdata.stubs`.
+"""Writes the types of op functions: ops.pyi by `python -m pyflowdata.stubs`, and a plugin's.
 
 What readers share is written once, as a TypedDict that they unpack: a type checker takes its keys
 for keyword arguments, and editors complete them and show the text below each.
@@ -12,10 +12,11 @@ import itertools
 import json
 import sys
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .nodes import Attr, Op, registered_ops
+from .nodes import Attr, Op, find_op, registered_ops
 from .nodes.eager import OPTIONS
 from .nodes.op_functions import (
     BAD_ARGUMENT_DOC,
@@ -30,13 +31,16 @@ from .nodes.op_functions import (
 PATH = Path(__file__).resolve().with_name("ops.pyi")
 
 _RAISES = textwrap.fill(BAD_ARGUMENT_DOC, 96, initial_indent=" " * 4, subsequent_indent=" " * 8)
-_HEAD = f'''\
-"""One function per op of the registry.  Written by `make stubs`, not by hand.
+_RAISED = f'''\
 
 Raises, each of them:
 {_RAISES}
 """
 
+'''
+_HEAD = f'''\
+"""One function per op of the registry.  Written by `make stubs`, not by hand.
+{_RAISED}\
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Literal, TypeAlias, TypedDict, overload, type_check_only
@@ -49,6 +53,21 @@ from .nodes import Blob
 from .ragged import Ragged
 
 '''
+_PLUGIN_HEAD = f'''\
+"""The ops of a plugin.  Written by `pyflowdata stubs`, not by hand.
+{_RAISED}\
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, Literal, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from typing_extensions import Unpack
+
+from pyflowdata import Blob, Ragged
+from pyflowdata.ops import Blobs, FileReaderAttrs, OnRows, ReaderAttrs
+
+'''
 
 # What list attrs name, and what is chosen at run time, can be taken for one blob and for several:
 # only the writer knows.
@@ -59,11 +78,12 @@ class Blobs(Blob, tuple[Blob, ...]):  # type: ignore[misc]  # `index` is that of
 '''
 
 # What an op takes in place of blobs, and what it then answers.
-_ROWS = '''\
+_ROW_TYPES = '''\
 _Array: TypeAlias = NDArray[Any]
 _Row: TypeAlias = _Array | np.generic | bytes | bytearray | memoryview | float
 _Rows: TypeAlias = list[Any] | Ragged
-
+'''
+_ON_ROWS = '''\
 @type_check_only
 class OnRows(TypedDict, total=False):
     """What a call on rows takes besides."""
@@ -72,19 +92,23 @@ class OnRows(TypedDict, total=False):
 _ANSWERS = {"_Row": "_Array", "_Rows": "list[_Array]"}
 
 
-def _rows() -> str:
+def _on_rows_options() -> str:
     keys = (f'{name}: int\n"""{doc}"""\n' for name, (_, doc) in OPTIONS.items())
-    return _ROWS + textwrap.indent("\n".join(keys), "    ")
+    return _ON_ROWS + textwrap.indent("\n".join(keys), "    ")
 
 
 def _literal(value: object) -> str:
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
+def _choice(value: str) -> str:
+    return {"true": "True", "false": "False"}.get(value) or _literal(value)
+
+
 def _hint(attr: Attr) -> str:
     hint = attr.hint
     if attr.choices and attr.type.word == "str":
-        hint = f"Literal[{', '.join(_literal(choice) for choice in attr.choices)}]"
+        hint = f"Literal[{', '.join(_choice(choice) for choice in attr.choices)}]"
     return f"{hint} | None" if attr.is_found else hint
 
 
@@ -161,7 +185,9 @@ def _groups(ops: list[Op]) -> tuple[_Group, _Group]:
 
 
 def _group(op: Op, groups: tuple[_Group, _Group]) -> _Group | None:
-    return groups[_reads_files(op)] if op.is_reader else None
+    """The group whose attrs the op has; None: it has none, and its signature lists all."""
+    group = groups[_reads_files(op)] if op.is_reader else None
+    return group if group and all(attr in op.attrs for attr in group.members) else None
 
 
 def _function(
@@ -267,14 +293,29 @@ def _stub(op: Op, group: _Group | None) -> str:
     return stub if op.is_reader or op.is_view else f"@overload\n{stub}{_on_rows(op)}"
 
 
+def _built_in() -> list[Op]:
+    return [op for op in registered_ops() if op.origin == "built in"]
+
+
+def _exported(ops: Sequence[Op]) -> str:
+    return "__all__ = [\n" + "".join(f"    {_literal(op.name)},\n" for op in ops) + "]\n\n"
+
+
 def make_stubs() -> str:
     """The text of ops.pyi for the loaded library."""
-    ops = [op for op in registered_ops() if op.origin == "built in"]
-    names = "".join(f"    {_literal(op.name)},\n" for op in ops)
+    ops = _built_in()
     groups = _groups(ops)
-    parts = [_BLOBS, _rows(), *(group.declaration() for group in groups)]
+    parts = [_BLOBS, _ROW_TYPES, _on_rows_options(), *(group.declaration() for group in groups)]
     parts += [_stub(op, _group(op, groups)) for op in ops]
-    return f"{_HEAD}__all__ = [\n{names}]\n\n" + "\n".join(parts)
+    return _HEAD + _exported(ops) + "\n".join(parts)
+
+
+def make_plugin_stubs(names: Sequence[str]) -> str:
+    """The text of a .pyi file for a module with these ops, which are those of a loaded plugin."""
+    ops = [find_op(name) for name in names]
+    groups = _groups(_built_in())
+    parts = [_ROW_TYPES, *(_stub(op, _group(op, groups)) for op in ops)]
+    return _PLUGIN_HEAD + _exported(ops) + "__version__: str\n\n" + "\n".join(parts)
 
 
 def main(arguments: list[str]) -> int:

@@ -126,7 +126,7 @@ def test_types_are_those_of_the_first_records_or_given():
     assert types(given)["b"] == "float32[2]" and given[9]["b"].tolist() == [9, 9]
     short = data.map(lambda y: np.zeros(max(y, 4)), "y")  # the first ones are alike
     assert types(short)["y"] == "float64[4]"
-    with pytest.raises(flow.InternalError, match=r"\(5,\), and \(4,\) is declared"):
+    with pytest.raises(flow.UserFunctionError, match=r"\(5,\), and \(4,\) is declared"):
         short[5]
     for function, text in (
         (lambda x: None, "the result 'x' is None"),
@@ -235,7 +235,7 @@ def test_a_function_of_batches():
     assert one[:, 0].tolist() == [i - 3.5 for i in range(8)]
     with pytest.raises(flow.InvalidArgumentError, match="use it after batch"):
         made("x").map(centre, "x")
-    with pytest.raises(flow.InternalError, match=r"shape \(1, 2\), and \(8, 2\)"):
+    with pytest.raises(flow.UserFunctionError, match=r"shape \(1, 2\), and \(8, 2\)"):
         batches(batch.map(lambda x: x[:1], "x", outputs={"x": "float32[2]"}))
 
 

@@ -346,7 +346,7 @@ def test_what_a_python_op_raises():
     assert type(damaged) is flow.CorruptDataError and damaged.row == 1
     assert str(damaged) == "EagerFails: (row 1): it is two"
     broken = error_of(lambda: eager_fails([1, 1, 3]))
-    assert type(broken) is flow.InternalError and isinstance(broken.__cause__, KeyError)
+    assert type(broken) is flow.UserFunctionError and isinstance(broken.__cause__, KeyError)
 
     @flow.register_decoder(outputs={"out": "int64"}, name="EagerFails", replace=True)
     def other(x):
