@@ -201,7 +201,7 @@ check-lines:
 check-types: all .venv/types
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) tools/declarations.py
-	$(IN_VENV) -m mypy --strict pyflowdata tools/declarations.py tools/page_blocks.py tools/page_types.py
+	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata tools/declarations.py tools/page_types.py
 	$(IN_VENV) -m tools.page_types build/pages
 	$(IN_VENV) -m mypy --cache-dir build/mypy-pages --follow-imports=silent --ignore-missing-imports \
 	    --allow-redefinition --local-partial-types $$(find build/pages examples -name '*.py') \

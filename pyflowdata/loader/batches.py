@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,6 @@ from ..ragged import Ragged
 
 Array = npt.NDArray[Any]
 Batch = Array | Ragged  # of one blob
-
-if TYPE_CHECKING:
-
-    class ArrayOrRagged(np.ndarray[Any, np.dtype[Any]], Ragged):  # type: ignore[misc]
-        """A batch of one blob, for type checkers: an array, or a Ragged where rows differ in shape."""
 
 _MOST_PLANS = 1000  # remembered; batches of a loader have few sizes
 _gc = ffi.gc  # all in C: no signal can come in between

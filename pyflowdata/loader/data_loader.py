@@ -26,7 +26,7 @@ from ..native import check, exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
 from .any_loader import AnyLoader
 from .at_exit import open_loaders
-from .batches import Batch, BatchArrays
+from .batches import Array, Batch, BatchArrays
 from .epochs import Batches, Cursor
 from .iterator_hook import hooked
 from .observed import Observed
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from ..reports.tuning import Tuning
     from ..stalls.watchdog import Stall
     from ..tracing.trace import Trace
-    from .batches import ArrayOrRagged
 
 __all__ = ["DataLoader"]
 
@@ -70,8 +69,9 @@ class DataLoader(AnyLoader[BatchT]):
     An array has the rows of this rank first, then the dimensions of a row, and the blob's dtype.
     It views memory of the loader, is writable, and belongs to the caller until it and all views
     of it are collected; also after close().  Where rows differ in shape (`blob.is_ragged`), a
-    `Ragged` takes the place of the array, with the same rules for the arrays in it.  To a
-    type checker a batch is both an array and a Ragged: only the data decide.
+    `Ragged` takes the place of the array, with the same rules for the arrays in it.  A type
+    checker sees arrays, unless the code tests `isinstance(batch, Ragged)`; where all rows of a
+    Ragged have one shape, `np.asarray(batch)` is the array.
 
     A blob that is given twice gives two arrays that share their memory.
 
@@ -83,7 +83,7 @@ class DataLoader(AnyLoader[BatchT]):
 
     @overload
     def __init__(
-        self: DataLoader[ArrayOrRagged],
+        self: DataLoader[Array],
         blob: Blob,
         /,
         *,
@@ -95,7 +95,7 @@ class DataLoader(AnyLoader[BatchT]):
 
     @overload
     def __init__(
-        self: DataLoader[dict[str, ArrayOrRagged]],
+        self: DataLoader[dict[str, Array]],
         blobs: Mapping[str, Blob],
         /,
         *,
@@ -107,7 +107,7 @@ class DataLoader(AnyLoader[BatchT]):
 
     @overload
     def __init__(
-        self: DataLoader[tuple[ArrayOrRagged, ...]],
+        self: DataLoader[tuple[Array, ...]],
         blobs: Sequence[Blob],
         /,
         *,
@@ -119,7 +119,7 @@ class DataLoader(AnyLoader[BatchT]):
 
     @overload
     def __init__(
-        self: DataLoader[tuple[ArrayOrRagged, ...]],
+        self: DataLoader[tuple[Array, ...]],
         first: Blob,
         second: Blob,
         /,
