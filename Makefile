@@ -151,13 +151,13 @@ test-torch test-jax test-numba: JOBS = 2
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py torch_trace.py lightning.py) \
 	    tests/integrations/test_accelerate.py \
-	    $(addprefix tests/project/test_,examples.py image_examples.py port_pages.py) $(ARGS)
+	    $(addprefix tests/project/test_,examples.py gallery.py pages.py port_pages.py) $(ARGS)
 test-jax: all .venv/jax
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,jax.py jax_sink.py) \
 	    tests/project/test_example_jax.py $(ARGS)
 test-numba: all .venv/numba
 	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
-	    tests/python/test_python_ops.py::test_the_page_is_true $(ARGS)
+	    tests/project/test_pages.py $(ARGS)
 test-ray: all .venv/ray
 	$(PYTEST) tests/integrations/test_ray.py $(ARGS)
 # The pages that reports are, in a browser.
@@ -244,10 +244,11 @@ run-tsan: all $(TSAN_C_TESTS:%=%-run) .venv/test
 	    $(call SANITIZED,libtsan.so) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
+# RECORD=1 keeps the rates in bench/recorded.json, and draws docs/pictures/speed.svg.
 bench: all .venv/test
 	$(IN_VENV) -m bench.run $(if $(WORKLOADS),--workloads $(WORKLOADS)) \
 	    $(if $(PEERS),--peers $(PEERS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
-	    $(if $(SCALE),--scale $(SCALE)) $(ARGS)
+	    $(if $(SCALE),--scale $(SCALE)) $(if $(RECORD),--record) $(ARGS)
 bench-smoke: all .venv/test
 	OPENBLAS_NUM_THREADS=1 $(IN_VENV) -m bench.run --smoke
 

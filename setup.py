@@ -12,6 +12,10 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 BUILD = Path("build", "wheel")
+# Of a wheel with the codecs in it: libjpeg-turbo has IJG, BSD and Zlib; zstd and libwebp have BSD;
+# the compiler's runtime has MIT.
+LICENSES = "Apache-2.0 AND BSD-3-Clause AND IJG AND MIT AND Zlib AND libpng-2.0"
+OWN_LICENSE = "License-File: LICENSE\n"
 BUILT = [BUILD / "libpyflowdata.so", BUILD / "libpyflowdata_kit.so"]
 
 
@@ -66,8 +70,9 @@ class PlatformWheel(bdist_wheel):
             shutil.copy2(source, target)
             metadata = Path(distinfo_path, "METADATA")
             text = metadata.read_text(encoding="utf-8")
-            own = "License-File: LICENSE\n"
-            metadata.write_text(text.replace(own, f"{own}License-File: {added}\n", 1), "utf-8")
+            text = text.replace(OWN_LICENSE, f"{OWN_LICENSE}License-File: {added}\n", 1)
+            text = re.sub("(?m)^License-Expression: .*$", f"License-Expression: {LICENSES}", text)
+            metadata.write_text(text, encoding="utf-8")
 
 
 class WithLibrary(Distribution):

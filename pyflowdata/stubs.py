@@ -100,10 +100,14 @@ def _literal(value: object) -> str:
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
+def _choice(value: str) -> str:
+    return {"true": "True", "false": "False"}.get(value) or _literal(value)
+
+
 def _hint(attr: Attr) -> str:
     hint = attr.hint
     if attr.choices and attr.type.word == "str":
-        hint = f"Literal[{', '.join(_literal(choice) for choice in attr.choices)}]"
+        hint = f"Literal[{', '.join(_choice(choice) for choice in attr.choices)}]"
     return f"{hint} | None" if attr.is_found else hint
 
 

@@ -3,6 +3,8 @@
  * products find the shortest decimal in the interval that rounds to the number.
  */
 #include "parse/print_number.h"
+
+#include "core/float16.h"
 #include "parse/power_of_five.h"
 
 #include <string.h>
@@ -201,6 +203,16 @@ static inline decimal decimal_of(uint64_t bits, uint32_t exponent, float_type ty
     return shortest(mantissa, power, bits == 0 && exponent > 1);
 }
 
+/* Words and zeros; NULL: it is another number, whose sign is written. */
+static uint8_t *print_special(uint64_t fraction, uint32_t exponent, int32_t is_negative,
+                              uint32_t infinite, uint8_t **to)
+{
+    if (exponent == infinite && fraction) return print_word("nan", *to);
+    if (is_negative) *(*to)++ = '-';
+    if (exponent == infinite) return print_word("inf", *to);
+    return !fraction && !exponent ? print_word("0.0", *to) : NULL;
+}
+
 uint8_t *pfd_print_float64(double value, uint8_t *to)
 {
     static const float_type type = {52, 1075, 2047};
@@ -208,13 +220,20 @@ uint8_t *pfd_print_float64(double value, uint8_t *to)
     memcpy(&bits, &value, sizeof bits);
     uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
     uint32_t exponent = (uint32_t)(bits >> 52) & 2047;
-    if (exponent == type.infinite && fraction) return print_word("nan", to);
-    if (bits >> 63) *to++ = '-';
-    if (exponent == type.infinite) return print_word("inf", to);
-    if (!fraction && !exponent) return print_word("0.0", to);
+    uint8_t *end = print_special(fraction, exponent, (int32_t)(bits >> 63), type.infinite, &to);
+    if (end) return end;
     decimal number = without_zeros(decimal_of(fraction, exponent, type));
     int32_t count = count_digits(number.digits), point = number.exponent + count;
     return (point > -4 && point <= 16 ? print_plain : print_scientific)(number, count, to);
+}
+
+/* NumPy compares the value, and not its text: the float32 nearest to 1e-4 is below it. */
+static uint8_t *print_narrow(decimal number, double value, double limit, uint8_t *to)
+{
+    number = without_zeros(number);
+    if (value < 0) value = -value;
+    int32_t is_plain = value >= 1e-4 && value < limit;
+    return (is_plain ? print_plain : print_scientific)(number, count_digits(number.digits), to);
 }
 
 uint8_t *pfd_print_float32(float value, uint8_t *to)
@@ -223,13 +242,17 @@ uint8_t *pfd_print_float32(float value, uint8_t *to)
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     uint32_t fraction = bits & ((UINT32_C(1) << 23) - 1), exponent = bits >> 23 & 255;
-    if (exponent == type.infinite && fraction) return print_word("nan", to);
-    if (bits >> 31) *to++ = '-';
-    if (exponent == type.infinite) return print_word("inf", to);
-    if (!fraction && !exponent) return print_word("0.0", to);
-    decimal number = without_zeros(decimal_of(fraction, exponent, type));
-    int32_t count = count_digits(number.digits);
-    double size = value < 0 ? -(double)value : (double)value;
-    int32_t is_plain = size >= 1e-4 && size < 1e6; /* the float nearest to 1e-4 is below it */
-    return (is_plain ? print_plain : print_scientific)(number, count, to);
+    uint8_t *end = print_special(fraction, exponent, (int32_t)(bits >> 31), type.infinite, &to);
+    return end ? end : print_narrow(decimal_of(fraction, exponent, type), (double)value, 1e6, to);
+}
+
+uint8_t *pfd_print_float16(uint16_t bits, uint8_t *to)
+{
+    static const float_type type = {10, 25, 31};
+    uint32_t fraction = bits & 1023u, exponent = bits >> 10 & 31u;
+    uint8_t *end = print_special(fraction, exponent, bits >> 15, type.infinite, &to);
+    if (end) return end;
+    float value;
+    pfd_float16_to_float32(&bits, &value, 1);
+    return print_narrow(decimal_of(fraction, exponent, type), (double)value, 1e3, to);
 }

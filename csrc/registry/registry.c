@@ -8,7 +8,7 @@
 #include "registry/attr_value.h"
 #include "registry/descriptor.h"
 #include "registry/formats.h"
-#include "registry/nearest_name.h"
+#include "parse/nearest_name.h"
 #include "registry/op_copy.h"
 #include "registry/reader_attrs.h"
 #include "sources/host_outputs.h"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import glob
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import InvalidArgumentError
-from ..formats import FORMATS, Source, is_data_set, open_source
+from ..errors import FileError, InvalidArgumentError
+from ..formats import FORMATS, Source, expanded, open_source
 from ..plugins import Plugin, load_library
 from ..plugins.packages import library_path
 from ..plain_text import UNITS
@@ -83,23 +81,10 @@ def expand(paths: Sequence[str], format: str | None = None) -> list[str]:
     Raises:
         UsageError: One of them is not there, or stands for no file.
     """
-    found: list[str] = []
-    for path in paths:
-        before = len(found)
-        if os.path.exists(path):
-            is_folder = os.path.isdir(path) and not is_data_set(path, format)
-            inside = sorted(os.path.join(path, name) for name in os.listdir(path)) if is_folder \
-                else [path]  # fmt: skip
-            found += [one for one in inside if not is_folder or _is_data(one)]
-        else:
-            found += sorted(glob.glob(path))
-        if len(found) == before:
-            raise UsageError(f"no files: {path}")
-    return found
-
-
-def _is_data(path: str) -> bool:
-    return os.path.isfile(path) and not os.path.basename(path).startswith((".", "_"))
+    try:
+        return [file for path in paths for file in expanded(path, format)]
+    except FileError as failure:
+        raise UsageError(str(failure)) from None
 
 
 def source_of(

@@ -48,8 +48,6 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
         if (is_text(type)) continue;
         if (pfd_is_ragged(type))
             return refuse(args, i, "rows of different lengths have no columns: use Pad before", err);
-        if (type->dtype == PFD_FLOAT16)
-            return refuse(args, i, "use Cast(dtype='float32') before", err);
         if (pfd_row_elements(type) == 0)
             return refuse(args, i, "a row without elements has no columns", err);
     }
@@ -128,6 +126,7 @@ static uint8_t *put_numbers(int32_t dtype, const void *data, int64_t n, uint8_t 
         CASE(PFD_UINT32, uint32_t, pfd_print_uint64)
         CASE(PFD_INT64, int64_t, pfd_print_int64)
         CASE(PFD_UINT64, uint64_t, pfd_print_uint64)
+        CASE(PFD_FLOAT16, uint16_t, pfd_print_float16)
         CASE(PFD_FLOAT32, float, pfd_print_float32)
         CASE(PFD_FLOAT64, double, pfd_print_float64)
 #undef CASE

@@ -167,6 +167,18 @@ class Format(RecordFormat):
         """Options of the writer for these rows, so that empty files have their type, too."""
         return {}
 
+    def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
+        """The bytes that a file has of each record, for `Writer.write_encoded`.
+
+        Args:
+            fields: What is written; none where whole records are.
+            blobs: Of each field; of whole records the only one.
+
+        Returns:
+            None where no op makes them, so that the writer does.
+        """
+        return None
+
     def adapted(self, fields: Sequence[Field], batch: dict[str, Any]) -> dict[str, Any]:
         """A batch of these fields as the writer takes it."""
         return batch

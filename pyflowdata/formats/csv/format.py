@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import InvalidArgumentError, shown
-from ...nodes import find_op
+from ...nodes import Blob, find_op
 from ..base.damage import Damage, Scan
 from ..base.detection import HEAD, Detected
 from ..base.fields import BYTES, Field
 from ..base.format import Format
-from ..base.source import Source
+from ..base.source import Source, make_node
 from .cells import Column
 from .table import cells_of, places_of, table_of, widened
-from .writer import CSVWriter
+from .writer import ENCODER, CSVWriter
 
 _SCANNED = 4096  # rows at a time, when all of them are read
 
@@ -135,6 +135,12 @@ class CSV(Format):
             f"{field.name} has rows of different lengths, which are not columns: choose others "
             "with --fields"
         )
+
+    def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
+        """The lines."""
+        if any(0 in field.shape for field in fields):
+            return None
+        return make_node(ENCODER, blobs).outputs[0]
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
         """The names of the columns."""

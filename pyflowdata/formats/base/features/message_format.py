@@ -8,11 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from ....errors import Error
+from ....nodes import Blob
 from ..detection import Detected
 from ..fields import BYTES, Field
 from ..format import Format
-from ..source import RECORD, Source
+from ..source import RECORD, Source, make_node
 from .decode import Feature
+from .message_writer import MessageWriter
 
 _LOOKED_AT = 256  # records, to find the fields
 _MISSING = -1  # a count, where a record has no such feature
@@ -22,6 +24,17 @@ class MessageFormat(Format):
     """Records are messages of features, or bytes of something else, which stay whole."""
 
     holds_records: ClassVar[bool] = True
+    encoder: ClassVar[str]  # the op that encodes fields as a message
+
+    def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
+        """The records as the file has them."""
+        assert self.writer is not None and issubclass(self.writer, MessageWriter)
+        (message, *others), names = blobs, [field.name for field in fields]
+        if any("\0" in name for name in names):
+            return None
+        if names:
+            message = make_node(self.encoder, [message, *others], names=names).outputs[0]
+        return make_node(self.writer.frame, [message]).outputs[0]
 
     @staticmethod
     @abstractmethod

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....errors import Error, FileError, InvalidArgumentError, shown
+from ....ragged import Ragged
 from .folder import OutputFolder, put_in_place
 from .names import Names
 from .output import COMPRESSIONS, LEVELS, OutputFile, failed, sync_folder
@@ -145,6 +146,12 @@ class Writer(ABC):
 
     def _finish(self, shard: Shard) -> None:
         """Writes the part after the last record, and values that were not known before."""
+
+    def write_encoded(self, rows: Ragged) -> None:
+        """Writes records that are encoded already: rows of the bytes that the file has of each, as
+        `Format.encoded` makes them."""
+        data = np.ascontiguousarray(rows.values)
+        self._emit(data.data, rows.lengths)
 
     # ---- For the formats ----------------------------------------------------------------------
 

@@ -1,10 +1,10 @@
-/* registry/nearest_name.h -- compares names, and finds the name that a mistyped one was meant to
+/* parse/nearest_name.h -- compares names, and finds the name that a mistyped one was meant to
  * be.
  *
  * THREADS  Everything here may be called from any thread.
  */
-#ifndef PFD_REGISTRY_NEAREST_NAME_H
-#define PFD_REGISTRY_NEAREST_NAME_H
+#ifndef PFD_PARSE_NEAREST_NAME_H
+#define PFD_PARSE_NEAREST_NAME_H
 #include <stdint.h>
 
 /* The name in `names` that is most like `name`, or NULL if none is near (edit distance; case and

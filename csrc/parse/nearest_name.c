@@ -1,5 +1,5 @@
 /* Finds the name that a mistyped one was meant to be. */
-#include "registry/nearest_name.h"
+#include "parse/nearest_name.h"
 
 #include <string.h>
 
