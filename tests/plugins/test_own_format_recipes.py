@@ -20,7 +20,7 @@ def readers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recipes")
     found = {}
     for block in blocks_of(PAGE):
-        if block.language == "c":
+        if block.language == "c" and block.title:
             (folder / block.title).write_text(block.text)
             (found[block.title],) = flow.compile(folder / block.title, flags=STRICT)
     assert len(found) == 4
