@@ -22,11 +22,15 @@ __all__ = [
     "MDSReader",
     "TextLineReader",
     "CSVReader",
+    "CSVCellTypes",
+    "CSVEncoder",
     "MiniDecoder",
     "Affine",
     "TFRecordReader",
     "ExampleDecoder",
     "SequenceExampleDecoder",
+    "ExampleEncoder",
+    "TFRecordFrame",
     "Cast",
     "Concat",
     "DecodeClass",
@@ -45,6 +49,8 @@ __all__ = [
     "OFRecordBytesDecoder",
     "OFRecordImageDecoder",
     "OFRecordImageDecoderRandomCrop",
+    "OFRecordEncoder",
+    "OFRecordFrame",
     "IDXReader",
     "CIFARReader",
     "OneRecReader",
@@ -123,7 +129,7 @@ __all__ = [
 
 @type_check_only
 class Blobs(Blob, tuple[Blob, ...]):  # type: ignore[misc]  # `index` is that of Blob
-    """The blobs of the outputs that a list names; of a list of one, the blob itself."""
+    """The blobs of outputs that attrs decide: a tuple, or the blob itself where it is one."""
 
 _Array: TypeAlias = NDArray[Any]
 _Row: TypeAlias = _Array | np.generic | bytes | bytearray | memoryview | float
@@ -133,8 +139,8 @@ _Rows: TypeAlias = list[Any] | Ragged
 class OnRows(TypedDict, total=False):
     """What a call on rows takes besides."""
 
-    seed: int
-    """The seed of random numbers, as that of a reader; -1 draws one."""
+    seed: int | None
+    """The seed of random numbers, as that of a reader; -1 or None draws one."""
 
     epoch: int
     """The epoch whose random numbers are wanted."""
@@ -159,16 +165,17 @@ class ReaderAttrs(TypedDict, total=False):
     """random_shuffle (bool, default False): Whether the order is random, with every record once in
     an epoch; the attr shuffle says which random order."""
 
-    shuffle: Literal["auto", "none", "global", "window", "buffer"]
-    """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): The kind
-    of shuffle. none: the order of the files. global: all records are shuffled. window: the records
-    of some blocks of the files are mixed at a time. buffer: each record is drawn from the next
-    shuffle_buffer_size ones. auto: none without random_shuffle; with it global, or buffer if the
-    source can only be read in sequence."""
+    shuffle: bool | Literal["auto", "none", "global", "window", "buffer"]
+    """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer', True,
+    False): Whether to shuffle, or which kind of shuffle. true: a new random order in every epoch.
+    false, none: the order of the files. global: all records are shuffled. window: the records of
+    some blocks of the files are mixed at a time. buffer: each record is drawn from the next
+    shuffle_buffer_size ones. auto: none without random_shuffle; with it, or with true, global, or
+    buffer if the source can only be read in sequence."""
 
     shuffle_after_epoch: bool
     """shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each epoch
-    instead of the same one; it has no effect without a shuffle."""
+    instead of the same one; shuffle=true sets it, and it has no effect without a shuffle."""
 
     shuffle_buffer_size: int
     """shuffle_buffer_size (int, default 1024, at least 1): For shuffle='buffer': how many records
@@ -187,7 +194,7 @@ class ReaderAttrs(TypedDict, total=False):
     data are cut, disjoint parts that are shuffled by themselves; each batch has as many rows of one
     as of another. If world_size divides it, each rank reads blocks that no other rank reads."""
 
-    seed: int
+    seed: int | None
     """seed (int, default -1, at least -1): The seed of the random numbers; -1 draws a seed when the
     loader opens, or uses 0 if world_size is above 1, because all ranks need the same one."""
 
@@ -199,12 +206,12 @@ class ReaderAttrs(TypedDict, total=False):
     """group_buffer_size (int, default 65536, at least 1): For readers that make batches of one
     group each: the most records that wait for others of their group."""
 
-    rank: int
+    rank: int | None
     """rank (int, default -1, at least -1): Which part of every batch this process gets, counted
     from 0. If rank and world_size are -1 or left out, both are inferred from the framework or
     launcher in use."""
 
-    world_size: int
+    world_size: int | None
     """world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 infers
     it, together with rank."""
 
@@ -213,7 +220,7 @@ class ReaderAttrs(TypedDict, total=False):
     record: raise fails its batch, skip omits its row (a batch may then have 0 rows), pad delivers a
     row of zeros whose mask is False."""
 
-    max_errors: int
+    max_errors: int | None
     """max_errors (int, default -1, at least -1): How many damaged records an epoch of this rank may
     have before on_error=skip and pad fail too; -1 means no limit."""
 
@@ -228,14 +235,14 @@ class FileReaderAttrs(ReaderAttrs, total=False):
     """files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
     [...], whose files are sorted by name."""
 
-    data_part_num: int
+    data_part_num: int | None
     """data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1 for
     all parts found, in numeric order."""
 
     part_name_prefix: str | PathLike[str]
     """part_name_prefix (str, default 'part-'): What stands before the number in a part's name."""
 
-    part_name_suffix_length: int
+    part_name_suffix_length: int | None
     """part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number is
     padded with zeros; -1 for no padding."""
 
@@ -310,7 +317,7 @@ def MiniReader(
 def MiniReader(
     data_dir: str | PathLike[str] = "", *, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 def MindRecordReader(
     data_dir: str | PathLike[str] = "",
@@ -462,12 +469,12 @@ def TextLineReader(
     data_dir: str | PathLike[str] = "", *, skip_header_lines: int = 0,
     keep_blank_lines: bool = False, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 def CSVReader(
     data_dir: str | PathLike[str] = "",
     *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     delimiter: str | PathLike[str] = ",",
     quote: str | PathLike[str] = "\"",
     comment: str | PathLike[str] = "",
@@ -491,9 +498,10 @@ def CSVReader(
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        columns (list of str, required): The columns to read, one output each:
+        columns (list of str, found in the files if left out): The columns to read, one output each:
             [NAME=]KEY[:TYPE][=DEFAULT]. KEY is a column's name or number, a range such as 1..64, or
-            several of these separated by |, for one array.
+            several of these separated by |, for one array. Left out, they are all columns, with the
+            types that the first rows have.
         delimiter (str, default ','): The byte between two fields.
         quote (str, default '"'): The byte that encloses fields with delimiters in them; empty:
             quotes are text.
@@ -528,6 +536,79 @@ def CSVReader(
             dataset.
     """
     ...
+
+@overload
+def CSVCellTypes(
+    *in_: Blob,
+    missing: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blob:
+    """Says which numbers the cells of a CSV file are, to find the types of its columns: the types of
+    all cells of a column, as bits, say which dtype holds them.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The cells, a column for each input, uint8
+            (None,).
+        missing (list of str, default ()): Cells that are missing values, besides empty ones.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: For each cell the sum of what it is: 1 missing, 2 text, 4 a float, 8 an integer from 0
+            to 2**63 - 1, 16 one from -2**63 to -1, 32 one from 2**63 to 2**64 - 1, 64 another
+            integer, 128 an integer that float64 may not hold, 256 a finite float beyond float64;
+            uint16 (columns,).
+    """
+    ...
+@overload
+def CSVCellTypes(
+    *in_: _Row, missing: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def CSVCellTypes(
+    *in_: _Rows, missing: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def CSVEncoder(
+    *in_: Blob,
+    delimiter: str | PathLike[str] = ",",
+    name: str | None = None,
+) -> Blob:
+    """Encodes the fields of each row as a line of a CSV file.
+
+    Numbers are the shortest text that reads as the same number; text is quoted where needed. The
+    lines one after another are a file without a header, which CSVReader reads.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields. Rows of bytes, uint8 (None,),
+            are one cell; other rows have a cell for each of their numbers, in row-major order.
+        delimiter (str, default ','): One ASCII character between two cells.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each line, with the newline at its end, uint8 (None,).
+    """
+    ...
+@overload
+def CSVEncoder(
+    *in_: _Row, delimiter: str | PathLike[str] = ",", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def CSVEncoder(
+    *in_: _Rows, delimiter: str | PathLike[str] = ",", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def MiniDecoder(
@@ -666,13 +747,13 @@ def TFRecordReader(
 def TFRecordReader(
     data_dir: str | PathLike[str] = "", *, check_crc: bool = True, with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def ExampleDecoder(
     in_: Blob,
     *,
-    features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    features: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
     name: str | None = None,
@@ -691,9 +772,10 @@ def ExampleDecoder(
     Args:
         in_ (Blob or rows, the input 'in'): Records as bytes, uint8 of one dimension, as
             TFRecordReader gives them.
-        features (list of str, required): The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]:
-            'x:float32[64]' has a fixed number of values, 'ids:int64[?]' any number,
-            'image/encoded:bytes' one byte string.
+        features (list of str, found in the files if left out): The features to read, each as
+            [NAME=]KEY:TYPE[=DEFAULT]: 'x:float32[64]' has a fixed number of values, 'ids:int64[?]'
+            any number, 'image/encoded:bytes' one byte string. Left out, they are all features that
+            the first records have, in the order of their names.
         decode_raw (list of str, default ()): The names of those fields whose feature is one byte
             string of little-endian numbers of the field's dtype.
         on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): How to handle
@@ -708,7 +790,8 @@ def ExampleDecoder(
     ...
 @overload
 def ExampleDecoder(
-    in_: _Row | _Rows, *, features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    in_: _Row | _Rows, *,
+    features: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise", name: str | None = None,
     **on_rows: Unpack[OnRows],
@@ -758,6 +841,75 @@ def SequenceExampleDecoder(
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise", name: str | None = None,
     **on_rows: Unpack[OnRows],
 ) -> Any: ...
+
+@overload
+def ExampleEncoder(
+    *in_: Blob,
+    names: str | PathLike[str] | Sequence[str | PathLike[str]],
+    name: str | None = None,
+) -> Blob:
+    """Encodes the fields of each row as a tf.train.Example.
+
+    ExampleDecoder reads it. TFRecordFrame makes records of a file of it.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields. Rows of uint8 are byte
+            strings; other rows are lists of their numbers, in row-major order: float64 needs a Cast
+            to float32.
+        names (list of str, required): The name of the feature that each input becomes, in their
+            order.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each message, uint8 (None,).
+    """
+    ...
+@overload
+def ExampleEncoder(
+    *in_: _Row, names: str | PathLike[str] | Sequence[str | PathLike[str]], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ExampleEncoder(
+    *in_: _Rows, names: str | PathLike[str] | Sequence[str | PathLike[str]],
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def TFRecordFrame(
+    in_: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Puts the frame of a TFRecord file around records: a length, its checksum, the bytes, and their
+    checksum.
+
+    The rows one after another are a file, which TFRecordReader reads.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): The bytes of each record, uint8 (None,).
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each record with its frame, uint8 (None,).
+    """
+    ...
+@overload
+def TFRecordFrame(
+    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def TFRecordFrame(
+    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def Cast(
@@ -1053,7 +1205,7 @@ def Pad(
     in_: Blob, *, shape: Sequence[int], value: float = 0.0,
     on_longer: Literal["raise", "truncate"] = "raise", with_mask: bool = False,
     with_length: bool = False, name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 @overload
 def Pad(
     in_: _Row | _Rows, *, shape: Sequence[int], value: float = 0.0,
@@ -1117,7 +1269,7 @@ def PadBatch(
 def PadBatch(
     in_: Blob, *, value: float = 0.0, multiple_of: int = 1, with_mask: bool = False,
     with_length: bool = False, name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 @overload
 def PadBatch(
     in_: _Row | _Rows, *, value: float = 0.0, multiple_of: int = 1, with_mask: bool = False,
@@ -1309,7 +1461,7 @@ def RawReader(
     data_dir: str | PathLike[str] = "", *, shape: Sequence[int], dtype: DTypeLike = "uint8",
     byte_order: Literal["little", "big"] = "little", header_bytes: int = 0, footer_bytes: int = 0,
     with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def NpyReader(
@@ -1379,7 +1531,7 @@ def NpyReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
     shape: Sequence[int] | None = None, byte_order: Literal["little", "big"] | None = None,
     with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def OFRecordReader(
@@ -1434,7 +1586,7 @@ def OFRecordReader(
 def OFRecordReader(
     data_dir: str | PathLike[str] = "", *, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def OFRecordRawDecoder(
@@ -1663,6 +1815,75 @@ def OFRecordImageDecoderRandomCrop(
 ) -> list[_Array]: ...
 
 @overload
+def OFRecordEncoder(
+    *in_: Blob,
+    names: str | PathLike[str] | Sequence[str | PathLike[str]],
+    name: str | None = None,
+) -> Blob:
+    """Encodes the fields of each row as an OFRecord of OneFlow.
+
+    OFRecordRawDecoder and OFRecordBytesDecoder read it. OFRecordFrame makes records of a file of
+    it.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields. Rows of uint8 are byte
+            strings; other rows are lists of their numbers, in row-major order: int32 and float64
+            are kept as they are.
+        names (list of str, required): The name of the feature that each input becomes, in their
+            order.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each message, uint8 (None,).
+    """
+    ...
+@overload
+def OFRecordEncoder(
+    *in_: _Row, names: str | PathLike[str] | Sequence[str | PathLike[str]], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordEncoder(
+    *in_: _Rows, names: str | PathLike[str] | Sequence[str | PathLike[str]],
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def OFRecordFrame(
+    in_: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Puts the frame of an OFRecord file around records: a length of 8 bytes, and the bytes.
+
+    The rows one after another are a file, which OFRecordReader reads.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): The bytes of each record, uint8 (None,).
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each record with its frame, uint8 (None,).
+    """
+    ...
+@overload
+def OFRecordFrame(
+    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordFrame(
+    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def IDXReader(
     data_dir: str | PathLike[str] = "",
     *,
@@ -1774,7 +1995,7 @@ def IDXReader(
     label_shape: Sequence[int] | None = None,
     labels: str | PathLike[str] | Sequence[str | PathLike[str]] = (), with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def CIFARReader(
@@ -1871,7 +2092,7 @@ def CIFARReader(
     data_dir: str | PathLike[str] = "", *, version: int | None = None,
     layout: Literal["CHW", "HWC"] = "CHW", with_coarse_label: bool = False, with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def OneRecReader(
@@ -1930,7 +2151,7 @@ def OneRecReader(
 def OneRecReader(
     data_dir: str | PathLike[str] = "", *, check_digest: bool = True, with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def OneRecDecoder(
@@ -2078,7 +2299,7 @@ def MegatronReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
     unit: Literal["document", "sequence"] = "document", gaps: bool = False, with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def GPTReader(
@@ -2193,7 +2414,7 @@ def GPTReader(
     num_samples: int = 0, megatron_seed: int = 1234, split: float | Sequence[float] = (),
     split_index: int = 0, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 def CacheReader(
     cache: object,
@@ -2293,7 +2514,7 @@ def ArrayReader(
 def ArrayReader(
     array: object, splits: object, *, shape: Sequence[int | None], dtype: DTypeLike,
     with_mask: bool = False, with_id: bool = False, **attrs: Unpack[ReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 def GeneratorReader(
     source: object,
@@ -2417,7 +2638,7 @@ def COCOReader(
     data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
     group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
     with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def ImageFolderReader(
@@ -2508,7 +2729,7 @@ def ImageFolderReader(
     extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
     allow_empty: bool = False, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def ManifestReader(
@@ -2589,7 +2810,7 @@ def ManifestReader(
     classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def AdjustSharpness(
@@ -4692,7 +4913,7 @@ def ClassSampleDataset(
     per_class: int = 1,
     num_samples: int = 0,
     too_few: Literal["wrap", "drop"] = "wrap",
-    seed: int = -1,
+    seed: int | None = -1,
     name: str | None = None,
 ) -> Blobs:
     """Equally many records of each class, in runs of per_class records of one.
@@ -4786,7 +5007,7 @@ def MixDataset(
     length: int = 0,
     interleave: Literal["regular", "random"] = "regular",
     block_size: int = 1024,
-    seed: int = -1,
+    seed: int | None = -1,
     source_names: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     name: str | None = None,
 ) -> Blobs:
@@ -4912,7 +5133,7 @@ def RepeatFactorDataset(
     *in_: Blob,
     factors: object,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    seed: int = -1,
+    seed: int | None = -1,
     name: str | None = None,
 ) -> Blobs:
     """The records of a data set in a random order, each as often as its factor says.
@@ -4961,7 +5182,7 @@ def SelectDataset(
 def ShuffleDataset(
     *in_: Blob,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    seed: int = -1,
+    seed: int | None = -1,
     order_key: str | PathLike[str] = "",
     reshuffle: bool = True,
     name: str | None = None,
@@ -5087,7 +5308,7 @@ def WeightedSampleDataset(
     weights: object,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     num_samples: int = 0,
-    seed: int = -1,
+    seed: int | None = -1,
     name: str | None = None,
 ) -> Blobs:
     """Records of a data set drawn with replacement, with probabilities in proportion to their weights.
@@ -5117,7 +5338,7 @@ def WeightedShuffleDataset(
     weights: object,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     num_samples: int = 0,
-    seed: int = -1,
+    seed: int | None = -1,
     name: str | None = None,
 ) -> Blobs:
     """Records of a data set drawn by weights without replacement.

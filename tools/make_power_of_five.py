@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes csrc/parse/power_of_five.h, the table of csrc/parse/parse_double.c.
+"""Writes csrc/parse/power_of_five.c, the table of parse_double.c and print_number.c.
 
     python3 tools/make_power_of_five.py            write the file
     python3 tools/make_power_of_five.py --check    exit with 1 when the file is out of date
@@ -11,19 +11,14 @@ import argparse
 import pathlib
 import sys
 
-HEADER = pathlib.Path(__file__).resolve().parent.parent / "csrc" / "parse" / "power_of_five.h"
+TABLE = pathlib.Path(__file__).resolve().parent.parent / "csrc" / "parse" / "power_of_five.c"
 
-# Below 1e-342 every mantissa of 64 bits rounds to zero, above 1e308 to infinity.
-LEAST, MOST = -342, 308
+# As power_of_five.h: numbers are read from 1e-342 on, and the least double is printed with 10**324.
+LEAST, MOST = -342, 324
 
 INTRODUCTION = """\
-/* parse/power_of_five.h -- the first 128 bits of powers of five.  Written by
- * tools/make_power_of_five.py; do not edit.
- *
- * Row q - PFD_LEAST_POWER holds the high and the low word of 5^q, scaled by a power of two into
- * [2^127, 2^128) and rounded down; up for -27 <= q < 0, where a product with a mantissa can be
- * exact and would else fall just below.
- */
+/* The table of power_of_five.h.  Written by tools/make_power_of_five.py; do not edit. */
+#include "parse/power_of_five.h"
 """
 
 
@@ -38,22 +33,15 @@ def first_128_bits(power: int) -> int:
 
 
 def table() -> str:
-    """The whole text of the header."""
+    """The whole text of the file."""
     lines = [
-        INTRODUCTION.rstrip("\n"),
-        "#ifndef PFD_PARSE_POWER_OF_FIVE_H",
-        "#define PFD_PARSE_POWER_OF_FIVE_H",
-        "#include <stdint.h>",
-        "",
-        f"#define PFD_LEAST_POWER ({LEAST})",
-        f"#define PFD_MOST_POWER {MOST}",
-        "",
-        f"static const uint64_t pfd_power_of_five[{MOST - LEAST + 1}][2] = {{",
+        INTRODUCTION,
+        "const uint64_t pfd_power_of_five[PFD_MOST_POWER - PFD_LEAST_POWER + 1][2] = {",
     ]
     for power in range(LEAST, MOST + 1):
         high, low = divmod(first_128_bits(power), 2**64)
         lines.append(f"    {{0x{high:016x}u, 0x{low:016x}u}}, /* {power} */")
-    lines += ["};", "", "#endif"]
+    lines.append("};")
     return "\n".join(lines) + "\n"
 
 
@@ -63,11 +51,11 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare only")
     arguments = parser.parse_args()
     if not arguments.check:
-        HEADER.write_text(table(), encoding="ascii")
+        TABLE.write_text(table(), encoding="ascii")
         return 0
-    if HEADER.exists() and HEADER.read_text(encoding="ascii") == table():
+    if TABLE.exists() and TABLE.read_text(encoding="ascii") == table():
         return 0
-    print(f"{HEADER} is not what {pathlib.Path(__file__).name} writes: run it", file=sys.stderr)
+    print(f"{TABLE} is not what {pathlib.Path(__file__).name} writes: run it", file=sys.stderr)
     return 1
 
 

@@ -1,4 +1,4 @@
-/* core/bytes.h -- reading numbers from unaligned bytes in the byte order of a file.
+/* core/bytes.h -- numbers in unaligned bytes, in the byte order of a file.
  *
  * Nothing is checked: the caller has checked the size.
  */
@@ -33,6 +33,18 @@ static inline uint64_t pfd_load_le64(const uint8_t *at)
     uint64_t value;
     memcpy(&value, at, sizeof value);
     return PFD_LITTLE_(64, value);
+}
+
+static inline void pfd_store_le32(uint32_t value, uint8_t *at)
+{
+    value = PFD_LITTLE_(32, value);
+    memcpy(at, &value, sizeof value);
+}
+
+static inline void pfd_store_le64(uint64_t value, uint8_t *at)
+{
+    value = PFD_LITTLE_(64, value);
+    memcpy(at, &value, sizeof value);
 }
 
 /* Big-endian, of 1 to 8 bytes. */

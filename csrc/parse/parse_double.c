@@ -20,6 +20,7 @@
 enum {
     MANTISSA_BITS = 52,
     MOST_DIGITS = 19,     /* that always fit in 64 bits */
+    MOST_POWER = 308,     /* above it every mantissa is infinite */
     DECISIVE_DIGITS = 800 /* with one digit for the rest; a tie has at most 767 */
 };
 
@@ -192,7 +193,7 @@ static double convert_by_table(uint64_t mantissa, int64_t exponent)
 {
     enum { INFINITE_EXPONENT = 2047, BIAS = 1023 };
     if (mantissa == 0 || exponent < PFD_LEAST_POWER) return 0.0;
-    if (exponent > PFD_MOST_POWER) return from_bits(0, INFINITE_EXPONENT);
+    if (exponent > MOST_POWER) return from_bits(0, INFINITE_EXPONENT);
 
     int zeros = __builtin_clzll(mantissa);
     uint128 product = scaled_product(mantissa << zeros,

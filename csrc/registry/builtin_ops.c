@@ -8,11 +8,15 @@
     X(mds_reader)                                                                                  \
     X(text_line_reader)                                                                            \
     X(csv_reader)                                                                                  \
+    X(csv_cell_types)                                                                              \
+    X(csv_encoder)                                                                                 \
     X(mini_decoder)                                                                                \
     X(affine)                                                                                      \
     X(tfrecord_reader)                                                                             \
     X(example_decoder)                                                                             \
     X(sequence_example_decoder)                                                                    \
+    X(example_encoder)                                                                             \
+    X(tfrecord_frame)                                                                              \
     X(cast)                                                                                        \
     X(concat)                                                                                      \
     X(decode_class)                                                                                \
@@ -31,6 +35,8 @@
     X(ofrecord_bytes_decoder)                                                                      \
     X(ofrecord_image_decoder)                                                                      \
     X(ofrecord_image_decoder_random_crop)                                                          \
+    X(ofrecord_encoder)                                                                            \
+    X(ofrecord_frame)                                                                              \
     X(idx_reader)                                                                                  \
     X(cifar_reader)                                                                                \
     X(onerec_reader)                                                                               \

@@ -32,6 +32,7 @@ COMMANDS = {
     "bench": "measure what an op costs a record, part by part",
     "speed": "measure whether a script's loader or its training is the limit",
     "ops": "list and describe ops",
+    "stubs": "print the types of a plugin's ops, as a .pyi file",
     "head": "print the first records of a file",
     "stats": "count records, and describe what their fields hold",
     "verify": "check every frame and checksum of files, and name the damage",

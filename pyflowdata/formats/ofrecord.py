@@ -8,10 +8,9 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..errors import CorruptDataError, InvalidArgumentError
 from ..nodes import Blob
+from ..ragged import Ragged
 from .base.damage import Damage, Scan, walk_file
 from .base.detection import Detected, detect
 from .base.features.decode import Feature, decode_features
@@ -22,11 +21,11 @@ from .base.features.message_writer import MessageWriter
 from .base.fields import BYTES, Field
 from .base.images import ImageFields
 from .base.source import Source, make_node
-from .base.writing.writer import Sizes
 
 _LENGTH = struct.Struct("<q")  # before each record
 
 _KINDS = Kinds(
+    "OFRecordEncoder",
     "an OFRecord",
     {"float32": 2, "float64": 3, "int32": 4, "int64": 5},
     {
@@ -52,7 +51,7 @@ def encode_ofrecord(features: Mapping[str, Any]) -> bytes:
 
 def encode_ofrecords(batch: Mapping[str, Any]) -> list[bytes]:
     """An OFRecord for each row of a batch; as `encode_examples`."""
-    return encode_messages(_KINDS, batch)
+    return encode_messages(_KINDS, batch).to_bytes_list()
 
 
 class OFRecordWriter(MessageWriter):
@@ -64,23 +63,18 @@ class OFRecordWriter(MessageWriter):
     compressed files.
     """
 
+    frame = "OFRecordFrame"
+
     def _encode(self, sample: Mapping[str, Any]) -> bytes:
         return encode_ofrecord(sample)
 
-    def _encode_batch(self, batch: Mapping[str, Any]) -> list[bytes]:
-        return encode_ofrecords(batch)
+    def _encode_batch(self, batch: Mapping[str, Any]) -> Ragged:
+        return encode_messages(_KINDS, batch)
 
-    def _frame(self, records: list[bytes]) -> None:
-        sizes: Sizes = np.fromiter(map(len, records), np.int64, len(records))
-        if not sizes.all():
-            row = int(np.argmin(sizes))
-            raise InvalidArgumentError("the record is empty; OneFlow takes none", ordinal=row)
-        pieces: list[bytes] = [b""] * (2 * len(records))
-        lengths = sizes.astype("<i8").tobytes()
-        size = _LENGTH.size
-        pieces[0::2] = [lengths[at : at + size] for at in range(0, len(lengths), size)]
-        pieces[1::2] = records
-        self._emit(b"".join(pieces), sizes + size)
+    def _framed(self, record: bytes) -> bytes:
+        if not record:
+            raise InvalidArgumentError("the record is empty; OneFlow takes none")
+        return _LENGTH.pack(len(record)) + record
 
 
 # ---- Damage -------------------------------------------------------------------------------------
@@ -120,6 +114,7 @@ class OFRecord(MessageFormat):
     """Fields are the features of OFRecords with the same number of values in all records."""
 
     writer = OFRecordWriter
+    encoder = _KINDS.encoder
     image_names = ImageFields("encoded", "class/label", "class/text")
 
     @staticmethod

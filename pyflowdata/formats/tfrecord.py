@@ -7,9 +7,8 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from ..native import ffi, lib
+from ..ragged import Ragged
 from .base.damage import Damage, Scan, walk_file
 from .base.features.decode import Feature, decode_features
 from .base.features.decode import fields as wire_fields
@@ -19,12 +18,12 @@ from .base.features.message_writer import MessageWriter
 from .base.fields import Field
 from .base.images import ImageFields
 from .base.source import Source
-from .base.writing.writer import Sizes
 
 _LENGTH, _CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
 _HEAD, _FOOT = _LENGTH.size + _CHECKSUM.size, _CHECKSUM.size  # bytes around the data of a record
 
 _EXAMPLE = Kinds(
+    "ExampleEncoder",
     "an Example",
     {"float32": 2, "int64": 3},
     {
@@ -59,7 +58,7 @@ def encode_examples(batch: Mapping[str, Any]) -> list[bytes]:
     Raises:
         InvalidArgumentError: Columns differ in length, or an Example cannot hold their type.
     """
-    return encode_messages(_EXAMPLE, batch)
+    return encode_messages(_EXAMPLE, batch).to_bytes_list()
 
 
 def encode_sequence_example(
@@ -91,17 +90,6 @@ def _checksum(data: bytes) -> int:
     return _masked(lib.pfd_crc32c(data, len(data)))
 
 
-def _head(size: int, known: dict[int, bytes]) -> bytes:
-    """The header of a record: its length, and the checksum of the length."""
-    head = known.get(size)
-    if head is None:
-        length = _LENGTH.pack(size)
-        head = length + _CHECKSUM.pack(_checksum(length))
-        if len(known) < 4096:
-            known[size] = head
-    return head
-
-
 class TFRecordWriter(MessageWriter):
     """Writes TFRecord files: a length, its checksum, the data and their checksum for each record.
 
@@ -110,19 +98,18 @@ class TFRecordWriter(MessageWriter):
     dict of columns, or a column of bytes.  TensorFlow reads "gzip" and "zlib", but not "zstd".
     """
 
+    frame = "TFRecordFrame"
+
     def _encode(self, sample: Mapping[str, Any]) -> bytes:
         return encode_example(sample)
 
-    def _encode_batch(self, batch: Mapping[str, Any]) -> list[bytes]:
-        return encode_examples(batch)
+    def _encode_batch(self, batch: Mapping[str, Any]) -> Ragged:
+        return encode_messages(_EXAMPLE, batch)
 
-    def _frame(self, records: list[bytes]) -> None:
-        known: dict[int, bytes] = {}
-        pieces: list[bytes] = []
-        for record in records:
-            pieces += (_head(len(record), known), record, _CHECKSUM.pack(_checksum(record)))
-        sizes: Sizes = np.fromiter(map(len, records), np.int64, len(records)) + _HEAD + _FOOT
-        self._emit(b"".join(pieces), sizes)
+    def _framed(self, record: bytes) -> bytes:
+        length = _LENGTH.pack(len(record))
+        head = length + _CHECKSUM.pack(_checksum(length))
+        return head + record + _CHECKSUM.pack(_checksum(record))
 
 
 # ---- Damage -------------------------------------------------------------------------------------
@@ -201,6 +188,7 @@ class TFRecord(MessageFormat):
     """Fields are the features of Examples."""
 
     writer = TFRecordWriter
+    encoder = _EXAMPLE.encoder
     image_names = ImageFields("image/encoded", "image/class/label", "image/class/text")
 
     @staticmethod

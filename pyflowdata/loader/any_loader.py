@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from .other_words import LoaderWords
+
 if TYPE_CHECKING:
     from ..speed.results import Ceiling, Speed
     from ..tracing.trace import Trace
 
-BatchT = TypeVar("BatchT")
+BatchT = TypeVar("BatchT", covariant=True)
 
 
-class AnyLoader(Generic[BatchT]):
+class AnyLoader(LoaderWords, Generic[BatchT]):
     """A loader that measures itself and the training that it is for."""
 
     @property

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from ..nodes.other_arguments import takes_own_arguments
+
 if TYPE_CHECKING:
     from .data_loader import DataLoader
     from .sinks import Sink
@@ -17,6 +19,7 @@ BatchT = TypeVar("BatchT")
 ResultT = TypeVar("ResultT")
 
 
+@takes_own_arguments
 def sink(
     loader: DataLoader[BatchT],
     step: Callable[[BatchT], ResultT],

@@ -19,6 +19,7 @@ from ..errors import (
     OutOfMemoryError,
     Reason,
     UnsupportedError,
+    UserFunctionError,
     shown,
 )
 from .calls import is_interrupt, kept, raised
@@ -66,6 +67,7 @@ EXCEPTIONS: dict[int, type[Error]] = {  # by status
     lib.PFD_OUT_OF_MEMORY: OutOfMemoryError,
     lib.PFD_CANCELLED: CancelledError,
     lib.PFD_INTERNAL: InternalError,
+    lib.PFD_USER_FUNCTION: UserFunctionError,
 }
 
 _REASONS: dict[int, Reason] = {

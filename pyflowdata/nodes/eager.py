@@ -10,23 +10,24 @@ import contextlib
 import math
 import operator
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import Error, InvalidArgumentError, OutOfMemoryError, shown
-from ..native import CData, check, encode, exception, ffi, lib, new_error
+from ..native import CData, check, encode as encode_text, exception, ffi, lib, new_error
 from ..native.calls import raised, take_interrupt
+from ..ragged import Ragged
 from .attr_values import attr_values, plain_values
-from .eager_rows import RULE, Array, Rows, take
+from .eager_rows import RULE, Array, Rows, take, take_column
 from .node import is_present
 from .registry import Op, with_ports_of
 from .row_types import DTYPES, read_row_type
 
 # Of a call on rows, unless the op has an attr of the name: least value, which is the default; doc.
 OPTIONS = {
-    "seed": (-1, "The seed of random numbers, as that of a reader; -1 draws one."),
+    "seed": (-1, "The seed of random numbers, as that of a reader; -1 or None draws one."),
     "epoch": (0, "The epoch whose random numbers are wanted."),
     "ordinal": (0, "The number of the first row's record, for its random numbers."),
 }
@@ -71,7 +72,7 @@ class _Prepared:
             row.shape[0 : len(shape)] = shape
         out, err = ffi.new("pfd_eager **"), new_error()
         status = lib.pfd_eager_create(
-            encode(op.name, "op name"), encode(name or "", "name"), slots, len(plain), rows,
+            encode_text(op.name, "op name"), encode_text(name or "", "name"), slots, len(plain), rows,
             len(types), out, err,
         )  # fmt: skip
         keep.clear()  # C used raw pointers into these until here
@@ -97,22 +98,42 @@ class _Prepared:
         """
         num_rows = 1 if count is None else count
         leading = () if count is None else (count,)
-        tables = [
-            rows.table(is_ragged=is_ragged)
-            for rows, is_ragged in zip(inputs, self._is_ragged, strict=True)
-        ]
         arrays = [
             None if output.is_ragged else _empty((*leading, *output.shape), output.dtype)
             for output in self._outputs
+        ]
+        with self._done(inputs, num_rows, arrays, (seed, epoch, ordinal), count) as done:
+            answers = [
+                _answer(array, count)
+                if array is not None
+                else _ragged_answer(done, output, count)
+                for output, array in zip(self._outputs, arrays, strict=True)
+                if output.is_present
+            ]
+        return answers[0] if len(answers) == 1 else tuple(answers)
+
+    def run_bytes(self, inputs: Sequence[Rows], count: int) -> tuple[Array, Array]:
+        """The rows of the only output, which are bytes: all of them one after another, and the size
+        of each."""
+        with self._done(inputs, count, [None], _DEFAULTS, count) as done:
+            return _ragged_values(done, self._outputs[0], count)
+
+    @contextlib.contextmanager
+    def _done(
+        self, inputs: Sequence[Rows], num_rows: int, arrays: Sequence[Array | None],
+        options: tuple[int, ...], count: int | None,
+    ) -> Iterator[CData]:
+        """The call after the op has run; dense outputs are in these arrays."""
+        tables = [
+            rows.table(is_ragged=is_ragged)
+            for rows, is_ragged in zip(inputs, self._is_ragged, strict=True)
         ]
         places = ffi.new(_ROWS, [table for table, _ in tables])
         memory = ffi.new(
             _PLACES, [ffi.NULL if array is None else ffi.from_buffer(array) for array in arrays]
         )
         err, out = new_error(), ffi.new(_CALL)
-        status = lib.pfd_eager_open(
-            self._handle, places, num_rows, memory, seed, epoch, ordinal, out, err
-        )
+        status = lib.pfd_eager_open(self._handle, places, num_rows, memory, *options, out, err)
         check(status, err)
         try:
             while (status := lib.pfd_eager_run(out[0], _SIGNALS_NS, err)) == lib.PFD_PENDING:
@@ -120,16 +141,9 @@ class _Prepared:
             take_interrupt()
             if status < 0:
                 raise raised(self._failure(status, err, count))
-            answers = [
-                _answer(array, count)
-                if array is not None
-                else _ragged_answer(out[0], output, count)
-                for output, array in zip(self._outputs, arrays, strict=True)
-                if output.is_present
-            ]
+            yield out[0]
         finally:
             lib.pfd_eager_close(out[0])
-        return answers[0] if len(answers) == 1 else tuple(answers)
 
     def _failure(self, status: int, err: CData, count: int | None) -> Error:
         row = err.row
@@ -153,16 +167,23 @@ def _answer(array: Array, count: int | None) -> Any:
     return array if array.ndim else array[()]
 
 
-def _ragged_answer(call: CData, output: _Output, count: int | None) -> Any:
-    """A row; or a list of rows, which are views of one array."""
-    shapes = np.empty((1 if count is None else count, len(output.shape)), np.int64)
+def _ragged_values(call: CData, output: _Output, count: int) -> tuple[Array, Array]:
+    """All elements of the rows, and the shape of each; the size where a row has one dimension."""
+    shapes = np.empty((count, len(output.shape)), np.int64)
     size = lib.pfd_eager_shapes(call, output.place, ffi.from_buffer("int64_t[]", shapes))
     values = _empty((size,), output.dtype)
     lib.pfd_eager_copy(call, output.place, ffi.from_buffer(values))
+    return values, shapes if len(output.shape) > 1 else shapes[:, 0]
+
+
+def _ragged_answer(call: CData, output: _Output, count: int | None) -> Any:
+    """A row; or a list of rows, which are views of one array."""
+    values, shapes = _ragged_values(call, output, 1 if count is None else count)
+    sizes = shapes.reshape(-1, len(output.shape)).tolist()
     if count is None:
-        return values.reshape(shapes[0])
+        return values.reshape(sizes[0])
     rows, begin = [], 0
-    for shape in shapes.tolist():
+    for shape in sizes:
         end = begin + math.prod(shape)
         rows.append(values[begin:end].reshape(shape))
         begin = end
@@ -288,6 +309,28 @@ def call(op: Op, name: str | None, values: dict[str, object], inputs: Mapping[st
         raise
 
 
+def encode(
+    op: Op, values: Mapping[str, object], columns: Mapping[str, Array | Ragged]
+) -> tuple[Array, Array]:
+    """Calls an op that makes one row of bytes of each row of its inputs.
+
+    Args:
+        values: Attrs.
+        columns: What is given for each input: an array or a Ragged with a row for each record.
+
+    Returns:
+        The bytes of all rows one after another, and int64 of the size of each.
+
+    Raises:
+        Error: As `call`.
+    """
+    rows = [take_column(name, column) for name, column in columns.items()]
+    count = rows[0].count
+    if not count:
+        return np.empty(0, np.uint8), np.empty(0, np.int64)
+    return _prepare(op, None, values, rows).run_bytes(rows, count)
+
+
 def _fitted(
     op: Op, name: str | None, values: Mapping[str, object], inputs: Mapping[str, object],
     rows: list[Rows],
@@ -321,6 +364,8 @@ def _option(op: Op, key: str, values: dict[str, object]) -> int:
     if key not in values or op.attr(key) is not None:
         return least
     value = values.pop(key)
+    if value is None and least == -1:
+        return least
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:

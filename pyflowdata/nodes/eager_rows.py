@@ -153,6 +153,16 @@ def take(name: str, value: object, *, takes_ragged: bool) -> Rows:
     return _OneRow(row, None, _UINT8, (-1 if takes_ragged else len(row),))
 
 
+def take_column(name: str, value: Array | Ragged) -> Rows:
+    """The rows of an array, along its first dimension, or of a Ragged."""
+    if isinstance(value, Ragged):
+        return _ragged(name, value)
+    native = value.astype(value.dtype.newbyteorder("="), copy=False)
+    array = _row(name, native)
+    assert isinstance(array, np.ndarray)
+    return _OneArray(array, len(array), array.dtype, array.shape[1:])
+
+
 def _row(name: str, value: Any) -> Array | bytes:
     """A row as an array that C can read, or as bytes."""
     if isinstance(value, bytes):

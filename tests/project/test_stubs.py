@@ -10,7 +10,7 @@ from support.paths import ROOT
 import pyflowdata as flow
 from pyflowdata.nodes import registered_ops
 from pyflowdata.nodes.op_functions import python_name
-from tools import write_stubs
+from pyflowdata import stubs as write_stubs
 
 
 BUILT_IN = [op.name for op in registered_ops() if op.origin == "built in"]  # no plugins
@@ -124,7 +124,7 @@ def check_use(text, folder):
 
 @pytest.mark.slow
 def test_package_is_strictly_typed():
-    run = run_mypy("pyflowdata", "tools/write_stubs.py")
+    run = run_mypy("pyflowdata")
     assert run.returncode == 0, run.stdout
 
 
@@ -139,7 +139,7 @@ EXAMPLES = {"int": "1", "bool": "True", "float": "0.5", "object": "[1]", "dtype"
 def example(attr):
     """A value that a type checker accepts for the attr."""
     if attr.choices and attr.type.word == "str":
-        return repr(attr.choices[-1])
+        return repr(attr.choices[0])
     if attr.type.element is not None:
         return f"[{attr.type.element(1)!r}]"
     return EXAMPLES.get(attr.type.word, "'text'")

@@ -230,13 +230,6 @@ def test_import_is_light():
         flow.Reports  # noqa: B018
 
 
-def test_the_page_is_true(capsys):
-    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.S | re.M)
-    exec(block, {})
-    printed, said = capsys.readouterr().out, re.findall(r"print\(.*#  ?(\w+)", block)
-    assert printed.split() == said
-
-
 def test_the_page_has_all_causes():
     """Those that the rules give are in its tables, and no others."""
     rules = [ROOT / f"pyflowdata/reports/{name}.py" for name in ("causes", "other_causes")]

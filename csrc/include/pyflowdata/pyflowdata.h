@@ -7,6 +7,7 @@
  *   pfd_loader_*  open the nodes that the wanted blobs need, and take batches
  *   pfd_crc32c    a checksum that formats use, for writers
  *   pfd_xxh64     another one
+ *   pfd_missing_file  why a path stands for no file
  *   pfd_file_head the decompressed prefix of a file, for probing
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
@@ -37,6 +38,10 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /* cdef-begin */
+
+/* A status besides those of op.h: a function of the program that an op or a reader called has
+ * failed, or returned what it must not. `cause` of the error may say which exception it was. */
+#define PFD_USER_FUNCTION -8
 
 /* ---- Registry ---------------------------------------------------------------------------------
  */
@@ -609,6 +614,11 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
  * inputs in another order.  Not for plugins. */
 #define PFD_VIEW 1073741824u
 
+/* pfd_op.flags of readers, not for plugins: propose() is called although no attr was left out, where
+ * the files are there, to see whether the attrs fit them.  It returns PFD_INVALID_ARGUMENT where they
+ * do not; other failures are left to open(). */
+#define PFD_CHECKS_FILES 536870912u
+
 /* What the language of the program does for readers whose source is one of its objects.  open() is
  * given the fields that are wanted of a sample: keys, and types of rows.  A record is then
  *
@@ -666,6 +676,10 @@ uint64_t pfd_xxh64(const void *data, int64_t size);
 pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t *size,
                          int64_t *file_size, const char **compression, pfd_error *damage,
                          pfd_error *err);
+
+/* Why a path, or a pattern of glob(3), stands for no file, and what is there instead, as text of at
+ * most `room` bytes with its NUL. */
+void pfd_missing_file(const char *pattern, char *out, int64_t room);
 
 /* cdef-end */
 

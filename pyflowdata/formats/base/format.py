@@ -8,11 +8,11 @@ reader, or of its decoder.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...errors import CorruptDataError, UnsupportedError
-from ...nodes import Blob, find_op
+from ...nodes import Blob, Op, find_op
 from ...loader import DataLoader
 from .damage import Damage, Scan, read_all
 from .detection import Detected
@@ -110,6 +110,28 @@ class Format(RecordFormat):
             fields = output_fields(node.outputs)
         return dataclasses.replace(source, fields=fields)
 
+    def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
+        """What the first records say of attrs of the reader that were left out.
+
+        Args:
+            values: The attrs that were given.
+
+        Raises:
+            InvalidArgumentError: They say nothing, and the reader needs it.
+            FileError: There are no files.
+        """
+        return {}
+
+    def found_by_decoder(
+        self, op: Op, record: Blob, values: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """The same of a decoder whose input `record` is.
+
+        Raises:
+            InvalidArgumentError: Also where attrs that were given do not fit the first records.
+        """
+        return {}
+
     def _decoder_fields(self, record: Blob) -> tuple[Field, ...]:
         """The outputs of the usual decoder; none if only the user can name them."""
         op = find_op(self.decoders[0])
@@ -166,6 +188,18 @@ class Format(RecordFormat):
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
         """Options of the writer for these rows, so that empty files have their type, too."""
         return {}
+
+    def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
+        """The bytes that a file has of each record, for `Writer.write_encoded`.
+
+        Args:
+            fields: What is written; none where whole records are.
+            blobs: Of each field; of whole records the only one.
+
+        Returns:
+            None where no op makes them, so that the writer does.
+        """
+        return None
 
     def adapted(self, fields: Sequence[Field], batch: dict[str, Any]) -> dict[str, Any]:
         """A batch of these fields as the writer takes it."""

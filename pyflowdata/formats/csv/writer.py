@@ -11,9 +11,12 @@ import numpy as np
 
 from ...errors import InvalidArgumentError, shown
 from ...ragged import Ragged
-from ..base.writing.columns import BYTES, as_bytes, bytes_rows, check_name, columns
+from ..base.writing.columns import BYTES, as_bytes, check_name, columns
+from ..base.writing.encoding import byte_column, encoded, joined
 from ..base.writing.lossless import Array, as_array
-from ..base.writing.writer import Shard, Sizes, Writer
+from ..base.writing.writer import Shard, Writer
+
+ENCODER = "CSVEncoder"
 
 
 class CSVWriter(Writer):
@@ -103,13 +106,13 @@ class CSVWriter(Writer):
                 check_name(name)
             batch = {name: self._as_column(name, value) for name, value in sample.items()}
             rows = self._lines(batch)
-        self._put_rows(rows)
+        self.write_encoded(rows)
 
     def write_batch(self, batch: Any) -> None:
         """Writes a row for each row of the columns; as `write`."""
         with self._naming():
             rows = self._lines(batch)
-        self._put_rows(rows)
+        self.write_encoded(rows)
 
     @staticmethod
     def _as_column(name: str, value: Any) -> Any:
@@ -122,53 +125,41 @@ class CSVWriter(Writer):
             )
         return array[np.newaxis]
 
-    def _lines(self, batch: Any) -> list[bytes]:
+    def expect(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Takes the fields of rows that come encoded: name -> shape of a row."""
+        self._fields, self._shapes = list(shapes), dict(shapes)
+
+    def _lines(self, batch: Any) -> Ragged:
+        """A line for each row."""
         found, count = columns(batch)
         if self._fields is not None and set(found) != set(self._fields):
             raise InvalidArgumentError(
                 f"the fields are {', '.join(found)}; those of this file are "
                 f"{', '.join(self._fields)}"
             )
-        shapes: dict[str, tuple[int, ...]] = {}
-        cells: list[list[bytes]] = []
-        for name in self._fields or found:
-            cells += self._cells(name, found[name], shapes)
+        names = self._fields or list(found)
+        cells = {name: _cells(name, found[name]) for name in names}
+        shapes = {
+            name: () if isinstance(one, Ragged) else one.shape[1:] for name, one in cells.items()
+        }
         if self._shapes and shapes != self._shapes:
             raise InvalidArgumentError(
                 f"the rows are of the shapes {shapes}; those of this file are of {self._shapes}"
             )
         if count:
-            self._fields, self._shapes = list(self._fields or found), shapes
-        return [self._delimiter.join(row) + b"\n" for row in zip(*cells, strict=True)]
-
-    def _cells(
-        self, name: str, rows: Array | Ragged | list[Any], shapes: dict[str, tuple[int, ...]]
-    ) -> list[list[bytes]]:
-        """The columns of a field: lists with a cell for each row."""
-        if isinstance(rows, list) and not all(isinstance(row, BYTES) for row in rows):
-            rows = as_array(name, rows, is_batch=True)
-            if rows.dtype.kind not in "biuf":
-                raise InvalidArgumentError(f"{name} has rows that are neither numbers nor text")
-        if isinstance(rows, Ragged) and rows.dtype != np.uint8:
-            raise InvalidArgumentError(
-                f"{name} is {rows!r}: rows of different lengths have no columns; pad them"
-            )
-        if not isinstance(rows, np.ndarray):
-            shapes[name] = ()
-            return [[self._quoted(as_bytes(cell)) for cell in bytes_rows(name, rows)]]
-        shapes[name] = rows.shape[1:]
-        flat = rows.reshape(len(rows), -1) if len(rows) else rows.reshape(0, 1)
-        return [_texts(flat[:, place]) for place in range(flat.shape[1])]
-
-    def _put_rows(self, rows: list[bytes]) -> None:
-        sizes: Sizes = np.fromiter(map(len, rows), np.int64, len(rows))
-        self._emit(b"".join(rows), sizes)
+            self._fields, self._shapes = names, shapes
+        some = {name: one for name, one in cells.items() if 0 not in shapes[name]}
+        return encoded(ENCODER, some, delimiter=self._delimiter.decode()) if some else joined([])
 
 
-def _texts(column: Array) -> list[bytes]:
-    """The shortest texts that give the same numbers of the dtype when read."""
-    if column.dtype.kind == "f" and column.dtype.itemsize < 8:
-        return [text.encode() for text in column.astype(str).tolist()]
-    if column.dtype.kind == "b":
-        column = column.astype(np.uint8)
-    return [repr(value).encode() for value in column.tolist()]
+def _cells(name: str, rows: Array | Ragged | list[Any]) -> Array | Ragged:
+    """A column as the encoder takes it: numbers, or bytes as rows of uint8."""
+    if isinstance(rows, list) and not all(isinstance(row, BYTES) for row in rows):
+        rows = as_array(name, rows, is_batch=True)
+        if rows.dtype.kind not in "biuf":
+            raise InvalidArgumentError(f"{name} has rows that are neither numbers nor text")
+    if isinstance(rows, Ragged) and rows.dtype != np.uint8:
+        raise InvalidArgumentError(
+            f"{name} is {rows!r}: rows of different lengths have no columns; pad them"
+        )
+    return rows if isinstance(rows, np.ndarray) else byte_column(name, rows)

@@ -9,12 +9,13 @@ What becomes of a value is the same in all of them:
     float64                             double in an OFRecord; an Example has none, and refuses it
 
 Shapes are not stored: the values of an array stand in C order.
+
+Whole columns are encoded in C; one sample, and rows that are lists of values, here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,8 @@ import numpy.typing as npt
 
 from ....errors import InvalidArgumentError, shown
 from ....ragged import Ragged
-from ..writing.columns import BYTES, as_bytes, columns, little, row_stride, slices
+from ..writing.columns import BYTES, as_bytes, columns, little
+from ..writing.encoding import are_bytes, byte_column, encoded, joined
 from ..writing.lossless import Array, as_array, integers, refuse_masked, to_float
 
 _LONGEST = 10  # bytes of a 64-bit number as a varint
@@ -33,12 +35,14 @@ class Kinds(NamedTuple):
     """What a feature of a format's messages can hold.
 
     Attributes:
+        encoder: The op that encodes whole columns.
         name: Of the message, with its article.
         numbers: dtype -> number of the list in a feature; that of bytes is 1.
         stored_as: dtype -> the one as which it is stored.
         is_wrapped: Whether the features are a message of their own inside the record.
     """
 
+    encoder: str
     name: str
     numbers: dict[str, int]
     stored_as: dict[str, str]
@@ -53,14 +57,19 @@ class Kinds(NamedTuple):
 # ---- Values -------------------------------------------------------------------------------------
 
 
-def _fitted(kinds: Kinds, name: str, values: Array) -> Array:
-    """The array as it is stored: widened, little-endian and contiguous."""
-    dtype = values.dtype.name
+def _check_dtype(kinds: Kinds, name: str, dtype: str) -> str:
+    """The dtype as which numbers are stored."""
     wanted = kinds.stored_as.get(dtype, dtype)
     if wanted not in kinds.numbers:
         hint = "; .astype('float32') makes it one that is" if dtype == "float64" else ""
         raise InvalidArgumentError(f"{name} is of {dtype}, which {kinds.name} cannot hold{hint}")
-    if dtype == "uint64" and values.size and int(values.max()) > 2**63 - 1:
+    return wanted
+
+
+def _fitted(kinds: Kinds, name: str, values: Array) -> Array:
+    """The array as it is stored: widened, little-endian and contiguous."""
+    wanted = _check_dtype(kinds, name, values.dtype.name)
+    if values.dtype == np.uint64 and values.size and int(values.max()) > 2**63 - 1:
         raise InvalidArgumentError(f"{name} has {values.max()}, which does not fit into int64")
     return little(values.astype(wanted, copy=False))
 
@@ -71,7 +80,7 @@ def _numbers(values: Array) -> bytes:
         return values.tobytes()
     if values.size < 16:
         return b"".join(map(_varint, values.ravel().tolist()))
-    return _varints(values.ravel().astype(np.int64, copy=False))[0]
+    return _varints(values.ravel().astype(np.int64, copy=False))
 
 
 def _from_python(name: str, value: Any) -> Array:
@@ -168,65 +177,43 @@ def encode_lists(kinds: Kinds, feature_lists: Mapping[str, Any]) -> bytes:
 # ---- Batches ------------------------------------------------------------------------------------
 
 
-def _payloads(kinds: Kinds, name: str, rows: Array | Ragged) -> tuple[int, list[bytes]]:
-    """The field of the list, and what of each row stands in it."""
-    values = rows.values if isinstance(rows, Ragged) else rows
-    if isinstance(rows, Ragged):
-        splits = rows.row_splits * row_stride(rows)
-    else:
-        splits = np.arange(len(rows) + 1) * (rows.size // max(len(rows), 1))
-    if values.dtype == np.uint8:
-        return _BYTES, slices(values.tobytes(), np.diff(splits))
-    values = _fitted(kinds, name, values)
-    field = kinds.numbers[values.dtype.name]
-    if values.dtype.kind == "f":
-        return field, slices(values.tobytes(), np.diff(splits) * values.itemsize)
-    data, sizes = _varints(values.ravel().astype(np.int64, copy=False))
-    return field, slices(data, _row_sums(sizes, splits))
+def _whole(
+    kinds: Kinds, found: Mapping[str, Array | Ragged | list[Any]]
+) -> dict[str, Array | Ragged] | None:
+    """The columns as C takes them; None where a row is something that only Python knows."""
+    whole: dict[str, Array | Ragged] = {}
+    for name, rows in found.items():
+        if isinstance(rows, list):
+            if "\0" in name or not are_bytes(rows):
+                return None
+            rows = byte_column(name, rows)
+        dtype = rows.dtype
+        if dtype != np.uint8:
+            _check_dtype(kinds, name, dtype.name)
+        whole[name] = rows
+    return None if any("\0" in name for name in whole) else whole
 
 
-def _heads(name: str, field: int) -> Callable[[int], bytes]:
-    """A function that makes the bytes before the values of a row from the size of the values."""
-    known: dict[int, bytes] = {}
-    key = _key(name)
-
-    def head(size: int) -> bytes:
-        """The bytes before `size` bytes of values."""
-        if size in known:
-            return known[size]
-        inner = b"\x0a" + _varint(size) if size or field == _BYTES else b""
-        feature = bytes([field << 3 | 2]) + _varint(len(inner) + size) + inner
-        value = b"\x12" + _varint(len(feature) + size) + feature
-        made = b"\x0a" + _varint(len(key) + len(value) + size) + key + value
-        if len(known) < 4096:
-            known[size] = made
-        return made
-
-    return head
+def _row(rows: Array | Ragged | list[Any], row: int) -> Any:
+    """A row of a column; of an array always an array, which keeps its dtype."""
+    if isinstance(rows, np.ndarray):
+        return rows[row : row + 1].reshape(rows.shape[1:])
+    return rows[row]
 
 
-def _entries(kinds: Kinds, name: str, rows: Array | Ragged | list[Any]) -> list[list[bytes]]:
-    """The pieces of the map entries of a column, as lists; each list has an item for each row."""
-    if isinstance(rows, list):
-        made = []
-        for row, value in enumerate(rows):
-            try:
-                made.append(_features(kinds, {name: value}))
-            except InvalidArgumentError as failure:
-                raise InvalidArgumentError(failure.message, ordinal=row) from None
-        return [made]
-    field, payloads = _payloads(kinds, name, rows)
-    return [list(map(_heads(name, field), map(len, payloads))), payloads]
-
-
-def encode_messages(kinds: Kinds, batch: Mapping[str, Any]) -> list[bytes]:
+def encode_messages(kinds: Kinds, batch: Mapping[str, Any]) -> Ragged:
     """A message for each row of a batch."""
-    found, _ = columns(batch)
-    pieces = list(chain.from_iterable(_entries(kinds, name, one) for name, one in found.items()))
-    records = list(map(b"".join, zip(*pieces, strict=True)))
-    if not kinds.is_wrapped:
-        return records
-    return [b"\x0a" + _varint(len(record)) + record for record in records]
+    found, count = columns(batch)
+    whole = _whole(kinds, found)
+    if whole is not None:
+        return encoded(kinds.encoder, whole, names=list(whole))
+    made = []
+    for row in range(count):
+        try:
+            made.append(encode_message(kinds, {name: _row(one, row) for name, one in found.items()}))
+        except InvalidArgumentError as failure:
+            raise InvalidArgumentError(failure.message, ordinal=row) from None
+    return joined(made)
 
 
 # ---- Variable-length integers --------------------------------------------------------------------
@@ -243,8 +230,8 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-def _varints(values: npt.NDArray[np.int64]) -> tuple[bytes, npt.NDArray[np.int64]]:
-    """All numbers of a flat array back to back, and the size of each."""
+def _varints(values: npt.NDArray[np.int64]) -> bytes:
+    """All numbers of a flat array back to back."""
     numbers = values.view(np.uint64)
     sizes = np.ones(len(numbers), np.int64)
     for place in range(1, _LONGEST):
@@ -254,16 +241,9 @@ def _varints(values: npt.NDArray[np.int64]) -> tuple[bytes, npt.NDArray[np.int64
         sizes += longer
     longest = int(sizes.max(initial=1))
     if longest == 1:
-        return numbers.astype(np.uint8).tobytes(), sizes
+        return numbers.astype(np.uint8).tobytes()
     table = np.empty((len(numbers), longest), np.uint8)
     for place in range(longest):
         table[:, place] = (numbers >> np.uint64(7 * place)).astype(np.uint8) | np.uint8(0x80)
     table[np.arange(len(numbers)), sizes - 1] &= np.uint8(0x7F)
-    return table[np.arange(longest) < sizes[:, np.newaxis]].tobytes(), sizes
-
-
-def _row_sums(sizes: npt.NDArray[np.int64], splits: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """The sums of sizes[splits[i]:splits[i + 1]]; rows may be empty."""
-    ends = np.concatenate([[0], np.cumsum(sizes)])
-    sums: npt.NDArray[np.int64] = np.diff(ends[splits])
-    return sums
+    return table[np.arange(longest) < sizes[:, np.newaxis]].tobytes()

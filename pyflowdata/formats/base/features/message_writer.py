@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from ..writing.columns import as_bytes, bytes_rows, is_bytes_like
+import numpy as np
+
+from ....ragged import Ragged
+from ..writing.columns import as_bytes, is_bytes_like
+from ..writing.encoding import byte_column, encoded
 from ..writing.images import ImageWriter
 
 
 class MessageWriter(ImageWriter):
     """Takes dicts of features, which become messages, or the bytes of messages as they are."""
+
+    frame: ClassVar[str]  # the op that makes a record of the file of a message
 
     def write(self, sample: Any) -> None:
         """Writes one record.
@@ -23,9 +29,9 @@ class MessageWriter(ImageWriter):
         """
         with self._naming():
             is_bytes = is_bytes_like(sample)
-            self._frame(
-                [as_bytes(sample) if is_bytes else self._encode(self._encoded_sample(sample))]
-            )
+            record = as_bytes(sample) if is_bytes else self._encode(self._encoded_sample(sample))
+            data = self._framed(record)
+        self._emit(data, np.array([len(data)]))
 
     def write_batch(self, batch: Any) -> None:
         """Writes a record for each row.
@@ -36,20 +42,22 @@ class MessageWriter(ImageWriter):
         """
         with self._naming():
             is_columns = isinstance(batch, Mapping)
-            self._frame(
+            records = (
                 self._encode_batch(self._encoded_batch(batch))
                 if is_columns
-                else bytes_rows("records", batch)
+                else byte_column("records", batch)
             )
+            rows = encoded(self.frame, {"records": records})
+        self.write_encoded(rows)
 
     @abstractmethod
     def _encode(self, sample: Mapping[str, Any]) -> bytes:
         """The message of a dict of features."""
 
     @abstractmethod
-    def _encode_batch(self, batch: Mapping[str, Any]) -> list[bytes]:
+    def _encode_batch(self, batch: Mapping[str, Any]) -> Ragged:
         """A message for each row of a dict of columns."""
 
     @abstractmethod
-    def _frame(self, records: list[bytes]) -> None:
-        """Emits these records with what stands around them."""
+    def _framed(self, record: bytes) -> bytes:
+        """A record with what stands around it in the file."""

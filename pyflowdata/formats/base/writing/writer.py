@@ -7,7 +7,7 @@ import operator
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....errors import Error, FileError, InvalidArgumentError, shown
+from ....ragged import Ragged
 from .folder import OutputFolder, put_in_place
 from .names import Names
 from .output import COMPRESSIONS, LEVELS, OutputFile, failed, sync_folder
@@ -145,6 +146,19 @@ class Writer(ABC):
 
     def _finish(self, shard: Shard) -> None:
         """Writes the part after the last record, and values that were not known before."""
+
+    def expect(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Takes note of the fields of encoded rows, for files that name them.
+
+        Args:
+            shapes: Name of a field -> shape of its rows; () where the shape varies.
+        """
+
+    def write_encoded(self, rows: Ragged) -> None:
+        """Writes records that are encoded already: rows of the bytes that the file has of each, as
+        `Format.encoded` makes them."""
+        data = np.ascontiguousarray(rows.values)
+        self._emit(data.data, rows.lengths)
 
     # ---- For the formats ----------------------------------------------------------------------
 

@@ -1,0 +1,56 @@
+/* OFRecordEncoder: the fields of each row as an OFRecord of OneFlow. */
+#include "pyflowdata/op.h"
+#include "sources/feature_message.h"
+
+/* The fields of the lists of a feature. */
+enum { BYTES = 1, FLOAT = 2, DOUBLE = 3, INT32 = 4, INT64 = 5 };
+
+static const pfd_feature_kinds kinds = {
+    .message = "an OFRecord",
+    .is_wrapped = 0,
+    .list = {[PFD_BOOL] = INT32, [PFD_INT8] = INT32, [PFD_UINT8] = BYTES, [PFD_INT16] = INT32,
+             [PFD_UINT16] = INT32, [PFD_INT32] = INT32, [PFD_UINT32] = INT64, [PFD_INT64] = INT64,
+             [PFD_UINT64] = INT64, [PFD_FLOAT16] = FLOAT, [PFD_FLOAT32] = FLOAT,
+             [PFD_FLOAT64] = DOUBLE},
+};
+
+typedef struct ofrecord_encoder_attrs {
+    pfd_list_string names;
+} ofrecord_encoder_attrs;
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const ofrecord_encoder_attrs *attrs = args->attrs;
+    return pfd_feature_message_infer(args, &kinds, &attrs->names, err);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const ofrecord_encoder_attrs *attrs = args->attrs;
+    return pfd_feature_message_encode(args, &kinds, &attrs->names, err);
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_STRINGS_ATTR(ofrecord_encoder_attrs, names, NULL,
+                     "The name of the feature that each input becomes, in their order."),
+};
+
+static const pfd_port inputs[] = {
+    {"in", "The fields. Rows of uint8 are byte strings; other rows are lists of their numbers, in "
+           "row-major order: int32 and float64 are kept as they are."},
+};
+
+static const pfd_port outputs[] = {{"out", "The bytes of each message, uint8 (None,)."}};
+
+const pfd_op pfd_op_ofrecord_encoder = {
+    PFD_OP_SIZES,
+    .flags = PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    .name = "OFRecordEncoder",
+    .doc = "Encodes the fields of each row as an OFRecord of OneFlow. OFRecordRawDecoder and OFRecordBytesDecoder read it. "
+           "OFRecordFrame makes records of a file of it.",
+    PFD_OP_ATTRS(ofrecord_encoder_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
+    .infer = infer,
+    .compute = compute,
+};

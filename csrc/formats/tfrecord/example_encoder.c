@@ -1,0 +1,55 @@
+/* ExampleEncoder: the fields of each row as a tf.train.Example. */
+#include "pyflowdata/op.h"
+#include "sources/feature_message.h"
+
+/* The fields of the lists of a feature. */
+enum { BYTES = 1, FLOAT = 2, INT64 = 3 };
+
+static const pfd_feature_kinds kinds = {
+    .message = "an Example",
+    .is_wrapped = 1,
+    .list = {[PFD_BOOL] = INT64, [PFD_INT8] = INT64, [PFD_UINT8] = BYTES, [PFD_INT16] = INT64,
+             [PFD_UINT16] = INT64, [PFD_INT32] = INT64, [PFD_UINT32] = INT64, [PFD_INT64] = INT64,
+             [PFD_UINT64] = INT64, [PFD_FLOAT16] = FLOAT, [PFD_FLOAT32] = FLOAT},
+};
+
+typedef struct example_encoder_attrs {
+    pfd_list_string names;
+} example_encoder_attrs;
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const example_encoder_attrs *attrs = args->attrs;
+    return pfd_feature_message_infer(args, &kinds, &attrs->names, err);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const example_encoder_attrs *attrs = args->attrs;
+    return pfd_feature_message_encode(args, &kinds, &attrs->names, err);
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_STRINGS_ATTR(example_encoder_attrs, names, NULL,
+                     "The name of the feature that each input becomes, in their order."),
+};
+
+static const pfd_port inputs[] = {
+    {"in", "The fields. Rows of uint8 are byte strings; other rows are lists of their numbers, in "
+           "row-major order: float64 needs a Cast to float32."},
+};
+
+static const pfd_port outputs[] = {{"out", "The bytes of each message, uint8 (None,)."}};
+
+const pfd_op pfd_op_example_encoder = {
+    PFD_OP_SIZES,
+    .flags = PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    .name = "ExampleEncoder",
+    .doc = "Encodes the fields of each row as a tf.train.Example. ExampleDecoder reads it. "
+           "TFRecordFrame makes records of a file of it.",
+    PFD_OP_ATTRS(example_encoder_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
+    .infer = infer,
+    .compute = compute,
+};

@@ -1,0 +1,22 @@
+/* parse/print_number.h -- numbers as decimal text, independent of locale.
+ *
+ * A float is the shortest text that reads as the same number of its type, and of the shortest ones
+ * the nearest: the text of Python's repr() for a float64, of NumPy's str() (2.4) for a
+ * float32 or float16.
+ * Each function writes at most PFD_MOST_NUMBER_BYTES, without a terminating zero, and returns the
+ * end of what it wrote.
+ *
+ * THREADS  Pure functions.
+ */
+#ifndef PFD_PARSE_PRINT_NUMBER_H
+#define PFD_PARSE_PRINT_NUMBER_H
+#include <stdint.h>
+
+#define PFD_MOST_NUMBER_BYTES 32 /* a text has 24 at most; digits are written in wider steps */
+
+uint8_t *pfd_print_uint64(uint64_t value, uint8_t *to);
+uint8_t *pfd_print_int64(int64_t value, uint8_t *to);
+uint8_t *pfd_print_float16(uint16_t bits, uint8_t *to);
+uint8_t *pfd_print_float32(float value, uint8_t *to);
+uint8_t *pfd_print_float64(double value, uint8_t *to);
+#endif

@@ -1,0 +1,270 @@
+/* Rows as messages of features.  The sizes of a range are found first, so that each message is
+ * written once, into one piece of memory for all rows.  What stands in front of the values of a
+ * feature depends on their size only; it is kept until the size changes.
+ */
+#include "sources/feature_message.h"
+
+#include "core/float16.h"
+#include "core/rows.h"
+#include "parse/wire_write.h"
+#include "pyflowdata/pyflowdata.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    BYTES = 1, /* the field of the list of bytes */
+    MOST_HEAD = 64 /* bytes of the head of a feature, besides its name */
+};
+
+typedef struct feature {
+    const pfd_tensor *rows;
+    const char *name;
+    int64_t name_size;
+    uint32_t list;
+    int32_t dtype;
+    int64_t elements; /* of a dense row */
+    int64_t head_of;  /* the size of the values for which `head` is; -1: none yet */
+    int64_t head_size;
+    uint8_t *head;
+} feature;
+
+/* ---- Types ----------------------------------------------------------------------------------- */
+
+static pfd_status check_type(const pfd_infer_args *args, const pfd_feature_kinds *kinds,
+                             const char *name, int32_t dtype, pfd_error *err)
+{
+    if (kinds->list[dtype]) return PFD_OK;
+    return args->host->fail(err, PFD_INVALID_ARGUMENT, "%s is of %s, which %s cannot hold%s", name,
+                            pfd_dtype_name(dtype), kinds->message,
+                            dtype == PFD_FLOAT64 ? "; Cast(dtype='float32') makes it one that is"
+                                                 : "");
+}
+
+pfd_status pfd_feature_message_infer(const pfd_infer_args *args, const pfd_feature_kinds *kinds,
+                                     const pfd_list_string *names, pfd_error *err)
+{
+    if (names->size != args->num_inputs)
+        return args->host->fail_attr(err, "names", NULL, PFD_INVALID_ARGUMENT,
+                                     "has %" PRId64 " names, and there are %" PRId64
+                                     " inputs; each needs one",
+                                     names->size, args->num_inputs);
+    for (int64_t i = 0; i < args->num_inputs; i++)
+        PFD_TRY(check_type(args, kinds, names->data[i], args->inputs[i].dtype, err));
+    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
+    return PFD_OK;
+}
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+static const uint8_t *row_data(const feature *f, int64_t row, int64_t *elements)
+{
+    if (!f->rows->is_ragged) {
+        *elements = f->elements;
+        return f->rows->data + row * f->rows->row_bytes;
+    }
+    *elements = f->rows->rows[row].num_elements;
+    return f->rows->rows[row].data;
+}
+
+/* The integers, by dtype: negative ones as two's complement of 64 bits. */
+#define EACH_INTEGER(X)                                                                            \
+    X(PFD_BOOL, uint8_t)                                                                           \
+    X(PFD_INT8, int8_t)                                                                            \
+    X(PFD_INT16, int16_t)                                                                          \
+    X(PFD_UINT16, uint16_t)                                                                        \
+    X(PFD_INT32, int32_t)                                                                          \
+    X(PFD_UINT32, uint32_t)                                                                        \
+    X(PFD_INT64, int64_t)                                                                          \
+    X(PFD_UINT64, uint64_t)
+
+static int64_t varints_bytes(int32_t dtype, const void *data, int64_t n)
+{
+    int64_t bytes = 0;
+    switch (dtype) {
+#define CASE(number, type)                                                                         \
+    case number:                                                                                   \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            bytes += pfd_varint_bytes((uint64_t)(int64_t)((const type *)data)[i]);                 \
+        break;
+        EACH_INTEGER(CASE)
+#undef CASE
+    default: break;
+    }
+    return bytes;
+}
+
+static uint8_t *put_varints(int32_t dtype, const void *data, int64_t n, uint8_t *to)
+{
+    switch (dtype) {
+#define CASE(number, type)                                                                         \
+    case number:                                                                                   \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            to = pfd_put_varint((uint64_t)(int64_t)((const type *)data)[i], to);                   \
+        break;
+        EACH_INTEGER(CASE)
+#undef CASE
+    default: break;
+    }
+    return to;
+}
+
+/* Floats in the byte order of files. */
+static uint8_t *put_floats(const uint8_t *data, int64_t n, int64_t size, uint8_t *to)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t byte = 0; byte < size; byte++)
+            to[i * size + byte] = data[(i + 1) * size - 1 - byte];
+#else
+    if (n) memcpy(to, data, (size_t)(n * size));
+#endif
+    return to + n * size;
+}
+
+/* A few at a time: the halves may be anywhere in the message. */
+static uint8_t *put_halves(const uint16_t *data, int64_t n, uint8_t *to)
+{
+    float wide[64];
+    for (int64_t begin = 0; begin < n; begin += 64) {
+        int64_t part = n - begin < 64 ? n - begin : 64;
+        pfd_float16_to_float32(data + begin, wide, part);
+        to = put_floats((const uint8_t *)wide, part, sizeof *wide, to);
+    }
+    return to;
+}
+
+static int64_t values_bytes(const feature *f, int64_t row)
+{
+    int64_t n;
+    const uint8_t *data = row_data(f, row, &n);
+    switch (f->dtype) {
+    case PFD_UINT8: return n;
+    case PFD_FLOAT16:
+    case PFD_FLOAT32: return n * 4;
+    case PFD_FLOAT64: return n * 8;
+    default: return varints_bytes(f->dtype, data, n);
+    }
+}
+
+static uint8_t *put_values(const feature *f, int64_t row, uint8_t *to)
+{
+    int64_t n;
+    const uint8_t *data = row_data(f, row, &n);
+    switch (f->dtype) {
+    case PFD_UINT8: return put_floats(data, n, 1, to);
+    case PFD_FLOAT16: return put_halves((const void *)data, n, to);
+    case PFD_FLOAT32: return put_floats(data, n, 4, to);
+    case PFD_FLOAT64: return put_floats(data, n, 8, to);
+    default: return put_varints(f->dtype, data, n, to);
+    }
+}
+
+static pfd_status check_range(const pfd_compute_args *args, const feature *f, int64_t row,
+                              pfd_error *err)
+{
+    int64_t n;
+    const uint64_t *values = (const void *)row_data(f, row, &n);
+    for (int64_t i = 0; i < n; i++)
+        if (values[i] > INT64_MAX)
+            return args->host->fail_row(err, row, -1, PFD_INVALID_ARGUMENT,
+                                        "%s has %" PRIu64 ", which does not fit into int64",
+                                        f->name, values[i]);
+    return PFD_OK;
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+/* A list of no numbers is empty; a byte string may be. */
+static int64_t list_bytes(const feature *f, int64_t values)
+{
+    return values || f->list == BYTES ? pfd_field_bytes(values) : 0;
+}
+
+static int64_t entry_bytes(const feature *f, int64_t values)
+{
+    int64_t list = list_bytes(f, values);
+    return pfd_field_bytes(pfd_field_bytes(f->name_size) + pfd_field_bytes(pfd_field_bytes(list)));
+}
+
+/* Makes the bytes in front of so many bytes of values. */
+static void make_head(feature *f, int64_t values)
+{
+    int64_t list = list_bytes(f, values), wrapped = pfd_field_bytes(list);
+    int64_t entry = pfd_field_bytes(f->name_size) + pfd_field_bytes(wrapped);
+    uint8_t *to = pfd_put_field(1, entry, f->head);
+    to = pfd_put_field(1, f->name_size, to);
+    memcpy(to, f->name, (size_t)f->name_size);
+    to = pfd_put_field(2, wrapped, to + f->name_size);
+    to = pfd_put_field(f->list, list, to);
+    if (list) to = pfd_put_field(1, values, to);
+    f->head_of = values;
+    f->head_size = to - f->head;
+}
+
+static uint8_t *put_feature(feature *f, int64_t row, int64_t values, uint8_t *to)
+{
+    if (values != f->head_of) make_head(f, values);
+    memcpy(to, f->head, (size_t)f->head_size);
+    return put_values(f, row, to + f->head_size);
+}
+
+static feature *features_of(const pfd_compute_args *args, const pfd_feature_kinds *kinds,
+                            const pfd_list_string *names)
+{
+    int64_t n = args->num_inputs;
+    feature *features = args->host->alloc(args->scratch, n * (int64_t)sizeof *features);
+    if (!features) return NULL;
+    for (int64_t i = 0; i < n; i++) {
+        const pfd_tensor *rows = args->inputs[i];
+        feature f = {rows, names->data[i], (int64_t)strlen(names->data[i]),
+                     kinds->list[rows->type.dtype], rows->type.dtype, 0, -1, 0, NULL};
+        if (!rows->is_ragged) f.elements = pfd_row_elements(&rows->type);
+        f.head = args->host->alloc(args->scratch, f.name_size + MOST_HEAD);
+        if (!f.head) return NULL;
+        features[i] = f;
+    }
+    return features;
+}
+
+/* Finds the size of each message, and of the values of each feature. */
+static pfd_status measure(const pfd_compute_args *args, const feature *features, int64_t *values,
+                          int64_t *sizes, pfd_error *err)
+{
+    int64_t n = args->num_inputs;
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        sizes[row] = 0;
+        for (int64_t i = 0; i < n; i++) {
+            const feature *f = &features[i];
+            if (f->dtype == PFD_UINT64) PFD_TRY(check_range(args, f, row, err));
+            values[row * n + i] = values_bytes(f, row);
+            sizes[row] += entry_bytes(f, values[row * n + i]);
+        }
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_feature_message_encode(const pfd_compute_args *args, const pfd_feature_kinds *kinds,
+                                      const pfd_list_string *names, pfd_error *err)
+{
+    const pfd_host *host = args->host;
+    int64_t rows = args->num_rows, n = args->num_inputs, total = 0;
+    feature *features = features_of(args, kinds, names);
+    int64_t *values = host->alloc(args->scratch, rows * n * (int64_t)sizeof *values);
+    int64_t *sizes = host->alloc(args->scratch, rows * (int64_t)sizeof *sizes);
+    if (!features || !values || !sizes)
+        return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the sizes of messages");
+    PFD_TRY(measure(args, features, values, sizes, err));
+    for (int64_t row = 0; row < rows; row++)
+        total += kinds->is_wrapped ? pfd_field_bytes(sizes[row]) : sizes[row];
+    uint8_t *to = host->alloc(args->scratch, total);
+    if (!to) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for messages");
+    for (int64_t row = 0; row < rows; row++) {
+        uint8_t *begin = to;
+        if (kinds->is_wrapped) to = pfd_put_field(1, sizes[row], to);
+        for (int64_t i = 0; i < n; i++)
+            to = put_feature(&features[i], row, values[row * n + i], to);
+        args->outputs[0]->rows[row] = (pfd_ragged_row){.data = begin, .num_elements = to - begin};
+    }
+    return PFD_OK;
+}
