@@ -54,10 +54,9 @@ open("bad.tfrecord", "wb").write(data)
 
 
 def run(command: list[str], *, folder: Path, fails: bool = False) -> str:
-    """The output of a program that has nothing of this environment; its folder of programs only."""
-    programs = str(Path(command[0]).parent)
+    """The output of a program that has nothing of this environment, and finds no other program."""
     done = subprocess.run(
-        command, cwd=folder, env={"PATH": programs, "HOME": str(folder)}, capture_output=True,
+        command, cwd=folder, env={"PATH": str(folder), "HOME": str(folder)}, capture_output=True,
         text=True,
     )  # fmt: skip
     if (done.returncode != 0) != fails:
