@@ -117,9 +117,9 @@ assert not set(sys.modules).intersection(["cffi", "pycparser"])
 # Modules of Python that take time to import, and that few programs need.  Some are part of numpy's
 # own import in some versions, so numpy is imported first.
 HEAVY = (
-    "asyncio bz2 concurrent.futures csv ctypes decimal email fractions html http importlib.metadata "
-    "lzma multiprocessing pickletools platform queue secrets select shutil socket sqlite3 ssl "
-    "subprocess tempfile typing_extensions unittest urllib.request xml zipfile"
+    "asyncio bz2 concurrent.futures csv ctypes decimal email fractions html http "
+    "importlib.metadata lzma multiprocessing pickletools platform queue secrets select "
+    "shutil socket sqlite3 ssl subprocess tempfile typing_extensions unittest urllib.request xml zipfile"
 )
 
 

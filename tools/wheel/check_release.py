@@ -28,7 +28,8 @@ def faults(root: Path) -> Iterator[str]:
     releases = [heading for heading in headings if heading != "Unreleased"]
     if "Unreleased" in headings[1:]:
         yield "CHANGELOG.md: Unreleased is not the first heading"
-    numbers = [tuple(map(int, found.groups())) for one in releases if (found := HEADING.fullmatch(one))]
+    parsed = [HEADING.fullmatch(heading) for heading in releases]
+    numbers = [tuple(map(int, found.groups())) for found in parsed if found]
     if len(numbers) != len(releases):
         yield "CHANGELOG.md: a heading is neither Unreleased nor a version such as 1.2.0"
     if numbers != sorted(set(numbers), reverse=True):

@@ -5,8 +5,8 @@
 Each Python gets a venv with the wheel, NumPy and cffi; there the README's first script, `selftest`,
 `verify` and the first batch run in an empty folder, without a compiler or any other program, and
 without a variable of this environment.  The Pythons are those of $PYTHONS, or else python3.10 to
-python3.15, also free-threaded ones, where they are found: on PATH and in ~/.pyenv/versions.  A wheel
-for aarch64 is installed beside a Python of Debian, which qemu runs.
+python3.15, also free-threaded ones, where they are found: on PATH and in ~/.pyenv/versions.  A
+wheel for aarch64 is installed beside a Python of Debian, which qemu runs.
 """
 
 from __future__ import annotations
