@@ -41,7 +41,6 @@ from .native import include_dir, version
 from .ops import *  # noqa: F403
 from .nodes.other_names import unknown_name
 from .plugins import Plugin, load_library, load_plugins_of_environment
-from .plugins import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .pyops import register_decoder
 from .ragged import Ragged
 from .progress_bars.progress import progress
@@ -101,6 +100,7 @@ if TYPE_CHECKING:
     from . import io as io, testing as testing
     from .graphs.drawing import Graph
     from .loader.sinks import Sink
+    from .plugins.compiler import compile as compile  # not in __all__, like `open`
     from .progress_bars.progress import Progress
     from .reports.report import RankReport, Report
     from .reports.tuning import Decision, Tuning
@@ -120,6 +120,7 @@ else:  # a type checker finds unknown names by itself
         "Stall": "stalls.watchdog",
         "Trace": "tracing.trace",
         "Tuning": "reports.tuning",
+        "compile": "plugins.compiler",
     }
 
     _MODULES = ("io", "testing")
