@@ -63,7 +63,9 @@ all: $(LIBRARIES) $(if $(filter release,$(FLAVOUR)),$(LIBRARIES:$(BUILD)/%=pyflo
 objects: $(COMPILED) $(C_TESTS:%=%.o) $(LAYOUT)
 c-tests: $(C_TESTS) $(LAYOUT)
 
-LINK = $(COMPILE) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic-functions $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS)
+# Only functions are exported: -Bsymbolic, for linkers that know no other, means the same.
+SYMBOLIC ?= -Wl,-Bsymbolic-functions
+LINK = $(COMPILE) -shared -Wl,-soname,$(@F) $(SYMBOLIC) $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS)
 $(LIBRARY): $(OBJECTS) csrc/pyflowdata.map
 	$(call DO,link) $(LINK) -Wl,--version-script=csrc/pyflowdata.map -o $@ $(OBJECTS) $(LIBS)
 	$(if $(ABSENT),@echo '  built without $(ABSENT): some compressed files or images will be refused')
@@ -149,13 +151,13 @@ test-torch test-jax test-numba: JOBS = 2
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py torch_trace.py lightning.py) \
 	    tests/integrations/test_accelerate.py \
-	    $(addprefix tests/project/test_,examples.py image_examples.py port_pages.py) $(ARGS)
+	    $(addprefix tests/project/test_,examples.py gallery.py pages.py port_pages.py) $(ARGS)
 test-jax: all .venv/jax
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,jax.py jax_sink.py) \
 	    tests/project/test_example_jax.py $(ARGS)
 test-numba: all .venv/numba
 	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
-	    tests/python/test_python_ops.py::test_the_page_is_true $(ARGS)
+	    tests/project/test_pages.py $(ARGS)
 test-ray: all .venv/ray
 	$(PYTEST) tests/integrations/test_ray.py $(ARGS)
 # The pages that reports are, in a browser.
@@ -198,13 +200,17 @@ check-lines:
 check-types: all .venv/test
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) tools/declarations.py
-	$(IN_VENV) -m mypy --strict pyflowdata tools/write_stubs.py tools/declarations.py
+	$(IN_VENV) -m mypy --strict pyflowdata tools/declarations.py
 check-tests: all .venv/test
 	$(PYTEST) tests/project/test_layering_c.py tests/project/test_layering_python.py \
 	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py -m 'not slow'
 
 stubs: all .venv/train
-	$(IN_VENV) -m tools.write_stubs
+	$(IN_VENV) -m pyflowdata.stubs
+
+# docs/pictures/*.svg, which a test compares with what this writes.
+pictures: all .venv/train
+	$(IN_VENV) -m tools.site.pictures
 
 # After a change of the headers: the files that pin the layout of op.h, which may only grow, and the
 # declarations that Python reads.
@@ -238,10 +244,11 @@ run-tsan: all $(TSAN_C_TESTS:%=%-run) .venv/test
 	    $(call SANITIZED,libtsan.so) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
+# RECORD=1 keeps the rates in bench/recorded.json, and draws docs/pictures/speed.svg.
 bench: all .venv/test
 	$(IN_VENV) -m bench.run $(if $(WORKLOADS),--workloads $(WORKLOADS)) \
 	    $(if $(PEERS),--peers $(PEERS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
-	    $(if $(SCALE),--scale $(SCALE)) $(ARGS)
+	    $(if $(SCALE),--scale $(SCALE)) $(if $(RECORD),--record) $(ARGS)
 bench-smoke: all .venv/test
 	OPENBLAS_NUM_THREADS=1 $(IN_VENV) -m bench.run --smoke
 
@@ -250,8 +257,9 @@ instructions: all .venv/train
 	@tools/install_packages 'counted instructions' valgrind
 	$(IN_VENV) -m bench.instructions $(if $(RECORD),--record) $(ARGS)
 
-dist: all .venv/train
-	$(IN_VENV) -m pip wheel --quiet --no-deps -w dist .
+# What is released, in dist/, and its tests in bare venvs: tools/wheel/Makefile.
+wheel sdist test-wheel:
+	@$(MAKE) --no-print-directory -f tools/wheel/Makefile $@
 
 clean:
 	rm -rf build dist pyflowdata/*.so *.egg-info
@@ -277,13 +285,15 @@ help:
 	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
 	@echo 'make fixtures makes the files in tests/fixtures again with their libraries, and compares'
 	@echo 'make stubs    writes the .pyi stubs'
+	@echo 'make pictures writes the pictures of the docs'
 	@echo 'make abi      writes the declarations for Python, and the files that pin the layout of op.h'
-	@echo 'make dist     a wheel in dist/'
+	@echo 'make wheel    wheels for x86_64 and aarch64 in dist/, with the codecs in them'
+	@echo 'make sdist    the source distribution in dist/'
+	@echo 'make test-wheel  installs both into bare venvs and uses them there'
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests run-c-tests train test test-arm test-reports test-torch test-jax \
-        test-numba test-ray test-pages soak check check-warnings check-lines check-types check-tests \
-        stubs abi asan tsan \
-        fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions dist clean help \
-        always
+        test-numba test-ray test-pages soak check check-warnings check-lines check-types \
+        check-tests stubs abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
+        bench-smoke instructions wheel sdist test-wheel clean help pictures always
 .DELETE_ON_ERROR:

@@ -1,5 +1,6 @@
 """Builds the C libraries by make and puts them, with their headers, into the package."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -11,6 +12,10 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 BUILD = Path("build", "wheel")
+# Of a wheel with the codecs in it: libjpeg-turbo has IJG, BSD and Zlib; zstd and libwebp have BSD;
+# the compiler's runtime has MIT.
+LICENSES = "Apache-2.0 AND BSD-3-Clause AND IJG AND MIT AND Zlib AND libpng-2.0"
+OWN_LICENSE = "License-File: LICENSE\n"
 BUILT = [BUILD / "libpyflowdata.so", BUILD / "libpyflowdata_kit.so"]
 
 
@@ -50,6 +55,24 @@ class PlatformWheel(bdist_wheel):
 
     def get_tag(self) -> tuple[str, str, str]:
         return "py3", "none", super().get_tag()[2]
+
+    def egg2dist(self, egginfo_path: str, distinfo_path: str) -> None:
+        """Adds the licences of libraries that are linked in: the files of $BUNDLED_LICENSES.
+
+        tools/wheel/Makefile sets it.
+        """
+        super().egg2dist(egginfo_path, distinfo_path)
+        folder = os.environ.get("BUNDLED_LICENSES")
+        for source in sorted(Path(folder).iterdir()) if folder else []:
+            added = Path("bundled", source.name)
+            target = Path(distinfo_path, "licenses", added)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+            metadata = Path(distinfo_path, "METADATA")
+            text = metadata.read_text(encoding="utf-8")
+            text = text.replace(OWN_LICENSE, f"{OWN_LICENSE}License-File: {added}\n", 1)
+            text = re.sub("(?m)^License-Expression: .*$", f"License-Expression: {LICENSES}", text)
+            metadata.write_text(text, encoding="utf-8")
 
 
 class WithLibrary(Distribution):

@@ -21,7 +21,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from bench import programs, table
+from bench import chart, programs, table
 from bench.contender import ONE_CORE
 from bench.data import Data, from_description, prepare
 from bench.environments import ALWAYS, LIMITS, OURS, all_peers, interpreter, versions
@@ -197,6 +197,17 @@ def save(text: str, results: dict[str, Results]) -> Path:
     return path
 
 
+def draw_chart(path: Path, results: dict[str, Results], rounds: int, *, is_record: bool) -> None:
+    """Of what was measured, beside its tables; and of all that is recorded."""
+    when = f"{machine()}; {rounds} interleaved rounds, medians"
+    charted = {panel.workload for panel in chart.PANELS}
+    records = {name: chart.measured(workload_module(name).COLUMNS, found, when)
+               for name, found in results.items() if name in charted}  # fmt: skip
+    path.with_suffix(".svg").write_text(chart.draw(records))
+    if is_record:
+        chart.record(records)
+
+
 def problems(results: dict[str, Results]) -> list[str]:
     """What failed or delivered something else than the data."""
     found = []
@@ -216,10 +227,13 @@ def parse_arguments() -> argparse.Namespace:
     add("--rounds", type=int, default=5)
     add("--scale", type=float, default=1, help="of the sizes of the data")
     add("--only", default="", help="contenders that have this in their name")
+    add("--record", action="store_true", help="keep the rates, and draw the chart of the docs")
     add("--smoke", action="store_true", help="tiny data, one round, few peers")
     arguments = parser.parse_args()
     if arguments.smoke:
         arguments.rounds, arguments.scale, arguments.peers = 1, SMOKE_SCALE, ["numpy", "plugin"]
+    if arguments.record and (arguments.smoke or arguments.scale != 1):
+        parser.error("--record is for data of full size")
     if arguments.peers is None:
         arguments.peers = all_peers()
     unknown = set(arguments.peers) - set(all_peers())
@@ -248,8 +262,10 @@ def main() -> int:
         results[name] = run_rounds(chosen, arguments.rounds, arguments.scale, arguments.smoke)
         texts.append(report(name, chosen, results[name]))
     text = "\n\n".join(texts)
-    print(f"\n{text}\n\nsaved as {save(text, results)}")
+    path = save(text, results)
+    print(f"\n{text}\n\nsaved as {path}")
     failed = problems(results)
+    draw_chart(path, results, arguments.rounds, is_record=arguments.record and not failed)
     print("\n".join(failed) or "all that was delivered is right")
     return 1 if failed else 0
 

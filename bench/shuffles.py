@@ -1,5 +1,5 @@
 """The shuffles that are measured, and how well each mixes: the variance and labels of
-docs/shuffle.md, for sorted labels, the worst case.  What they cost is W11.
+docs/concepts/shuffle.md, for sorted labels, the worst case.  What they cost is W11.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ CHECK = Column("check", _checks)
 RATE_AND_BATCH = [RATE, RANGE, MICROSECONDS, CPU_MICROSECONDS, CORES, MEMORY, CHECK]
 THROUGHPUT = [RATE, RANGE, CPU, CORES, MEMORY, RSS, FIRST, P50, P99, CHECK]
 PICTURES_AND_COST = [PICTURES, _range(PICTURES.value), CPU_PICTURE, CORES, MEMORY, RSS, CHECK]
-_SPEEDS = (RATE, MICROSECONDS, WINDOWS, IMAGES, PICTURES)
+SPEEDS = (RATE, MICROSECONDS, WINDOWS, IMAGES, PICTURES)
 _COSTS = (CPU, CPU_MICROSECONDS, CPU_PICTURE)
 
 
@@ -130,7 +130,7 @@ def one_core(columns: Sequence[Column]) -> list[Column]:
             f"{column.title}, one core", lambda results, name: column.show(results, name + ONE_CORE)
         )
 
-    speed = next(column for column in columns if column in _SPEEDS)
+    speed = next(column for column in columns if column in SPEEDS)
     found = [of_twin(speed), dataclasses.replace(speed, title="all cores")]
     found.append(_ratio_column("speed-up", lambda name: (name, name + ONE_CORE), rate))
     for cost in columns:

@@ -3,9 +3,10 @@
     python examples/slow_loaders.py                  lists them
     python examples/slow_loaders.py slow_op          the report, then the steps with the remedy
 
-docs/slow.md is the guide to them.  Each is a function that runs steps and returns the report and
-the steps per second; `folder` is for files.  A training step that does not matter sleeps, as one
-does that waits for a device.  The op `Spin`, which takes a given time, is compiled at first use.
+docs/speed/slow.md is the guide to them.  Each is a function that runs steps and returns the report
+and the steps per second; `folder` is for files.  A training step that does not matter sleeps, as
+one does that waits for a device.  The op `Spin`, which takes a given time, is compiled at first
+use.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from .errors import (
     OutOfMemoryError,
     StallWarning,
     UnsupportedError,
+    UserFunctionError,
 )
 from .graphs import graph
 from .nodes import Blob, user_op_builder
@@ -38,7 +39,7 @@ from .loader import DataLoader
 from .loader.sink import sink
 from .native import include_dir, version
 from .ops import *  # noqa: F403
-from .other_names import unknown_name
+from .nodes.other_names import unknown_name
 from .plugins import Plugin, load_library, load_plugins_of_environment
 from .plugins import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .pyops import register_decoder
@@ -77,6 +78,7 @@ __all__ = [
     "Trace",
     "Tuning",
     "UnsupportedError",
+    "UserFunctionError",
     "World",
     "from_arrays",
     "graph",
@@ -123,7 +125,8 @@ else:  # a type checker finds unknown names by itself
         if name in _LATER:
             return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
         # With a name, but no object, Python adds no suggestion of its own.
-        raise AttributeError(unknown_name(name, [*globals(), *_LATER]), name=name, obj=None)
+        known = [*__all__, "compile", "open"]
+        raise AttributeError(unknown_name(name, known), name=name, obj=None)
 
 
 load_plugins_of_environment()

@@ -19,6 +19,7 @@ __all__ = [
     "OutOfMemoryError",
     "StallWarning",
     "UnsupportedError",
+    "UserFunctionError",
 ]
 
 
@@ -34,6 +35,7 @@ def shown(value: object) -> str:
         text = repr(value)
     except Exception:  # noqa: BLE001  (what a user's class raises)
         return f"<{type(value).__name__} without a repr()>"
+    text = text.replace("\n", " ")
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
@@ -118,6 +120,11 @@ class InvalidArgumentError(Error, ValueError):
     """An attr, a shape or a call is invalid: change the program."""
 
 
+class WrongUseError(InvalidArgumentError, TypeError):
+    """A value cannot be used so, or a call has an argument that it does not know; Python's own word
+    for it is TypeError."""
+
+
 class CompileError(InvalidArgumentError):
     """The compiler refused the source of a plugin."""
 
@@ -140,6 +147,11 @@ class OutOfMemoryError(Error, MemoryError):
 
 class CancelledError(Error, RuntimeError):
     """The loader is closed, or a newer iterator has replaced this one."""
+
+
+class UserFunctionError(Error, RuntimeError):
+    """A function of the program that the library called, as an op or for a reader, raised an
+    exception, which is the `__cause__`, or returned something other than declared."""
 
 
 class InternalError(Error, RuntimeError):

@@ -1,8 +1,18 @@
 """One function per op of the registry.  `make stubs` writes their types."""
 
+from typing import TYPE_CHECKING
+
 from .nodes import registered_ops
 from .nodes.op_functions import make_function
+from .nodes.other_names import unknown_name
 
 __all__ = [op.name for op in registered_ops()]
 
 globals().update((op.name, make_function(op)) for op in registered_ops())
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        known = [one for one in globals() if one[:1].isupper() and one != "TYPE_CHECKING"]
+        said = unknown_name(name, known, "pyflowdata.ops")
+        raise AttributeError(said, name=name, obj=None)

@@ -165,16 +165,17 @@ class ReaderAttrs(TypedDict, total=False):
     """random_shuffle (bool, default False): Whether the order is random, with every record once in
     an epoch; the attr shuffle says which random order."""
 
-    shuffle: Literal["auto", "none", "global", "window", "buffer"]
-    """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): The kind
-    of shuffle. none: the order of the files. global: all records are shuffled. window: the records
-    of some blocks of the files are mixed at a time. buffer: each record is drawn from the next
-    shuffle_buffer_size ones. auto: none without random_shuffle; with it global, or buffer if the
-    source can only be read in sequence."""
+    shuffle: Literal["auto", "none", "global", "window", "buffer", True, False]
+    """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer', True,
+    False): Whether to shuffle, or which kind of shuffle. true: a new random order in every epoch.
+    false, none: the order of the files. global: all records are shuffled. window: the records of
+    some blocks of the files are mixed at a time. buffer: each record is drawn from the next
+    shuffle_buffer_size ones. auto: none without random_shuffle; with it, or with true, global, or
+    buffer if the source can only be read in sequence."""
 
     shuffle_after_epoch: bool
     """shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each epoch
-    instead of the same one; it has no effect without a shuffle."""
+    instead of the same one; shuffle=true sets it, and it has no effect without a shuffle."""
 
     shuffle_buffer_size: int
     """shuffle_buffer_size (int, default 1024, at least 1): For shuffle='buffer': how many records
@@ -193,7 +194,7 @@ class ReaderAttrs(TypedDict, total=False):
     data are cut, disjoint parts that are shuffled by themselves; each batch has as many rows of one
     as of another. If world_size divides it, each rank reads blocks that no other rank reads."""
 
-    seed: int
+    seed: int | None
     """seed (int, default -1, at least -1): The seed of the random numbers; -1 draws a seed when the
     loader opens, or uses 0 if world_size is above 1, because all ranks need the same one."""
 
@@ -205,12 +206,12 @@ class ReaderAttrs(TypedDict, total=False):
     """group_buffer_size (int, default 65536, at least 1): For readers that make batches of one
     group each: the most records that wait for others of their group."""
 
-    rank: int
+    rank: int | None
     """rank (int, default -1, at least -1): Which part of every batch this process gets, counted
     from 0. If rank and world_size are -1 or left out, both are inferred from the framework or
     launcher in use."""
 
-    world_size: int
+    world_size: int | None
     """world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 infers
     it, together with rank."""
 
@@ -219,7 +220,7 @@ class ReaderAttrs(TypedDict, total=False):
     record: raise fails its batch, skip omits its row (a batch may then have 0 rows), pad delivers a
     row of zeros whose mask is False."""
 
-    max_errors: int
+    max_errors: int | None
     """max_errors (int, default -1, at least -1): How many damaged records an epoch of this rank may
     have before on_error=skip and pad fail too; -1 means no limit."""
 
@@ -234,14 +235,14 @@ class FileReaderAttrs(ReaderAttrs, total=False):
     """files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
     [...], whose files are sorted by name."""
 
-    data_part_num: int
+    data_part_num: int | None
     """data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1 for
     all parts found, in numeric order."""
 
     part_name_prefix: str | PathLike[str]
     """part_name_prefix (str, default 'part-'): What stands before the number in a part's name."""
 
-    part_name_suffix_length: int
+    part_name_suffix_length: int | None
     """part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number is
     padded with zeros; -1 for no padding."""
 
@@ -4909,7 +4910,7 @@ def ClassSampleDataset(
     per_class: int = 1,
     num_samples: int = 0,
     too_few: Literal["wrap", "drop"] = "wrap",
-    seed: int = -1,
+    seed: int | None = -1,
     name: str | None = None,
 ) -> Blobs:
     """Equally many records of each class, in runs of per_class records of one.
@@ -5003,7 +5004,7 @@ def MixDataset(
     length: int = 0,
     interleave: Literal["regular", "random"] = "regular",
     block_size: int = 1024,
-    seed: int = -1,
+    seed: int | None = -1,
     source_names: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     name: str | None = None,
 ) -> Blobs:
@@ -5129,7 +5130,7 @@ def RepeatFactorDataset(
     *in_: Blob,
     factors: object,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    seed: int = -1,
+    seed: int | None = -1,
     name: str | None = None,
 ) -> Blobs:
     """The records of a data set in a random order, each as often as its factor says.
@@ -5178,7 +5179,7 @@ def SelectDataset(
 def ShuffleDataset(
     *in_: Blob,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    seed: int = -1,
+    seed: int | None = -1,
     order_key: str | PathLike[str] = "",
     reshuffle: bool = True,
     name: str | None = None,
@@ -5304,7 +5305,7 @@ def WeightedSampleDataset(
     weights: object,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     num_samples: int = 0,
-    seed: int = -1,
+    seed: int | None = -1,
     name: str | None = None,
 ) -> Blobs:
     """Records of a data set drawn with replacement, with probabilities in proportion to their weights.
@@ -5334,7 +5335,7 @@ def WeightedShuffleDataset(
     weights: object,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     num_samples: int = 0,
-    seed: int = -1,
+    seed: int | None = -1,
     name: str | None = None,
 ) -> Blobs:
     """Records of a data set drawn by weights without replacement.

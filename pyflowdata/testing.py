@@ -7,7 +7,7 @@
         testing.check_reader(plugin.MyReader("samples"), records=12)
 
 The op runs in separate processes: a crash or an endless loop is a finding like any other.
-`pyflowdata check` does the same on the command line; docs/check.md explains the findings.
+`pyflowdata check` does the same on the command line; docs/reference/check.md explains the findings.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def run_checks(
     """Runs all checks, and returns their report; the arguments are those of check_reader().
 
     Args:
-        groups: The groups of checks to run, as docs/check.md names them; None: all of them.
+        groups: The groups of checks to run, as docs/reference/check.md names them; None: all.
     """
     report = Report(spec.op)
     with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:

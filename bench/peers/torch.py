@@ -104,8 +104,8 @@ def pandas_buffer(source: Source) -> Any:
 
 
 def clips(source: Source, **options: Any) -> Any:
-    """The Dataset that docs/port-pytorch-dataset.md begins with; samples back to back."""
-    page = (programs.ROOT / "docs" / "port-pytorch-dataset.md").read_text()
+    """The Dataset that docs/coming-from/port-pytorch-dataset.md begins with; back to back."""
+    page = (programs.ROOT / "docs" / "coming-from" / "port-pytorch-dataset.md").read_text()
     shown: dict[str, Any] = {"__name__": "shown"}
     exec(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)[0], shown)
 

@@ -50,7 +50,11 @@ static uint32_t crc_plain(uint32_t crc, const uint8_t *data, int64_t size)
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define HAS_INSTRUCTION 1
+#if defined(__clang__) && __clang_major__ >= 14
+#define TARGET __attribute__((target("sse4.2,crc32,pclmul"))) /* where it is apart from SSE 4.2 */
+#else
 #define TARGET __attribute__((target("sse4.2,pclmul")))
+#endif
 
 static int cpu_has_instruction(void)
 {

@@ -163,6 +163,12 @@ pfd_status pfd_fail_at(pfd_error *err, const pfd_file *file, int64_t byte, pfd_s
     return status;
 }
 
+pfd_status pfd_error_set_attr(pfd_error *err, const char *attr)
+{
+    if (has_fields_of_1_1(err)) (void)snprintf(err->attr, sizeof err->attr, "%s", attr);
+    return err->status;
+}
+
 pfd_status pfd_fail_attr(pfd_error *err, const char *attr, const pfd_file *file, pfd_status status,
                          const char *format, ...)
 {
@@ -173,6 +179,5 @@ pfd_status pfd_fail_attr(pfd_error *err, const char *attr, const pfd_file *file,
     va_end(args);
     (void)pfd_fail(err, status, "attr '%.64s'%s", attr, said);
     if (file) pfd_error_set_file(err, file->path);
-    if (has_fields_of_1_1(err)) (void)snprintf(err->attr, sizeof err->attr, "%s", attr);
-    return status;
+    return pfd_error_set_attr(err, attr);
 }

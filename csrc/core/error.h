@@ -42,6 +42,7 @@ void pfd_error_set_file(pfd_error *err, const char *path);
  * setter returns err->status. */
 pfd_status pfd_error_set_reason(pfd_error *err, int32_t reason);
 pfd_status pfd_error_set_records(pfd_error *err, int64_t records);
+pfd_status pfd_error_set_attr(pfd_error *err, const char *attr);
 
 /* Whether a stream goes on after a failure with this status: it is the damage of one record. */
 int32_t pfd_error_can_pass(pfd_status status, const pfd_error *err);

@@ -31,9 +31,14 @@ int32_t pfd_simd_of_cpu(void)
 }
 #endif
 
+#if defined(__AARCH64EL__)
+static const char *const names[] = {"plain", "neon"};
+#else
+static const char *const names[] = {"plain", "avx2", "avx512"};
+#endif
+
 static int32_t choose_level(void)
 {
-    static const char *const names[] = {"plain", "avx2", "avx512"};
     const char *wanted = getenv("PYFLOWDATA_SIMD");
     int32_t best = pfd_simd_of_cpu();
     for (int32_t i = 0; wanted && i < best; i++)
@@ -50,6 +55,11 @@ int32_t pfd_simd_level(void)
         atomic_store_explicit(&chosen, level, memory_order_relaxed);
     }
     return level;
+}
+
+const char *pfd_simd_name(void)
+{
+    return names[pfd_simd_level()];
 }
 
 int32_t pfd_simd_is_plain(void)

@@ -30,6 +30,9 @@ int32_t pfd_simd_of_cpu(void);
  * plain, avx2 or avx512; plain or neon on ARM.  It is read once. */
 int32_t pfd_simd_level(void);
 
+/* The name of that level, as PYFLOWDATA_SIMD has it. */
+const char *pfd_simd_name(void);
+
 /* 1: PYFLOWDATA_SIMD is "plain"; for instructions outside the levels. */
 int32_t pfd_simd_is_plain(void);
 #endif

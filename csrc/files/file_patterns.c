@@ -2,6 +2,7 @@
 #include "files/file_patterns.h"
 
 #include "core/error.h"
+#include "files/missing_files.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -16,17 +17,13 @@ static int by_bytes(const void *a, const void *b)
 
 pfd_status pfd_fail_missing_path(const char *attr, const char *pattern, pfd_error *err)
 {
-    if (strstr(pattern, "://"))
-        return pfd_fail_attr(err, attr, NULL, PFD_UNSUPPORTED,
-                             ": '%.400s' is an address; files are read from mounted file systems: "
-                             "copy or mount it first", pattern);
-    if (strpbrk(pattern, "*?["))
-        return pfd_fail_attr(
-            err, attr, NULL, PFD_IO, ": no file matches the pattern '%.400s'%s", pattern,
-            strstr(pattern, "**") ? "; ** matches within one folder, as * does" : "");
-    (void)pfd_fail_attr(err, attr, NULL, PFD_IO, ": the file is not there");
-    pfd_error_set_file(err, pattern);
-    return PFD_IO;
+    char words[700];
+    int32_t is_address = strstr(pattern, "://") != NULL;
+    pfd_status status = is_address ? PFD_UNSUPPORTED : PFD_IO;
+    (void)pfd_missing_file_words(pattern, words, sizeof words);
+    (void)pfd_fail_attr(err, attr, NULL, status, ": %s", words);
+    if (!is_address && !strpbrk(pattern, "*?[")) pfd_error_set_file(err, pattern);
+    return status;
 }
 
 /* Adds the matches of a pattern that are folders, or those that are none. */

@@ -6,11 +6,13 @@
 #include "core/hash.h"
 #include "core/scratch.h"
 #include "files/compression.h"
+#include "files/missing_files.h"
 #include "files/sigbus_guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +54,12 @@ static const char *kind_of(mode_t mode)
 
 static pfd_status fail_kind(pfd_error *err, const char *path, mode_t mode)
 {
+    char pattern[PATH_MAX];
     if (S_ISREG(mode)) return pfd_fail_file(err, path, "this is a file, and must be a folder");
+    if (S_ISDIR(mode) && *pfd_folder_pattern(path, pattern, sizeof pattern))
+        return pfd_fail_file(err, path,
+                             "this is a folder, and files takes files: give files = \"%.300s\" "
+                             "(of a folder of part files, data_dir)", pattern);
     return pfd_fail_file(err, path, "this is %s; a part must be a regular file", kind_of(mode));
 }
 
@@ -60,7 +67,9 @@ static pfd_status fail_open(pfd_error *err, const char *path, int reason)
 {
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return fail_kind(err, path, st.st_mode);
-    return pfd_fail_file(err, path, "the file cannot be opened: %s", strerror(reason));
+    return pfd_fail_file(err, path, "the file cannot be opened: %s%s", strerror(reason),
+                         reason == EACCES ? "; is this user allowed to read it, and to enter the "
+                                            "folders above it?" : "");
 }
 
 static pfd_status fail_map(pfd_error *err, const char *path, int reason)

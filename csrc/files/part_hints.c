@@ -2,6 +2,7 @@
 #include "files/part_hints.h"
 
 #include "core/error.h"
+#include "files/missing_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -74,7 +75,7 @@ static void view_folder(const char *folder, const char *base, const char *suffix
     for (struct dirent *entry; (entry = readdir(directory));) {
         if (entry->d_name[0] == '.') continue;
         note_name(view, entry->d_name);
-        if (base) note_hint(view, entry->d_name, base, suffix);
+        note_hint(view, entry->d_name, base, suffix);
     }
     closedir(directory);
 }
@@ -131,13 +132,11 @@ pfd_status pfd_fail_folder(const char *folder, int reason, pfd_error *err)
         (void)snprintf(above, sizeof above, "%.*s", slash > folder ? (int)(slash - folder) : 1,
                        folder);
     }
-    folder_view view;
-    struct stat st;
-    if (stat(above, &st) == 0) {
-        view_folder(above, NULL, NULL, &view);
-        write_names(&view, names, sizeof names);
+    if (folder[0] == '~')
+        return pfd_fail_file(err, folder, "%s",
+                             pfd_missing_file_words(folder, names, sizeof names));
+    if (*pfd_folder_holds(above, names, sizeof names))
         return pfd_fail_file(err, folder, "no such folder; '%.200s' %s", above, names);
-    }
     return pfd_fail_file(err, folder, "no such folder, and none above it either");
 }
 
@@ -164,13 +163,17 @@ pfd_status pfd_fail_no_part(const pfd_file_attrs *attrs, const pfd_path_stem *st
 {
     folder_view view;
     char hint[2 * NAME_MAX], names[512], suffix[PFD_MAX_SUFFIX_LENGTH + 1], length[32] = "a number";
+    char pattern[PATH_MAX];
     int digits_wanted = attrs->part_name_suffix_length > 0 ? attrs->part_name_suffix_length : 1;
     (void)snprintf(suffix, sizeof suffix, "%0*d", digits_wanted, 0);
     if (digits_wanted > 1) (void)snprintf(length, sizeof length, "%d digits", digits_wanted);
     view_folder(stem->folder, stem->base, suffix, &view);
     write_hint(&view, hint, sizeof hint);
     write_names(&view, names, sizeof names);
+    (void)pfd_folder_pattern(stem->folder, pattern, sizeof pattern);
     return pfd_fail_file(err, stem->folder,
-                         "no part found: the name of a part is '%.100s' and %s%s; the folder %s",
-                         stem->base, length, hint, names);
+                         "no part found: the name of a part is '%.100s' and %s%s; the folder "
+                         "%s%s%.300s%s", stem->base, length, hint, names,
+                         *pattern ? "; to read files of other names, give files = \"" : "", pattern,
+                         *pattern ? "\" in place of data_dir" : "");
 }

@@ -23,7 +23,7 @@ static void make_weights(int32_t n, double sigma, uint32_t *weights)
         sum += exact[i];
     }
     for (int32_t i = 0; i < n; i++) {
-        weights[i] = (uint32_t)(exact[i] / sum * whole + 0.5);
+        weights[i] = (uint32_t)(exact[i] / sum * (double)whole + 0.5);
         left -= weights[i];
     }
     weights[n / 2] = (uint32_t)(weights[n / 2] + left);

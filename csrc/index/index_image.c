@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char magic[8] = "pfdindex";
+static const char magic[] = "pfdindex";
 
 enum { format_version = 1, byte_order = 0x01020304, huge_page = 2 * 1024 * 1024 };
 
@@ -173,7 +173,7 @@ int pfd_index_image_write(pfd_index_image *image, const pfd_index_key *key, int3
 {
     pfd_index_header *header = image->header;
     layout at = lay_out(header->num_files, header->num_entries);
-    memcpy(header->magic, magic, sizeof magic);
+    memcpy(header->magic, magic, sizeof header->magic);
     header->version = format_version;
     header->byte_order = byte_order;
     header->key = *key;
@@ -198,7 +198,7 @@ static int is_header_right(const pfd_index_header *header, int64_t size,
                            const pfd_index_wanted *wanted)
 {
     const int64_t most = size / PFD_INDEX_ENTRY_BYTES;
-    if (memcmp(header->magic, magic, sizeof magic) != 0) return 0;
+    if (memcmp(header->magic, magic, sizeof header->magic) != 0) return 0;
     if (header->version != format_version || header->byte_order != byte_order) return 0;
     if (header->header_hash != header_hash(header)) return 0;
     if (memcmp(&header->key, wanted->key, sizeof header->key) != 0) return 0;

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In periods. */
+/* In periods; those that are compared with weights are no enumerators, as compilers warn. */
+#define LEAST_SAMPLES 3 /* before anything is concluded */
+#define MOST_SAMPLES 32 /* after which a trial without a result has failed */
+#define CALM 20         /* without waiting, before a thread is given back */
 enum {
     BASE_PAUSE = 8,     /* after the first failure of a kind of trial */
     MOST_PAUSE = 1024,
-    LEAST_SAMPLES = 3,  /* before anything is concluded */
-    MOST_SAMPLES = 32,  /* after which a trial without a result has failed */
-    CALM = 20,          /* without waiting, before a thread is given back */
     CONTENDED_PAUSE = 32, /* before fewer threads than usual are tried */
     CHANGE = 4,         /* that differ from those before: the load is another one */
     CHANGE_PAUSE = 16,  /* after such a change, before the next one counts */

@@ -1,6 +1,7 @@
 /* The loader's interface to Python: checks arguments, refuses forks, copies counters. */
 #include "core/cpu.h"
 #include "core/error.h"
+#include "files/foreign_hint.h"
 #include "loader/defaults.h"
 #include "loader/pipeline.h"
 #include "loader/record_places.h"
@@ -98,7 +99,7 @@ pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *bl
         *out = l;
     else
         pfd_loader_release(l);
-    return status;
+    return status == PFD_OK ? PFD_OK : pfd_error_explain_file(err);
 }
 
 void pfd_loader_close(pfd_loader *l)
@@ -194,7 +195,7 @@ pfd_status pfd_loader_next(pfd_loader *l, int64_t timeout_ns, pfd_batch *out, pf
     l->called_ns = now_ns;
     pfd_status status = pfd_pipeline_next(l, deadline_ns, out, err);
     pthread_mutex_unlock(&l->consumer);
-    return status;
+    return status == PFD_CORRUPT_DATA ? pfd_error_explain_file(err) : status;
 }
 
 static pfd_status check_position(const pfd_loader *l, int64_t epoch, int64_t step, pfd_error *err)

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "registry/attr_text.h"
-#include "registry/nearest_name.h"
+#include "parse/nearest_name.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -65,6 +65,14 @@ static pfd_text begin_refusal(const pfd_attr_value *value, int64_t element, char
     return text;
 }
 
+/* A short string of digits: a number that was read from a file or from arguments. */
+static int32_t is_written_int(const pfd_attr_value *value)
+{
+    if (value->kind != PFD_VALUE_STRING || !value->s) return 0;
+    size_t digits = strspn(value->s, "0123456789");
+    return digits > 0 && digits < 16 && !value->s[digits];
+}
+
 /* Refuses a value of the wrong kind, and suggests the right one if it is clear what was meant. */
 static pfd_status refuse_kind(const pfd_attr *row, const pfd_attr_value *value, pfd_error *err)
 {
@@ -90,6 +98,8 @@ static pfd_status refuse_kind(const pfd_attr *row, const pfd_attr_value *value, 
     if ((row->type == PFD_ATTR_INT32 || row->type == PFD_ATTR_INT64) && is_float &&
         fabs(value->f) < 1e15 && value->f == floor(value->f))
         pfd_text_add(&text, ": use %" PRId64, (int64_t)value->f);
+    if ((row->type == PFD_ATTR_INT32 || row->type == PFD_ATTR_INT64) && is_written_int(value))
+        pfd_text_add(&text, ": use %s", value->s);
     int32_t is_element = value->kind == PFD_VALUE_INT ? row->type != PFD_ATTR_LIST_STRING
                          : is_float                   ? row->type == PFD_ATTR_LIST_FLOAT64
                                                       : row->type == PFD_ATTR_LIST_STRING &&
@@ -228,11 +238,14 @@ static pfd_status copy_string(const char *string, pfd_scratch *memory, const cha
 static pfd_status store_string(const pfd_attr *row, const pfd_attr_value *value,
                                pfd_scratch *memory, void *out, pfd_error *err)
 {
-    if (value->kind != PFD_VALUE_STRING) return refuse_kind(row, value, err);
+    const char *string = value->s;
+    if (value->kind == PFD_VALUE_BOOL && row->type == PFD_ATTR_CHOICE)
+        string = value->i ? "true" : "false"; /* of the rows that have these choices */
+    else if (value->kind != PFD_VALUE_STRING) return refuse_kind(row, value, err);
     int32_t choice = 0;
-    PFD_TRY(check_string(row, value, value->s, -1, &choice, err));
-    if (row->type == PFD_ATTR_STRING) return copy_string(value->s, memory, out, err);
-    *(int32_t *)out = row->type == PFD_ATTR_CHOICE ? choice : pfd_dtype_parse(value->s);
+    PFD_TRY(check_string(row, value, string, -1, &choice, err));
+    if (row->type == PFD_ATTR_STRING) return copy_string(string, memory, out, err);
+    *(int32_t *)out = row->type == PFD_ATTR_CHOICE ? choice : pfd_dtype_parse(string);
     return PFD_OK;
 }
 

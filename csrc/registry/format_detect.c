@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "files/compression.h"
+#include "parse/foreign_files.h"
 #include "parse/text_probe.h"
 #include "registry/attr_text.h"
 #include "registry/attr_value.h"
@@ -12,26 +13,6 @@
 
 #include <string.h>
 #include <strings.h>
-
-/* ---- Files that no format here is of: for messages only ---------------------------------------
- */
-static const struct {
-    const char *name;
-    int32_t size;
-    const char *bytes;
-} foreign_signatures[] = {
-    {"bzip2", 3, "BZh"},
-    {"xz", 6, "\xfd\x37zXZ\0"},
-    {"a zip archive", 4, "PK\x03\x04"},
-    {"an empty zip archive", 4, "PK\x05\x06"},
-    {"Parquet", 4, "PAR1"},
-    {"Arrow IPC", 6, "ARROW1"},
-    {"HDF5", 8, "\x89HDF\r\n\x1a\n"},
-    {"SQLite", 16, "SQLite format 3\0"},
-    {"PNG", 8, "\x89PNG\r\n\x1a\n"},
-    {"JPEG", 3, "\xff\xd8\xff"},
-    {"snappy", 10, "\xff\x06\0\0sNaPpY"},
-};
 
 /* Whether a zlib header begins the bytes (RFC 1950: a method, a window, and a check of the two),
  * and not the length of a record. */
@@ -45,11 +26,7 @@ static const char *foreign_name(const uint8_t *data, int64_t size)
 {
     int32_t compression = size >= 3 ? pfd_compression_of_bytes(data, size) : PFD_COMPRESSION_NONE;
     if (compression != PFD_COMPRESSION_NONE) return pfd_compression_name(compression);
-    for (size_t i = 0; i < PFD_COUNT(foreign_signatures); i++)
-        if (size >= foreign_signatures[i].size &&
-            !memcmp(data, foreign_signatures[i].bytes, (size_t)foreign_signatures[i].size))
-            return foreign_signatures[i].name;
-    return NULL;
+    return pfd_foreign_file(data, size);
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -165,9 +142,11 @@ static pfd_status fail_unknown(const uint8_t *data, int64_t size, pfd_error *err
     for (int64_t i = 0; i < list->size; i++)
         pfd_text_add(&text, i > 0 ? ", %s" : "%s", list->formats[i]->format.name);
     const char *foreign = foreign_name(data, size);
+    if (foreign)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "it looks like %s, and none of the formats that are read: %s", foreign, names);
     (void)pfd_fail(err, PFD_INVALID_ARGUMENT,
-                   "its content has none of the supported formats%s%s; these are %s",
-                   foreign ? ": it looks like " : "", foreign ? foreign : "", names);
+                   "its content has none of the supported formats; these are %s", names);
     static const char argument[] = "format"; /* the argument by which a user can state the format */
     if (err->struct_size >= sizeof *err) memcpy(err->attr, argument, sizeof argument);
     return PFD_INVALID_ARGUMENT;

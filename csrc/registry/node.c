@@ -2,8 +2,9 @@
 #include "registry/node.h"
 
 #include "core/error.h"
+#include "files/foreign_hint.h"
 #include "registry/attr_text.h"
-#include "registry/nearest_name.h"
+#include "parse/nearest_name.h"
 #include "registry/inferred_attrs.h"
 #include "registry/node_order.h"
 #include "registry/node_ports.h"
@@ -31,12 +32,12 @@ static pfd_status fail_unknown_attr(const pfd_op *op, const char *name, pfd_erro
     for (uint32_t i = 0; i < op->num_attrs; i++) names[i] = op->attrs[i].name;
     const char *near = pfd_nearest_name(name, names, op->num_attrs);
     if (near) pfd_text_add(&text, "; did you mean '%s'?", near);
-    pfd_text_add(&text, op->num_attrs > 0 ? "%s Attrs of %s: " : "%s %s has no attrs.",
-                 near ? "" : ".", op->name);
-    for (uint32_t i = 0; i < op->num_attrs; i++)
+    else pfd_text_add(&text, op->num_attrs > 0 ? ". Attrs of %s: " : ". %s has no attrs.", op->name);
+    for (uint32_t i = 0; !near && i < op->num_attrs; i++)
         pfd_text_add(&text, i > 0 ? ", %s" : "%s", names[i]);
     free(names);
-    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+    (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+    return pfd_error_set_attr(err, name);
 }
 
 /* Called first, so that a misspelt attr is not reported as a missing one. */
@@ -68,8 +69,10 @@ static pfd_status create_attrs(pfd_node *node, const pfd_attr_value *values, int
     if (!pfd_op_is_reader(op)) return PFD_OK;
     PFD_TRY(pfd_attrs_create(pfd_reader_attr_table, pfd_reader_attr_count,
                              sizeof(pfd_reader_attrs), values, n, &node->reader_attrs, err));
+    pfd_reader_attrs *reader_attrs = pfd_attrs_unsettled(node->reader_attrs);
+    PFD_TRY(pfd_reader_attrs_check_window(reader_attrs, values, n, err));
     int32_t sizes_differ = pfd_view_forms_batches(pfd_view_op_of(node->op));
-    return pfd_reader_attrs_settle(pfd_attrs_unsettled(node->reader_attrs), sizes_differ, err);
+    return pfd_reader_attrs_settle(reader_attrs, values, n, sizes_differ, err);
 }
 
 /* ---- Inputs ---- */
@@ -339,7 +342,7 @@ static pfd_status create(const pfd_registered_op *op, const parts *of, pfd_node 
     if (status != PFD_OK) {
         pfd_node_release(node);
         pfd_error_set_op(err, op->op->name);
-        return status;
+        return pfd_error_explain_file(err);
     }
     *out = node;
     return PFD_OK;

@@ -3,9 +3,11 @@
 
 #include "core/error.h"
 #include "dataset/dataset.h"
+#include "registry/attrs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ROW(field, type, default_value, min, max, choices, flags, doc)                             \
     PFD_ATTR_ROW_WITH(pfd_reader_attrs, field, type, default_value, min, max, choices, doc, flags)
@@ -26,15 +28,16 @@ const pfd_attr pfd_reader_attr_table[] = {
     FLAG(random_shuffle, PFD_ORDER_ALWAYS,
          "Whether the order is random, with every record once in an epoch; the attr shuffle says "
          "which random order."),
-    ROW(shuffle, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|none|global|window|buffer",
+    ROW(shuffle, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|none|global|window|buffer|true|false",
         PFD_ORDER_WINDOW | PFD_ORDER_BUFFER,
-        "The kind of shuffle. none: the order of the files. global: all records are shuffled. "
+        "Whether to shuffle, or which kind of shuffle. true: a new random order in every epoch. "
+        "false, none: the order of the files. global: all records are shuffled. "
         "window: the records of some blocks of the files are mixed at a time. buffer: each record "
         "is drawn from the next shuffle_buffer_size ones. auto: none without random_shuffle; with "
-        "it global, or buffer if the source can only be read in sequence."),
+        "it, or with true, global, or buffer if the source can only be read in sequence."),
     FLAG(shuffle_after_epoch, PFD_ORDER_ALWAYS,
-         "Whether a shuffle makes a new order for each epoch instead of the same one; it has no "
-         "effect without a shuffle."),
+         "Whether a shuffle makes a new order for each epoch instead of the same one; shuffle=true "
+         "sets it, and it has no effect without a shuffle."),
     ROW(shuffle_buffer_size, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL, PFD_ORDER_ALWAYS,
         "For shuffle='buffer': how many records the buffer holds."),
     ROW(shuffle_block_size, PFD_ATTR_INT32, "256", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,
@@ -129,12 +132,29 @@ static pfd_status check_lanes(const pfd_reader_attrs *attrs, pfd_error *err)
                             rule, err);
 }
 
+static int32_t is_given(const pfd_attr_value *values, int64_t n, const char *name)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!strcmp(values[i].name, name)) return 1;
+    return 0;
+}
+
+/* Writes true and false as what they stand for. */
+static void settle_shuffle(pfd_reader_attrs *attrs, const pfd_attr_value *values, int64_t n)
+{
+    if (attrs->shuffle == PFD_SHUFFLE_FALSE) attrs->shuffle = PFD_SHUFFLE_NONE;
+    if (attrs->shuffle != PFD_SHUFFLE_TRUE) return;
+    attrs->shuffle = PFD_SHUFFLE_AUTO;
+    attrs->random_shuffle = 1;
+    if (!is_given(values, n, "shuffle_after_epoch")) attrs->shuffle_after_epoch = 1;
+}
+
 static pfd_status check_shuffle(const pfd_reader_attrs *attrs, pfd_error *err)
 {
     if (attrs->random_shuffle && attrs->shuffle == PFD_SHUFFLE_NONE)
         return pfd_fail_attr(err, "shuffle", NULL, PFD_INVALID_ARGUMENT,
-                             " = 'none', but random_shuffle = true asks for a random order; leave "
-                             "one of the two out");
+                             " asks for the order of the files, and random_shuffle = true for a "
+                             "random one; leave one of the two out");
     int64_t records = (int64_t)attrs->shuffle_block_size * attrs->shuffle_window;
     if (attrs->shuffle == PFD_SHUFFLE_WINDOW && records > PFD_MOST_WINDOW_RECORDS)
         return pfd_fail_attr(err, "shuffle_window", NULL, PFD_INVALID_ARGUMENT,
@@ -171,14 +191,31 @@ static pfd_status settle_world(pfd_reader_attrs *attrs, pfd_error *err)
     return PFD_OK;
 }
 
-pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, int32_t sizes_differ, pfd_error *err)
+pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, const pfd_attr_value *values, int64_t n,
+                                   int32_t sizes_differ, pfd_error *err)
 {
     pfd_status status = settle_world(attrs, err);
     if (status == PFD_OK && !sizes_differ) status = check_world_size(attrs, err);
     if (status != PFD_OK) return pfd_error_set_reason(err, PFD_REASON_WORLD_SIZE);
+    settle_shuffle(attrs, values, n);
     PFD_TRY(check_shuffle(attrs, err));
     PFD_TRY(check_lanes(attrs, err));
     if (attrs->shuffle > PFD_SHUFFLE_NONE) attrs->random_shuffle = 1;
+    return PFD_OK;
+}
+
+pfd_status pfd_reader_attrs_check_window(const pfd_reader_attrs *attrs,
+                                         const pfd_attr_value *given, int64_t n, pfd_error *err)
+{
+    if (attrs->shuffle == PFD_SHUFFLE_WINDOW) return PFD_OK;
+    for (uint32_t i = 0; i < pfd_reader_attr_count; i++) {
+        const pfd_attr *row = &pfd_reader_attr_table[i];
+        int32_t is_of_window = row->flags == PFD_ORDER_WINDOW || row->flags == PFD_ORDER_LANES;
+        if (is_of_window && pfd_attrs_has_value(row, given, n))
+            return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT,
+                                 " has an effect only with shuffle='window': give both, or leave "
+                                 "it out");
+    }
     return PFD_OK;
 }
 

@@ -6,6 +6,7 @@
 #define PFD_REGISTRY_READER_ATTRS_H
 #include "core/private.h"
 #include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
 
 /* In the order of the attr's choices. */
 #define PFD_SHUFFLE_AUTO 0
@@ -13,6 +14,8 @@
 #define PFD_SHUFFLE_GLOBAL 2
 #define PFD_SHUFFLE_WINDOW 3
 #define PFD_SHUFFLE_BUFFER 4
+#define PFD_SHUFFLE_TRUE 5 /* these two are never there once settled */
+#define PFD_SHUFFLE_FALSE 6
 
 #define PFD_ON_ERROR_RAISE 0
 #define PFD_ON_ERROR_SKIP 1
@@ -50,11 +53,18 @@ extern const uint32_t pfd_reader_attr_count;
 
 /* What the table cannot say.  rank and world_size that were both left at -1 become 0 of 1: finding
  * out is the caller's part, which gives what it found.  A shuffle asked for by name is a
- * random_shuffle.  Refused are: only one of rank and world_size, a rank
+ * random_shuffle.  shuffle=true is random_shuffle, and shuffle_after_epoch unless the `n` given
+ * values have that.  Refused are: only one of rank and world_size, a rank
  * outside the world, a batch_size that world_size or the lanes do not divide (with the nearest
  * sizes; not where sizes differ from batch to batch), and attrs of a shuffle that contradict each
  * other. */
-pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, int32_t sizes_differ, pfd_error *err);
+pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, const pfd_attr_value *values, int64_t n,
+                                   int32_t sizes_differ, pfd_error *err);
+
+/* Refuses attrs of a window among the given values where `shuffle` is of another kind: they would
+ * have no effect. */
+pfd_status pfd_reader_attrs_check_window(const pfd_reader_attrs *attrs,
+                                         const pfd_attr_value *given, int64_t n, pfd_error *err);
 
 /* Which shuffle, never auto, the attrs `shuffle` and random_shuffle ask for, of a source with an
  * index or of one that can only be read in sequence: PFD_UNSUPPORTED where an index is needed. */

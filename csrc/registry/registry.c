@@ -8,7 +8,7 @@
 #include "registry/attr_value.h"
 #include "registry/descriptor.h"
 #include "registry/formats.h"
-#include "registry/nearest_name.h"
+#include "parse/nearest_name.h"
 #include "registry/op_copy.h"
 #include "registry/reader_attrs.h"
 #include "sources/host_outputs.h"
@@ -121,8 +121,9 @@ static pfd_status check_free(const pfd_op *op, const char *name, const pfd_regis
     const pfd_registered_op *known = find(name);
     if (!known || known == old) return PFD_OK;
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "descriptor of op '%s': the name '%s' is that of op '%s' (%s)", op->name, name,
-                    known->op->name, known->origin);
+                    "descriptor of op '%s': the name '%s' is that of op '%s' (%s), and a process "
+                    "has one op of a name: load only one of them, or rename one",
+                    op->name, name, known->op->name, known->origin);
 }
 
 /* `old`: the op whose place it takes; NULL: none. */

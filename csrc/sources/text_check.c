@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
+#include "parse/foreign_files.h"
 #include "parse/text_probe.h"
 #include "sources/text_head.h"
 
@@ -60,6 +61,10 @@ static pfd_status look(void *ctx, const uint8_t *text, int64_t size, int32_t is_
     const check *self = ctx;
     const char *marked = pfd_marked_encoding(text, size);
     const char *unmarked = pfd_unmarked_encoding(text, size);
+    const char *foreign = pfd_foreign_container(text, size);
+    if (foreign)
+        return pfd_fail_at(err, self->file, -1, PFD_INVALID_ARGUMENT,
+                           "it looks like %s, which this op does not read", foreign);
     if (marked) return fail_encoding(self->file, "begins with the byte order mark of", marked, err);
     if (unmarked) return fail_encoding(self->file, "looks like", unmarked, err);
     if (size == 0) return PFD_OK;

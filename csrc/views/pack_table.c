@@ -85,10 +85,10 @@ static int64_t choose_window(const pfd_pack_table *table)
     int64_t records = table->lengths.count, wanted = table->rule.window;
     if (wanted == 0) {
         double mean = (double)table->num_elements / (double)(records > 0 ? records : 1);
-        double held = packs_per_window * (double)table->rule.length / (mean > 1 ? mean : 1);
-        wanted = held < least_window ? least_window
-                 : held > most_window ? most_window
-                                      : (int64_t)held;
+        double held = (double)packs_per_window * (double)table->rule.length / (mean > 1 ? mean : 1);
+        wanted = held < (double)least_window ? least_window
+                 : held > (double)most_window ? most_window
+                                              : (int64_t)held;
     }
     return wanted;
 }

@@ -20,7 +20,6 @@ import traceback
 from collections.abc import Collection, Sequence
 from types import TracebackType
 
-from .. import __version__
 from ..errors import Error
 from ..native import interrupt
 from .output import say
@@ -33,6 +32,7 @@ COMMANDS = {
     "bench": "measure what an op costs a record, part by part",
     "speed": "measure whether a script's loader or its training is the limit",
     "ops": "list and describe ops",
+    "stubs": "print the types of a plugin's ops, as a .pyi file",
     "head": "print the first records of a file",
     "stats": "count records, and describe what their fields hold",
     "verify": "check every frame and checksum of files, and name the damage",
@@ -43,11 +43,25 @@ COMMANDS = {
 }
 
 
+class _Version(argparse.Action):
+    """Looks for versions only if it is given."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest=argparse.SUPPRESS, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from ..about import in_lines
+
+        for line in in_lines().split("\n"):
+            say(line)
+        parser.exit()
+
+
 def _parser(chosen: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pyflowdata", description="Data loading in C for models in Python."
     )
-    parser.add_argument("--version", action="version", version=f"pyflowdata {__version__}")
+    parser.add_argument("--version", action=_Version, help="show versions, and what was built in")
     # Before and after the command; there it must not undo what was given here.
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     debug = argparse.ArgumentParser(add_help=False)

@@ -17,6 +17,7 @@ from ..nodes import Blob, Node
 from ..nodes.attr_values import parse_attr
 from ..nodes.registry import HOST_OUTPUTS, Op, find_op
 from ..plugins import load_library
+from ..plugins.packages import library_path
 from .op_arguments import input_of, pairs
 from .usage import UsageError
 
@@ -24,8 +25,8 @@ _BUILT_IN = "builtin"
 _BATCH_SIZE = "256"
 _WORLD = {"rank": "0", "world_size": "1"}
 _EPILOG = """\
-LIB is a plugin; without it, or as `builtin`, the op is a built-in one.  docs/bench-op.md explains
-the table.
+LIB is a plugin; without it, or as `builtin`, the op is a built-in one.
+docs/reference/bench-op.md explains the table.
 
   pyflowdata bench ./my_reader.so --op MyReader --attr data_dir=samples
   pyflowdata bench ./my_decoder.so --op MyDecoder --input 'MiniReader data_dir=data'
@@ -66,14 +67,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add("library", nargs="?", default=_BUILT_IN, metavar="LIB", help="the plugin")
+    add("library", nargs="?", default=_BUILT_IN, metavar="LIB",
+        help="the plugin, or the package that has it")  # fmt: skip
     add("--op", action=_Op, default=[], metavar="NAME",
         help="the op to measure; a further one takes the outputs of the one before")  # fmt: skip
     add("--attr", action=_Attr, metavar="K=V",
         help="an attr of the --op before it; lists have commas between")  # fmt: skip
     add("--input", action="append", default=[], metavar="'OP[.OUTPUT] K=V ...'",
         help="for an op with inputs: the reader that feeds it, with its attrs")  # fmt: skip
-    add("--plugin", action="append", default=[], metavar="LIB", help="load this plugin as well")
+    add("--plugin", action="append", default=[], metavar="LIB",
+        help="load this plugin, or that of this package, as well")  # fmt: skip
     add("--threads", metavar="N",
         help="measure loaders with 1, 2, 4, ... N threads (all cores), or with those of a list "
         "like 1,3; 0 for none")  # fmt: skip
@@ -155,7 +158,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("which op? --op NAME is missing")
     threads = _threads(args.threads)
     for library in [*args.plugin, *([] if args.library == _BUILT_IN else [args.library])]:
-        load_library(library)
+        load_library(library_path(library))
     blobs = _chain(args.op, args.input)
     in_main = threading.current_thread() is threading.main_thread()
     # Ctrl-C ends it at once, not when the C library has returned.

@@ -14,6 +14,7 @@ from pathlib import Path
 from ..conformance.spec import Spec
 from ..conformance.sanitizers import SANITIZERS, BuildError, MissingToolError, build_plugin
 from ..conformance.report import Report
+from ..plugins.packages import library_path
 from ..testing import Native, run_checks
 from .op_arguments import input_of, pairs
 from .usage import UsageError
@@ -33,13 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add("library", nargs="*", metavar="LIB", help="the plugin, or its C files")
+    add("library", nargs="*", metavar="LIB",
+        help="the plugin, the package that has it, or its C files")  # fmt: skip
     add("--op", required=True, metavar="NAME", help="the op to check")
     add("--attr", action="append", default=[], metavar="K=V",
         help="an attr of the op; lists have commas between")  # fmt: skip
     add("--input", action="append", default=[], metavar="'OP[.OUTPUT] K=V ...'",
         help="for an op with inputs: the reader that feeds it, with its attrs")  # fmt: skip
-    add("--plugin", action="append", default=[], metavar="LIB", help="load this plugin as well")
+    add("--plugin", action="append", default=[], metavar="LIB",
+        help="load this plugin, or that of this package, as well")  # fmt: skip
     add("--records", type=int, metavar="N", help="how many records the sample has")
     add("--checksums", action="store_true",
         help="the format has checksums: damage that is not detected is a fault")  # fmt: skip
@@ -74,6 +77,8 @@ def _split(args: argparse.Namespace) -> tuple[list[str], list[str]]:
     sources = [name for name in args.library if name.endswith(".c")] + args.source
     if len(libraries) > 1 or (libraries and len(libraries) < len(args.library)):
         raise UsageError("LIB is one library, or C files")
+    libraries = [library_path(name) for name in libraries]
+    args.plugin = [library_path(name) for name in args.plugin]
     for name in [*libraries, *sources, *args.plugin]:
         if not Path(name).is_file():
             raise UsageError(f"there is no file {name}")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import glob
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import InvalidArgumentError
-from ..formats import FORMATS, Source, is_data_set, open_source
+from ..errors import FileError, InvalidArgumentError
+from ..formats import FORMATS, Source, expanded, open_source
 from ..plugins import Plugin, load_library
+from ..plugins.packages import library_path
 from ..plain_text import UNITS
 from .op_arguments import pairs
 from .output import say
@@ -30,7 +29,8 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
         help="only these fields, as x or x:float32[3] (default: all)")  # fmt: skip
     add("--attr", action="append", default=[], metavar="NAME=VALUE",
         help="an attr of the reader (may be repeated)")  # fmt: skip
-    add("--plugin", action="append", default=[], metavar="LIB", help="load this plugin first")
+    add("--plugin", action="append", default=[], metavar="LIB",
+        help="load this plugin, or that of this package, first")  # fmt: skip
 
 
 def add_memory_argument(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def _bytes(said: str) -> int:
 
 def load_plugins(args: argparse.Namespace) -> list[Plugin]:
     """Loads the libraries that --plugin names."""
-    return [load_library(library) for library in args.plugin]
+    return [load_library(library_path(library)) for library in args.plugin]
 
 
 def split_fields(said: str) -> list[str]:
@@ -81,23 +81,10 @@ def expand(paths: Sequence[str], format: str | None = None) -> list[str]:
     Raises:
         UsageError: One of them is not there, or stands for no file.
     """
-    found: list[str] = []
-    for path in paths:
-        before = len(found)
-        if os.path.exists(path):
-            is_folder = os.path.isdir(path) and not is_data_set(path, format)
-            inside = sorted(os.path.join(path, name) for name in os.listdir(path)) if is_folder \
-                else [path]  # fmt: skip
-            found += [one for one in inside if not is_folder or _is_data(one)]
-        else:
-            found += sorted(glob.glob(path))
-        if len(found) == before:
-            raise UsageError(f"no files: {path}")
-    return found
-
-
-def _is_data(path: str) -> bool:
-    return os.path.isfile(path) and not os.path.basename(path).startswith((".", "_"))
+    try:
+        return [file for path in paths for file in expanded(path, format)]
+    except FileError as failure:
+        raise UsageError(str(failure)) from None
 
 
 def source_of(

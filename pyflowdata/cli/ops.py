@@ -10,14 +10,16 @@ import textwrap
 from ..nodes import Attr, Op, find_op, registered_ops
 from ..nodes.op_functions import docstring, signature
 from ..plugins import load_library
+from ..plugins.packages import library_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="describe these ops in full")
     parser.add_argument(
-        "--plugin", action="append", default=[], metavar="LIB", help="load this plugin first"
-    )
+        "--plugin", action="append", default=[], metavar="LIB",
+        help="load this plugin, or that of this package, first",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -81,7 +83,7 @@ def _print_one(op: Op) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the table, or all about the ops that were named."""
     for path in args.plugin:
-        load_library(path)
+        load_library(library_path(path))
     ops = [find_op(name) for name in args.names] or list(registered_ops())
     if args.json:
         print(json.dumps([_as_dict(op) for op in ops], indent=2))

@@ -27,7 +27,7 @@ _EPILOG = """\
 The script runs in this process as it is, up to the end of the measurement.  After a few steps it
 measures the loader without training, then steps as they are, then steps in which next() gives one
 batch again.  Then the script ends: by an exception that `except Exception` does not catch.
-docs/speed.md says more.
+docs/speed/speed.md says more.
 
   pyflowdata speed train.py --epochs 3
   pyflowdata speed --steps 50 --seconds 20 train.py

@@ -163,7 +163,7 @@ class CachedArray:
 
 
 def is_trusted(found: os.stat_result) -> bool:
-    """Whether no other user can have written it; see docs/indexes.md."""
+    """Whether no other user can have written it; see docs/concepts/indexes.md."""
     if os.environ.get("PYFLOWDATA_SHARED_INDEXES") == "1":
         return True
     is_own = found.st_uid in (os.geteuid(), 0)

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidArgumentError, shown
+from ..errors import Error, InvalidArgumentError, shown
 from ..nodes import Blob, Node, find_op
 from ..nodes.node import nodes_of, reader_nodes
 from ..nodes.objects import Object
 from ..nodes.tables import Prepared, Table
+from ..pyops.callbacks import user_failure
 from ..ragged import Ragged
 from .base import DatasetBase
 from .column_pass import Array, Columns, Computation, evaluate
@@ -170,7 +171,16 @@ def _of_function(data: DatasetBase, function: Callable[..., Any]) -> Computation
     if not names:
         raise InvalidArgumentError(f"{said}: it has no parameter; they are the fields it needs")
     blobs = {name: fields[name] for name in dict.fromkeys(names)}
-    return Computation(blobs, lambda batch: function(**batch), of_function(function), said)
+
+    def called(batch: Columns) -> Any:
+        try:
+            return function(**batch)
+        except Error:
+            raise
+        except Exception as failure:
+            raise user_failure(failure, f"{said}()") from failure
+
+    return Computation(blobs, called, of_function(function), said)
 
 
 def refuse_changing_order(

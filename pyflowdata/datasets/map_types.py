@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidArgumentError, shown
+from ..errors import Error, InvalidArgumentError, shown
 from ..nodes import Blob
 from ..nodes.in_use import nothing_in_use
 from ..nodes.row_types import RowType, row_type
 from ..loader import DataLoader
+from ..pyops.callbacks import user_failure
+from ..pyops.op import name_of
 from ..pyops.row_function import RowFunction
 from ..ragged import Ragged
 from .reading import Reading
@@ -120,7 +122,12 @@ def _called(function: RowFunction, inputs: Sequence[Any]) -> Any:
         keywords["rng"] = np.random.default_rng(0)
     if "ids" in taken:
         keywords["ids"] = np.zeros((2,), np.int64)
-    return function.function(*inputs, **function.keywords, **keywords)
+    try:
+        return function.function(*inputs, **function.keywords, **keywords)
+    except Error:
+        raise
+    except Exception as failure:
+        raise user_failure(failure, f"{name_of(function.function)}()") from failure
 
 
 def _type_of(key: str, value: Any, samples: SampleRows | SampleBatch) -> RowType:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import FileError, InvalidArgumentError, shown
-from ..formats import Source, is_data_set, open_source
+from ..errors import InvalidArgumentError, shown
+from ..formats import Source, expanded, open_source
 from ..nodes import find_op
 from .base import names_of
 from .dataset import Dataset
@@ -88,23 +87,4 @@ def _source_of(
             "its fields cannot be found, as there are no records; say them, as in "
             'fields=["x:float32[3]"]', file=files[0],
         )  # fmt: skip
-    return found
-
-
-def expanded(path: str, format: str | None) -> list[str]:
-    """The files that a path, pattern or folder stands for, sorted.
-
-    Raises:
-        FileError: There are none.
-    """
-    if not os.path.exists(path):
-        found = sorted(glob.glob(path, recursive=True))
-    elif os.path.isdir(path) and not is_data_set(path, format):
-        names = sorted(name for name in os.listdir(path) if not name.startswith((".", "_")))
-        inside = (os.path.join(path, name) for name in names)
-        found = [one for one in inside if os.path.isfile(one)]
-    else:
-        found = [path]
-    if not found:
-        raise FileError(f"no files: {shown(path)} is not there, or stands for none", file=path)
     return found

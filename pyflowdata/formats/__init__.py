@@ -13,6 +13,7 @@ from .base.cache_file import CacheWriter, cached_fields, encoded_records
 from .base.damage import Damage, Scan, damage_of, read_all
 from .base.detection import Detected, detect, head_of, is_data_set
 from .base.fields import Field, as_float32, field_of, lengths_of, output_names
+from .base.file_paths import expanded
 from .base.format import Format
 from .base.images import (
     ImageChange,
@@ -56,6 +57,7 @@ __all__ = [
     "decoded_image",
     "detect",
     "encoded_records",
+    "expanded",
     "field_of",
     "head_of",
     "image_fields",

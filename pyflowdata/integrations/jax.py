@@ -31,6 +31,8 @@ from ..loader.batches import Array
 from ..loader.loader_wrapper import LoaderWrapper
 from ..loader.sinks import Sink
 from ..loader.iterator_hook import hooked
+from ..loader.not_blobs import not_a_loader
+from ..nodes.other_arguments import refuse_arguments, takes_own_arguments
 from .jax_blobs import can_spread, check_sharding, device_dtype, narrowed, rank_and_world_size
 from .jax_scan import Scan
 
@@ -91,6 +93,7 @@ class JaxLoader(LoaderWrapper[BatchT]):
         sharding: Where = None,
         *,
         narrow: bool = False,
+        **others: object,
     ) -> None:
         """Checks that the batches of the loader fit the sharding.
 
@@ -110,9 +113,9 @@ class JaxLoader(LoaderWrapper[BatchT]):
                 bits and narrow is False; or it is ragged.
         """
         if not isinstance(loader, DataLoader):
-            raise InvalidArgumentError(
-                f"a {type(loader).__name__} was given; a JaxLoader takes a pyflowdata.DataLoader"
-            )
+            several = isinstance(sharding, Blob)
+            raise not_a_loader("JaxLoader", (loader, sharding) if several else loader)
+        refuse_arguments(others, "JaxLoader", ("sharding", "narrow"))
         if not isinstance(sharding, (jax.sharding.Sharding, jax.Device, type(None))):
             raise InvalidArgumentError(
                 f"sharding = {shown(sharding)} ({type(sharding).__name__}); it must be a "
@@ -368,6 +371,7 @@ def _taken_over(
     return JaxLoader(loader, sharding, narrow=narrow)
 
 
+@takes_own_arguments
 def sink(
     loader: DataLoader[Any] | JaxLoader[Any],
     step: Callable[[Any], ResultT],
@@ -401,6 +405,7 @@ def sink(
     return Sink(owner.loader, step, sink_size, queue, _DeviceArrays(owner))
 
 
+@takes_own_arguments
 def scan(
     loader: DataLoader[Any] | JaxLoader[Any],
     step: Callable[[Any, Any], tuple[Any, Any]],

@@ -19,9 +19,9 @@ def find_device(device: Any) -> torch.device:
     """
     try:
         found = torch.device("cpu" if device is None else device)
-    except (RuntimeError, TypeError) as error:
+    except (RuntimeError, TypeError):
         raise InvalidArgumentError(
-            f"device = {device!r} is none that torch knows: {error}"
+            f"device = {device!r} is none that torch knows; use 'cpu', 'cuda' or 'cuda:0'"
         ) from None
     if found.type not in ("cpu", "cuda"):
         raise UnsupportedError(

@@ -19,11 +19,14 @@ from typing import Any, Literal, TypeVar, overload
 
 import torch
 
-from .. import DataLoader, Error, InvalidArgumentError, RankReport, Report, UnsupportedError
+from .. import DataLoader, Error, RankReport, Report, UnsupportedError
+from ..errors import WrongUseError, shown
 from ..batch_forms import map_arrays
 from ..loader.batches import Array
 from ..loader.loader_wrapper import LoaderWrapper
 from ..loader.iterator_hook import hooked
+from ..loader.not_blobs import not_a_loader
+from ..nodes.other_arguments import refuse_arguments
 from .torch_checks import check_blobs, find_device
 from .torch_copies import DeviceCopies, counted, pinned
 
@@ -84,9 +87,10 @@ class TorchLoader(LoaderWrapper[BatchT]):
     def __init__(
         self,
         loader: DataLoader[Any],
-        *,
+        *blobs: Any,
         device: torch.device | str | int | None = None,
         pin_memory: bool = False,
+        **others: object,
     ) -> None:
         """Takes over a loader.
 
@@ -105,10 +109,13 @@ class TorchLoader(LoaderWrapper[BatchT]):
             UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
         """
         if not isinstance(loader, DataLoader):
-            raise InvalidArgumentError(
-                f"a {type(loader).__name__} was given as loader; TorchLoader takes a "
-                "pyflowdata.DataLoader"
+            raise not_a_loader("TorchLoader", (loader, *blobs) if blobs else loader)
+        if blobs:
+            raise WrongUseError(
+                f"TorchLoader() takes one loader, and {shown(blobs[0])} was given besides: a "
+                'device is given by name, device="cuda"'
             )
+        refuse_arguments(others, "TorchLoader", ("device", "pin_memory"))
         self.device = find_device(device)
         check_blobs(loader.blobs)
         self.loader = loader

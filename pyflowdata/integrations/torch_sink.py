@@ -9,6 +9,7 @@ import torch
 
 from .. import DataLoader
 from ..batch_forms import map_arrays
+from ..nodes.other_arguments import takes_own_arguments
 from ..loader.sinks import Sink
 from .torch_checks import check_blobs, find_device
 from .torch_loader import TorchLoader
@@ -56,6 +57,7 @@ class _DeviceTensors:
         return f"on {self._device}: copied ahead through pinned memory, on a stream of its own"
 
 
+@takes_own_arguments
 def sink(
     loader: DataLoader[Any] | TorchLoader[Any],
     step: Callable[[Any], ResultT],

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from .other_words import LoaderWords
+
 if TYPE_CHECKING:
     from ..speed.results import Ceiling, Speed
     from ..tracing.trace import Trace
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 BatchT = TypeVar("BatchT")
 
 
-class AnyLoader(Generic[BatchT]):
+class AnyLoader(LoaderWords, Generic[BatchT]):
     """A loader that measures itself and the training that it is for."""
 
     @property

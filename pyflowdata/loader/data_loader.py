@@ -11,8 +11,16 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
-from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
+from ..errors import (
+    CancelledError,
+    Error,
+    InvalidArgumentError,
+    UnsupportedError,
+    WrongUseError,
+    shown,
+)
 from ..nodes import Blob
+from ..nodes.other_arguments import refuse_arguments
 from ..reports.at_end import check_report_variable
 from ..native import check, exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
@@ -32,6 +40,7 @@ from .opening import (
     warn_of_readers,
 )
 from .places import Places
+from .reader_advice import advise_on_batches, advise_on_orders, repeating_orders
 from .state import LAST_EPOCH, Reader, make_state, read_state
 from .turns import Turns
 
@@ -47,6 +56,7 @@ BatchT = TypeVar("BatchT")
 
 _read = lib.pfd_loader_read
 _new_positions = functools.partial(ffi.new, "int64_t[]")
+_OPTIONS = ("num_threads", "prefetch", "memory_budget", "zip")
 _OPEN, _CLOSED, _FORKED = "open", "closed", "forked"
 
 
@@ -146,12 +156,7 @@ class DataLoader(AnyLoader[BatchT]):
             InvalidArgumentError: An argument is invalid, or the readers do not match.
             FileError: Files are missing or cannot be read.
         """
-        if others:
-            raise TypeError(
-                f"DataLoader() has no argument {next(iter(others))!r}; batches and their order are "
-                "of the data: flow.open(files).shuffle().batch(n, last=\"drop\"), or a reader's "
-                "attrs"
-            )
+        refuse_arguments(others, "DataLoader", _OPTIONS)
         check_report_variable()
         # form, cursor and observed have no underscore: other modules of the package use them.
         self.form: Callable[[list[Batch]], BatchT]
@@ -172,6 +177,8 @@ class DataLoader(AnyLoader[BatchT]):
         self.observed = Observed(self._handle, self._blobs, self._readers)
         self.observed.report_at_end_of(self)
         warn_of_readers(self._readers)
+        advise_on_batches(wanted, self._readers)
+        self.repeating = repeating_orders(wanted, self._readers)  # names
 
     # ---- Epochs -------------------------------------------------------------------------------
 
@@ -217,6 +224,8 @@ class DataLoader(AnyLoader[BatchT]):
 
     def _begin(self, epoch: int, position: int, *, endless: bool) -> Iterator[BatchT]:
         self.check_life()
+        if epoch > 0:
+            advise_on_orders(self.repeating)
         number = self.cursor.begin(epoch, position)
         self.observed.watch(self)
         return hooked(self, Batches(self, number, endless))
@@ -327,15 +336,17 @@ class DataLoader(AnyLoader[BatchT]):
         self._turns.check_not_inside()
         with self._turns.lock:
             self._turns.check_idle()
-            kept = dataclasses.replace(self.cursor)
+            kept, repeating = dataclasses.replace(self.cursor), self.repeating
             err = new_error()
             check(lib.pfd_loader_pause_counts(self._handle, 1, err), err)
             try:
                 self.cursor.lease = None  # what is done here does not end a sink
+                self.repeating = ()  # which is to be said where the program repeats it
                 yield
             finally:
                 lib.pfd_loader_pause_counts(self._handle, 0, err)
                 self.cursor.go_back(kept)
+                self.repeating = repeating
 
     # ---- Rows at positions --------------------------------------------------------------------
 
@@ -396,7 +407,10 @@ class DataLoader(AnyLoader[BatchT]):
             TypeError: A reader is a stream that has to be read to be counted.
         """
         if self.cursor.num_batches < 0:
-            raise TypeError("this DataLoader has no len(): a reader is a stream of unknown length")
+            raise WrongUseError(
+                "this DataLoader has no len(), as a reader is a stream of unknown length: count "
+                "the batches of an epoch, for batch in loader"
+            )
         return self.cursor.num_batches
 
     def __bool__(self) -> bool:

@@ -10,6 +10,7 @@ from ..errors import CancelledError, InvalidArgumentError
 from ..native import lib
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from .lease import REPLACED, Lease
+from .reader_advice import advise_on_orders
 from .state import LAST_EPOCH
 
 BatchT = TypeVar("BatchT")
@@ -177,6 +178,7 @@ class Batches(Iterator[BatchT]):
         goes_on, self._resumes = self._endless or self._resumes, False
         if goes_on:
             check_epoch(cursor.epoch + 1)
+            advise_on_orders(self._loader.repeating)
         cursor.epoch, cursor.position, self._over = cursor.epoch + 1, 0, not goes_on
         if self._over:
             raise StopIteration

@@ -9,15 +9,15 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..errors import InvalidArgumentError, UnsupportedError, shown
+from ..errors import InvalidArgumentError, UnsupportedError, WrongUseError, shown
 from ..nodes import Blob
 from ..nodes.in_use import InUse
 from ..nodes.node import check_is_batched, reader_nodes
-from ..nodes.records import Records, hint_of
 from ..nodes.tables import prepare_tables
 from ..nodes.world import World
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
 from .batches import Batch
+from .not_blobs import check_blobs
 from .state import Index, Reader
 
 _ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
@@ -41,15 +41,11 @@ def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Batch]],
         else:
             form = operator.itemgetter(0)
     if not blobs:
-        raise InvalidArgumentError("no blobs were given; a DataLoader needs at least one")
-    for blob in blobs:
-        if isinstance(blob, Records):
-            raise InvalidArgumentError(hint_of(blob))
-        if not isinstance(blob, Blob):
-            raise InvalidArgumentError(
-                f"{shown(blob)} was given as a blob; a DataLoader takes blobs, or one tuple or "
-                "dict of blobs, as op functions return them"
-            )
+        raise WrongUseError(
+            "DataLoader() needs a blob at least, and none is given: flow.DataLoader(x, y), or "
+            "flow.DataLoader(flow.open(path).batch(n))"
+        )
+    check_blobs(given, blobs)
     return blobs, form
 
 

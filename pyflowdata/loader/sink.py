@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from ..nodes.other_arguments import takes_own_arguments
+
 if TYPE_CHECKING:
     from .data_loader import DataLoader
     from .sinks import Sink
@@ -17,6 +19,7 @@ BatchT = TypeVar("BatchT")
 ResultT = TypeVar("ResultT")
 
 
+@takes_own_arguments
 def sink(
     loader: DataLoader[BatchT],
     step: Callable[[BatchT], ResultT],
@@ -26,7 +29,7 @@ def sink(
 ) -> Sink[ResultT]:
     """Runs `step(batch)` many times per call, with NumPy arrays that a thread takes ahead.
 
-    Those for torch and jax bring the batches to a device; docs/sink.md shows them.
+    Those for torch and jax bring the batches to a device; docs/speed/sink.md shows them.
 
     Args:
         loader: Its position is where this goes on.

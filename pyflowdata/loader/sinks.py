@@ -15,11 +15,18 @@ from collections.abc import Callable, Iterator, Mapping
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from ..errors import CancelledError, InvalidArgumentError, UnsupportedError, shown
+from ..errors import (
+    CancelledError,
+    InvalidArgumentError,
+    UnsupportedError,
+    WrongUseError,
+    shown,
+)
 from ..reports.step_times import StepTimes
 from .data_loader import DataLoader
 from .epochs import Cursor
 from .lease import CLOSED, Lease
+from .not_blobs import not_a_loader
 from .loader_wrapper import LoaderWrapper
 
 if TYPE_CHECKING:
@@ -220,12 +227,12 @@ class Sink(Generic[ResultT]):
         """
         if not isinstance(loader, DataLoader):
             kind = type(loader)
-            instead = (
-                f"give it to {kind.__module__}.sink()"
-                if isinstance(loader, LoaderWrapper)
-                else "a sink takes a pyflowdata.DataLoader"
+            if not isinstance(loader, LoaderWrapper):
+                raise not_a_loader("sink", loader)
+            raise WrongUseError(
+                f"sink() takes a pyflowdata.DataLoader, and a {kind.__name__} was given: give it "
+                f"to {kind.__module__}.sink()"
             )
-            raise InvalidArgumentError(f"a {kind.__name__} was given as loader; {instead}")
         if not callable(step):
             raise InvalidArgumentError(
                 f"step = {shown(step)}; it must be a function that trains with a batch"

@@ -4,6 +4,7 @@ from . import interrupt  # first: it handles Ctrl-C while the rest is imported
 from .binding import (
     EXCEPTIONS,
     CData,
+    build_parts,
     check,
     encode,
     exception,
@@ -22,6 +23,7 @@ from .shared_library import include_dir
 __all__ = [
     "EXCEPTIONS",
     "CData",
+    "build_parts",
     "check",
     "encode",
     "exception",

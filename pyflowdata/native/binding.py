@@ -19,6 +19,7 @@ from ..errors import (
     OutOfMemoryError,
     Reason,
     UnsupportedError,
+    UserFunctionError,
     shown,
 )
 from .calls import is_interrupt, kept, raised
@@ -66,6 +67,7 @@ EXCEPTIONS: dict[int, type[Error]] = {  # by status
     lib.PFD_OUT_OF_MEMORY: OutOfMemoryError,
     lib.PFD_CANCELLED: CancelledError,
     lib.PFD_INTERNAL: InternalError,
+    lib.PFD_USER_FUNCTION: UserFunctionError,
 }
 
 _REASONS: dict[int, Reason] = {
@@ -151,6 +153,14 @@ def _check_registry() -> None:
 
 
 _check_registry()
+
+
+def build_parts() -> list[tuple[str, str | None]]:
+    """What the library was built with, each with its version; None: not in this build."""
+    parts, stated = [], ffi.new("char const **")
+    while name := text(lib.pfd_build_part(len(parts), stated)):
+        parts.append((name, text(stated[0]) or None))
+    return parts
 
 
 def version() -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from types import FrameType
 
@@ -29,3 +31,26 @@ def calling_frame(frame: FrameType | None) -> FrameType | None:
         if not is_ours(outer):
             return None if outer.f_code.co_filename == threading.__file__ else outer
     return None
+
+
+def warn_at(frame: FrameType, warning: Warning) -> None:
+    """Warns at the line where a frame is."""
+    warnings.warn_explicit(
+        warning,
+        type(warning),
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        frame.f_globals.get("__name__", "<unknown>"),
+        frame.f_globals.setdefault("__warningregistry__", {}),
+    )
+
+
+def warn_program(warning: Warning) -> None:
+    """Warns at the line of the program that has called this package; in a thread of this package,
+    at the line where the main thread is."""
+    main = sys._current_frames().get(threading.main_thread().ident or 0)
+    frame = calling_frame(sys._getframe()) or calling_frame(main)
+    if frame is None:
+        warnings.warn(warning, stacklevel=1)
+    else:
+        warn_at(frame, warning)

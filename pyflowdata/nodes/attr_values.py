@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import InvalidArgumentError, shown
 from ..native import CData, encode, ffi, lib, text, text_value
 from .objects import Object
+from .other_arguments import refuse_other_argument
 from .registry import Attr, Op
 
 Plain = bool | int | float | str | list[int] | list[float] | list[str] | Object
@@ -82,7 +83,9 @@ def _plain(attr: Attr, value: object) -> Plain:
         return os.fsdecode(value)
     if isinstance(value, (list, tuple)):
         return _list(attr, value)
-    raise _refuse(attr, value, _a(attr.type.word))
+    is_left_out = value is None and not attr.required
+    hint = ": leave it out" + (f" for {attr.default!r}" if attr.default else "")
+    raise _refuse(attr, value, _a(attr.type.word) + (hint if is_left_out else ""))
 
 
 class _Filler:
@@ -141,8 +144,9 @@ def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
     for name, value in values.items():
         attr = op.attr(name)
         if attr is None:
+            refuse_other_argument(op, name)
             plain[name] = True  # any value: C refuses the name, and lists near ones
-        elif value is None and attr.is_found:
+        elif value is None and attr.takes_none:
             pass  # as left out
         elif attr.type.word == "object":
             plain[name] = value if isinstance(value, Object) else Object(value)
@@ -153,17 +157,11 @@ def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
         elif attr.type.element is float and _is_number(value):
             plain[name] = _list(attr, [value])
         else:
-            plain[name] = _plain(attr, value)
-            if attr.choices and not isinstance(plain[name], (str, list)):
-                raise _refuse(attr, value, _choices(op, attr, value))
+            plain[name] = found = _plain(attr, value)
+            kinds = (str, list, bool) if attr.is_switch else (str, list)
+            if attr.choices and not isinstance(found, kinds):
+                raise _refuse(attr, value, f"one of {', '.join(attr.choices)}")
     return plain
-
-
-def _choices(op: Op, attr: Attr, value: object) -> str:
-    """What is said of an attr that is no text, and has choices."""
-    choices = f"one of {', '.join(attr.choices)}"
-    flag = f"random_{attr.name}"
-    return f"{choices}; {flag}=True is the switch" if value is True and op.attr(flag) else choices
 
 
 def parse_attr(op: Op, name: str, said: str) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import Error, InvalidArgumentError, shown
 from ..native import CData, check, encode, ffi, lib, new_error, text
 from .attr_values import Plain, attr_values, found_values, plain_values
+from .not_an_array import NotAnArray
 from .registry import Op, find_op, with_ports_of
 from .world import World, find_world, is_left_open
 
@@ -162,7 +163,7 @@ def _given_world(values: Mapping[str, Any]) -> World:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Blob:
+class Blob(NotAnArray):
     """One output of a node: a named, typed place in the graph, without data.
 
     Attributes:

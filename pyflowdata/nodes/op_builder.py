@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, WrongUseError
 from .node import Blob, Node, is_present
 from .op_functions import take_inputs
+from .other_names import what_is_meant
 from .registry import Op as RegisteredOp
 from .registry import Port, find_op
 
@@ -87,8 +88,14 @@ class UserOpBuilder:
         if self._op is not None:
             raise InvalidArgumentError(f"Op({op_type_name!r}) after Op({self._op.name!r})")
         if not isinstance(op_type_name, str):
-            raise InvalidArgumentError(f"Op({op_type_name!r}): the name of an op is a str")
-        self._op = find_op(op_type_name)
+            raise WrongUseError(f"Op({op_type_name!r}): the name of an op is a str")
+        try:
+            self._op = find_op(op_type_name)
+        except InvalidArgumentError:
+            meant = what_is_meant(op_type_name)
+            if not meant:
+                raise
+            raise InvalidArgumentError(f"unknown op {op_type_name!r}; {meant}") from None
         return self
 
     def _chosen_op(self, call: str) -> RegisteredOp:

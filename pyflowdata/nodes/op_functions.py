@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, shown
 from . import eager
 from .eager_rows import RULE
 from .node import Blob, Node
@@ -34,6 +34,7 @@ _LISTS: dict[type, object] = {
     float: float | Sequence[float],  # a number stands for a list of one
     str: Sequence[str],
 }
+_WRITTEN = {"true": "True", "false": "False"}  # choices that are no strings in Python
 _FOLDER = "data_dir"  # attrs of every reader of files
 _COLUMNS = 100
 BAD_ARGUMENT_DOC = (
@@ -67,7 +68,9 @@ def _annotation(attr: Attr) -> object:
     kind: Any = _SCALARS.get(attr.type.word, "DTypeLike")
     if attr.type.element is not None:
         kind = _LISTS[attr.type.element]
-    if not attr.is_found:
+    if attr.is_switch:
+        return kind | bool
+    if not attr.takes_none:
         return kind
     return f"{kind} | None" if isinstance(kind, str) else kind | None
 
@@ -114,7 +117,7 @@ def _return_annotation(op: Op) -> object:
 def limits(attr: Attr) -> str:
     """The limits of the attr, in words; empty if there are none."""
     if attr.choices:
-        return "one of " + ", ".join(repr(choice) for choice in attr.choices)
+        return "one of " + ", ".join(_WRITTEN.get(choice, repr(choice)) for choice in attr.choices)
     low, high = attr.minimum, attr.maximum
     if low is not None and high is not None:
         return f"in [{low:.15g}, {high:.15g}]"
@@ -207,6 +210,13 @@ def _wrapped(item: str) -> list[str]:
 # ---- Call ---------------------------------------------------------------------------------------
 
 
+def _as_given(op: Op, value: object) -> str:
+    """The attr that is most likely meant by the first argument that is one too many."""
+    attr = next((attr for attr in ordered_attrs(op) if attr.required), None)
+    is_plain = isinstance(value, (int, float, str))
+    return f", as {python_name(attr.name)}={shown(value)}" if attr and is_plain else ""
+
+
 def _is_near_name(key: str, names: Sequence[str]) -> bool:
     """Whether a mistyped `name` is more likely than any attr.  C suggests near attrs, but `name` is
     not an attr."""
@@ -230,7 +240,8 @@ class _Arguments:
         if len(args) > len(positional):
             raise InvalidArgumentError(
                 f"{len(args)} positional arguments were given; at most {len(positional)} can be "
-                f"({', '.join(positional) or 'none'}), give the others by name",
+                f"({', '.join(positional) or 'none'}), give the others by name"
+                + _as_given(op, args[len(positional)]),
                 op=op.name,
             )
         given: dict[str, object] = dict(zip(positional, args, strict=False))
@@ -344,6 +355,8 @@ def _checked_blob(op: Op, name: str, blob: object) -> Blob:
     hint = f"; {_field_hint(blob)}" if isinstance(blob, Records) else ""
     if isinstance(blob, (tuple, list)) and any(isinstance(one, Blob) for one in blob):
         hint = f": it has {len(blob)} blobs, pick one of them"
+        if len(blob) == 1:
+            hint = ": give the blob itself, without the brackets"
     raise InvalidArgumentError(
         f"input '{name}' is of type {type(blob).__name__}; it must be a Blob, as op functions "
         f"return it{hint}",

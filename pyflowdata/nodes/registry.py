@@ -94,7 +94,7 @@ class Attr:
         default: Its value if left out; None if it is required, or inferred from the files.
         is_found: Left out, it is inferred from the files when the node is made.
         minimum, maximum: Inclusive limits of numbers and list elements; None: no limit.
-        choices: The valid strings or dtypes; empty: any.
+        choices: The valid strings or dtypes; empty: any.  "true" and "false" stand for bools, too.
         doc: One sentence.
     """
 
@@ -111,7 +111,19 @@ class Attr:
     def hint(self) -> str:
         """As a type checker reads it; a dimension that may vary may also be None."""
         varies = self.type.word == "shape" and self.minimum is not None and self.minimum < 0
+        if self.takes_none and not self.is_found:
+            return f"{self.type.hint} | None"
         return "Sequence[int | None]" if varies else self.type.hint
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether True and False are among the choices."""
+        return "true" in self.choices
+
+    @property
+    def takes_none(self) -> bool:
+        """Whether None is as left out; -1 stands for none in C."""
+        return self.is_found or self.default == self.minimum == -1
 
     @property
     def required(self) -> bool:

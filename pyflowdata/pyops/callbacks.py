@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Collection
+from types import TracebackType
 from typing import Any
 
-from ..errors import CorruptDataError, Error
+from ..errors import CorruptDataError, Error, UserFunctionError
 from ..native import EXCEPTIONS, CData, calls, ffi, lib
 
 _STATUS = {cls: status for status, cls in EXCEPTIONS.items()}
@@ -75,6 +77,34 @@ def text_of(failure: BaseException) -> str:
         return f"<{type(failure).__name__} without a str()>"
 
 
+def place_of(trace: TracebackType | None) -> str:
+    """Where the user's code raised an exception: the innermost line in the file of the outermost
+    frame, as "file.py:12"."""
+    if trace is None:
+        return ""
+    file, line = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+        if trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+    near = os.path.relpath(file) if os.path.isabs(file) else file
+    return f"{file if near.startswith(os.pardir) else near}:{line}"
+
+
+def user_failure(failure: Exception, said: str) -> UserFunctionError:
+    """What a function of the user raised, for the function of this package that called it.
+
+    Args:
+        said: What was called.
+    """
+    trace = failure.__traceback__
+    place = place_of(trace.tb_next if trace is not None else None)
+    text = f"{said} raised {type(failure).__name__}: {text_of(failure)}"
+    made = UserFunctionError(f"{text} ({place})" if place else text)
+    made.__cause__ = failure
+    return made
+
+
 def message_of(
     failure: BaseException, said: str, own_files: Collection[str], *, is_told: bool = False
 ) -> tuple[bytes, int]:
@@ -87,15 +117,19 @@ def message_of(
     """
     if isinstance(failure, KeyboardInterrupt):
         calls.interrupt(failure, is_main=is_ctrl_c(failure))
-    message = text_of(failure)
-    if not isinstance(failure, Error):
-        message = f"{said} raised {type(failure).__name__}: {message}"
+    message, end = text_of(failure), ""
     trace = failure.__traceback__
     while trace is not None and trace.tb_next and trace.tb_frame.f_code.co_filename in own_files:
         trace = trace.tb_next
     BaseException.with_traceback(failure, trace)  # a frozen class refuses to be assigned to
+    if not isinstance(failure, Error):
+        message = f"{said} raised {type(failure).__name__}: {message}"
+        place = getattr(failure, "pyflowdata_place", "") or place_of(trace)
+        end = f" ({place})" if place else ""
     cause = 0
     if not is_told:
         cause = calls.keep(failure, is_light=isinstance(failure, CorruptDataError))
-    text = message.encode("utf-8", "backslashreplace").replace(b"\0", b"\\0")
-    return text[:_LONGEST].decode("utf-8", "ignore").encode(), cause
+    text, last = (
+        one.encode("utf-8", "backslashreplace").replace(b"\0", b"\\0") for one in (message, end)
+    )
+    return text[: _LONGEST - len(last)].decode("utf-8", "ignore").encode() + last, cause

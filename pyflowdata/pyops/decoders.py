@@ -136,7 +136,7 @@ def register_decoder(
 
     The loader raises the exceptions of the function.  A CorruptDataError (and other errors of this
     package) keeps its class and gets the place of the record, so that on_error="skip" and "pad" go
-    on without the row; with per="batch", `row=` names it.  Any other is an InternalError.  The
+    on without the row; with per="batch", `row=` names it.  Any other is a UserFunctionError.  The
     function's own exception, with its traceback, is the `__cause__`.
     """
     if function is None:

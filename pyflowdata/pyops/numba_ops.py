@@ -257,7 +257,7 @@ def _compile(function: Any, described: Described, outputs: Sequence[RowType], pe
             "carray": numba.carray,
             "pointer": _pointer,
             "function": function,
-            "fail": _failing(lib.PFD_INTERNAL),
+            "fail": _failing(lib.PFD_USER_FUNCTION),
             "damage": _failing(lib.PFD_CORRUPT_DATA),
             "raised": _text(_RAISED, name),
             "damaged": _text(_DAMAGED, name),

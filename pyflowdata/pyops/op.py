@@ -211,7 +211,7 @@ class PythonOp:
             byte = failure.byte
         is_of_infer = _is_of_infer(args)
         status = status_of(
-            failure, lib.PFD_INVALID_ARGUMENT if is_of_infer else lib.PFD_INTERNAL
+            failure, lib.PFD_INVALID_ARGUMENT if is_of_infer else lib.PFD_USER_FUNCTION
         )
         said, cause = message_of(
             failure, f"{self._said}()", _OWN_FILES, is_told=isinstance(failure, Told)

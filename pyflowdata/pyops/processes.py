@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ..errors import CancelledError, InternalError, UnsupportedError
+from ..errors import CancelledError, UnsupportedError, UserFunctionError
 from ..nodes.row_types import RowType
 from ..native import CData
 from ..native.calls import interrupts, waits_for
@@ -193,14 +193,17 @@ class _Worker:
             failure = pickle.loads(raised.failure)
             assert isinstance(failure, BaseException)
         except Exception:  # noqa: BLE001  (what a user's class raises)
-            failure = InternalError(f"{self._said}() raised {raised.said}")
+            failure = UserFunctionError(
+                f"{self._said}() raised {raised.said} ({raised.place})"
+            )
         if not raised.has_begun:
-            failure = InternalError(
+            failure = UserFunctionError(
                 f"a process cannot import {self._said}(), which raised {raised.said}"
             )
         if not isinstance(failure, Told):
             failure.__cause__ = RemoteTraceback(raised.trace)
         BaseException.__setattr__(failure, "pyflowdata_row", raised.row)
+        BaseException.__setattr__(failure, "pyflowdata_place", raised.place)
         return failure
 
 

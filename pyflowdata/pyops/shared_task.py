@@ -59,6 +59,7 @@ class Raised(NamedTuple):
         failure: The exception, pickled; b"" where it cannot be.
         said: Class and text.
         trace: The traceback as Python prints it.
+        place: File and line of the function's code.
         row: The row that it was called with, or -1.
         has_begun: False where the function could not be imported.
     """
@@ -66,5 +67,6 @@ class Raised(NamedTuple):
     failure: bytes
     said: str
     trace: str
+    place: str
     row: int
     has_begun: bool

@@ -14,8 +14,8 @@ from ..errors import (
     CancelledError,
     CorruptDataError,
     Error,
-    InternalError,
     InvalidArgumentError,
+    UserFunctionError,
     shown,
 )
 from ..nodes.objects import object_of
@@ -161,7 +161,7 @@ class _Stream:
         except StopIteration:
             self._iterator = None
             if self._position == 0 and self._has_yielded:
-                raise InternalError(
+                raise UserFunctionError(
                     f"{self.name} yields nothing, and did in a former epoch; is it an iterator "
                     "that can be read only once? Give a function that makes a new one each "
                     "time"
@@ -169,7 +169,7 @@ class _Stream:
             return _OVER
         except CorruptDataError as failure:
             if isinstance(self._iterator, GeneratorType):
-                raise InternalError(
+                raise UserFunctionError(
                     f"{self.name} raised CorruptDataError, which ends a generator, so that later "
                     "samples cannot be read; an object with __next__, or __getitem__, can "
                     "go on"
@@ -268,7 +268,7 @@ def _fail(args: tuple[Any, ...], failure: BaseException) -> int:
     else:
         is_told = _is_told(failure)
     err = args[-1]
-    err.status, err.row, err.byte = status_of(failure, lib.PFD_INTERNAL), row, -1
+    err.status, err.row, err.byte = status_of(failure, lib.PFD_USER_FUNCTION), row, -1
     if isinstance(failure, (KeyboardInterrupt, SystemExit)):
         pass_on(failure)
     err.message, err.cause = message_of(failure, said, _OWN_FILES, is_told=is_told)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InternalError, OutOfMemoryError, shown
+from ..errors import OutOfMemoryError, UserFunctionError, shown
 from ..native import CData, ffi
 from ..ragged import Ragged
 from ..nodes.row_types import RAGGED_ROW, RowType, read_row_type
@@ -92,7 +92,7 @@ def to_ragged(rows: Sequence[Array], row_type: RowType) -> Ragged:
     return Ragged(values, splits, row_shape=shape, shapes=shapes)
 
 
-class Told(InternalError):
+class Told(UserFunctionError):
     """A failure whose message says all there is to say."""
 
 
@@ -124,7 +124,7 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
         leading: (rows,) for a whole batch, () for a row.
 
     Raises:
-        InternalError: Dtype or shape are not those declared.
+        UserFunctionError: Dtype or shape are not those declared.
     """
     dtype = row_type.dtype
     if isinstance(found, (np.ndarray, np.generic)):

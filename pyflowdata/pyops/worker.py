@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .callbacks import text_of
+from .callbacks import place_of, text_of
 from .runner import Generators, Rows, Runner
 from .sending import Sent, receive
 from .shared_rows import SharedMemory, output_array, read_input, write_ragged_output
@@ -140,6 +140,7 @@ def _pickled(failure: BaseException, *, has_begun: bool) -> bytes:
         content if len(content) <= _MOST_BYTES else b"",
         f"{type(failure).__name__}: {text_of(failure)}",
         text[-_MOST_BYTES:],
+        place_of(trace),
         getattr(failure, "pyflowdata_row", -1),
         has_begun,
     )

@@ -60,8 +60,8 @@ def _more_at_once(m: Measures, what: str, times: int) -> str:
     if _is_tuned(m, "num_threads"):
         return _tuning(m, "num_threads")
     return (
-        f"let more {what} wait at once: num_threads=\"auto\" (docs/autotune.md), or num_threads="
-        f"{times * m.threads}, above the number of processors"
+        f"let more {what} wait at once: num_threads=\"auto\" (docs/speed/autotune.md), or "
+        f"num_threads={times * m.threads}, above the number of processors"
     )
 
 
@@ -215,7 +215,7 @@ def _storage(m: Measures, one: Work, evidence: dict[str, float]) -> Finding:
         f"at {size(rate)}/s{fetched}",
         (
             "put the files on a faster or local disk, or keep their records with cache() or "
-            "cache(\"disk\") of a data set (docs/cache.md)",
+            "cache(\"disk\") of a data set (docs/how-to/cache.md)",
             "make reads longer: fewer, larger files (pyflowdata convert), and shuffle=\"window\"",
             _more_at_once(m, "reads", 2),
         ),

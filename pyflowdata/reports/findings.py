@@ -45,7 +45,7 @@ RUN_ELSEWHERE = (
     f"run it in processes (processes=2 or more where it is registered or mapped), {COMPILE}"
 )
 VECTORISE = "have it called once for a batch (per=\"batch\") with NumPy on all rows"
-CACHE = "cache() of a data set, flow.Dataset({...}).cache() for blobs (docs/cache.md)"
+CACHE = "cache() of a data set, flow.Dataset({...}).cache() for blobs (docs/how-to/cache.md)"
 KEEP = f"keep results before the first random op with {CACHE}"
 KEEP_SAME = f"if its results do not change from epoch to epoch, keep them with {CACHE}"
 

@@ -32,7 +32,7 @@ class Verdict:
     Attributes:
         limit: "training": the loader kept up; "loader"; "hand-over": copying batches to a device;
             "starts": the first batches of epochs; "unknown": there were too few steps.
-        cause: What of the loader, as docs/slow.md lists them, such as "op" or "storage"; "" for
+        cause: What of the loader, as docs/speed/slow.md lists them, such as "op", "storage"; "" for
             none.
         sentence: In words, with the numbers that show it.
         remedies: What to change, the most promising first; may be empty.

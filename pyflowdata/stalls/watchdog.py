@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InvalidArgumentError, StallWarning, shown
 from ..native import CData
-from ..native.calling_line import PACKAGE, calling_frame, frames_of
+from ..native.calling_line import PACKAGE, calling_frame, frames_of, warn_at
 from .who_works import ThreadSince, describe
 
 VARIABLE = "PYFLOWDATA_STALL_SECONDS"  # in the environment: 0 for never
@@ -166,14 +166,7 @@ def _warn(text: str, loader: object) -> None:
     if frame is None:
         warnings.warn(StallWarning(text), stacklevel=1)
         return
-    warnings.warn_explicit(
-        StallWarning(text),
-        StallWarning,
-        frame.f_code.co_filename,
-        frame.f_lineno,
-        frame.f_globals.get("__name__", "<unknown>"),
-        frame.f_globals.setdefault("__warningregistry__", {}),
-    )
+    warn_at(frame, StallWarning(text))
 
 
 def _waiting(threads: Iterable[FrameType], loader: object) -> FrameType | None:

@@ -356,7 +356,7 @@ static void test_looks_like(void)
 #define LOOKS(bytes, own) pfd_looks_like((const uint8_t *)bytes, (int64_t)sizeof bytes - 1, own)
     CHECK(same(LOOKS("TNTIDX\0\0\1\0\0\0", NULL), "Megatron .bin/.idx (MegatronReader reads it)"));
     CHECK(!LOOKS("TNTIDX\0\0\1\0\0\0", "megatron"));
-    CHECK(same(LOOKS("PK\x03\x04\1\2", NULL), "a zip archive"));
+    CHECK(same(LOOKS("PK\x03\x04\1\2", NULL), "a zip archive (unpack it: unzip)"));
     CHECK(same(LOOKS("\x1f\x8b\x08\0\1\2\3\4", NULL), "gzip"));
     CHECK(same(LOOKS("\x28\xb5\x2f\xfd\1\2", NULL), "zstd"));
     CHECK(same(LOOKS("\x78\x9c\1\2\3\4\5\6\7\1", NULL), "zlib"));

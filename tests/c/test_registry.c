@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "registry/descriptor.h"
 #include "registry/op_copy.h"
-#include "registry/nearest_name.h"
+#include "parse/nearest_name.h"
 #include "registry/node.h"
 
 #include <pthread.h>

@@ -226,7 +226,18 @@ def test_wrong_usage(arguments, here):  # noqa: F811
 
 
 def test_version_and_include_dir(here):  # noqa: F811
-    assert here("--version").stdout == f"pyflowdata {flow.__version__}\n"
+    first, *others = here("--version").stdout.splitlines()
+    assert first == f"pyflowdata {flow.__version__}"
+    said = dict(line.split(maxsplit=1) for line in others)
+    assert said["numpy"] == np.__version__ and said["Python"].startswith(platform.python_version())
+    assert os.path.samefile(said["library"], native.library_path())
+    compressed = tmp_path / "text.gz"
+    compressed.write_bytes(gzip.compress(b"a\n"))
+    if said["zlib"] == "not in this build":
+        with pytest.raises(flow.UnsupportedError, match="zlib"):
+            next(iter(flow.DataLoader(flow.TextReader(str(compressed), batch_size=1))))
+    else:
+        assert said["zlib"] == zlib.ZLIB_RUNTIME_VERSION  # that of this machine
     assert pyflowdata("include-dir").stdout == flow.include_dir() + "\n"
 
 

@@ -316,9 +316,10 @@ def test_a_bad_line_costs_its_batch(tmp_path):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("shuffle", ["none", "global", "window", "buffer"])
 def test_batches_have_one_group_each(groups, shuffle, rule, buffer):
+    window = {"shuffle_block_size": 8, "shuffle_window": 3} if shuffle == "window" else {}
     (epoch,) = read("GroupedReader", groups, batch_size=5, last_batch=rule, seed=1,
-                     shuffle=shuffle, shuffle_block_size=8, shuffle_window=3,
-                     shuffle_buffer_size=30, group_buffer_size=buffer)  # fmt: skip
+                     shuffle=shuffle, shuffle_buffer_size=30, group_buffer_size=buffer,
+                     **window)  # fmt: skip
     assert all(len({row[2] for row in batch}) == 1 for batch in epoch)
     rows = [row for row in flatten(epoch) if row[1]]
     assert all(row[2:] == ((row[0] ** 2) % 11, row[0]) for row in rows)

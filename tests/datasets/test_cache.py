@@ -22,7 +22,6 @@ import pyflowdata as flow
 from pyflowdata.datasets import cache_place
 from pyflowdata.io import TFRecordWriter
 from support.oracle import python_environment
-from support.paths import ROOT
 
 FEATURES = ["image:bytes", "label:int64", "ids:int32[?]", "boxes:float32[?,4]", "x:float32[3]"]
 
@@ -452,21 +451,3 @@ def test_folders_that_cannot_be(folder, tmp_path, monkeypatch):
     shared.chmod(0o777)
     with pytest.raises(flow.FileError, match="other users can use it"):
         len(records(folder).cache())
-
-
-# ---- docs/cache.md -------------------------------------------------------------------------------
-
-
-def test_the_page_runs(tmp_path):
-    page = (ROOT / "docs/cache.md").read_text()
-    script = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M))
-    expected = re.findall(r"^print\(.*#\s*(.*)$|^\s+print\(.*#\s*(.*)$", script, re.M)
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, env=python_environment(),
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["".join(pair) for pair in expected] != []
-    assert len(caches(tmp_path / "caches")) == 3
-    notes = [path.read_text() for path in tmp_path.glob("caches/*.cache/notes.json")]
-    assert sum("points.csv" in one for one in notes) == 1

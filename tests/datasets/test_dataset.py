@@ -4,7 +4,6 @@ import copy
 import multiprocessing
 import os
 import pickle
-import re
 import subprocess
 import sys
 import threading
@@ -323,18 +322,7 @@ def test_show_takes_a_data_set():
     assert flow.show(data, count=5).count == 5
 
 
-# ---- docs/datasets.md --------------------------------------------------------------------------
-
-
-def test_the_page_runs(tmp_path):
-    page = (ROOT / "docs/datasets.md").read_text()
-    script = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M))
-    printed = "".join(re.findall(r"^```text\n(.*?)^```$", page, re.S | re.M))
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], cwd=tmp_path, capture_output=True,
-        text=True, timeout=60, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert done.stderr == "" and done.stdout == printed
+# ---- docs/learn/datasets.md ----------------------------------------------------------------------
 
 
 def test_a_seed_of_batches_leaves_that_of_the_shuffle():

@@ -1,4 +1,4 @@
-"""docs/equivalents-datasets.md: every form is run, and gives what the page says."""
+"""docs/coming-from/equivalents-datasets.md: every form is run, and gives what the page says."""
 
 import ast
 import operator
@@ -11,7 +11,7 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 
-PAGE = (ROOT / "docs" / "equivalents-datasets.md").read_text()
+PAGE = (ROOT / "docs" / "coming-from" / "equivalents-datasets.md").read_text()
 
 
 def rows():

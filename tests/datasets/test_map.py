@@ -2,12 +2,10 @@
 
 import os
 import pickle
-import re
 
 import numpy as np
 import pytest
 from support import map_functions as own
-from support.paths import ROOT
 
 import pyflowdata as flow
 
@@ -128,7 +126,7 @@ def test_types_are_those_of_the_first_records_or_given():
     assert types(given)["b"] == "float32[2]" and given[9]["b"].tolist() == [9, 9]
     short = data.map(lambda y: np.zeros(max(y, 4)), "y")  # the first ones are alike
     assert types(short)["y"] == "float64[4]"
-    with pytest.raises(flow.InternalError, match=r"\(5,\), and \(4,\) is declared"):
+    with pytest.raises(flow.UserFunctionError, match=r"\(5,\), and \(4,\) is declared"):
         short[5]
     for function, text in (
         (lambda x: None, "the result 'x' is None"),
@@ -237,7 +235,7 @@ def test_a_function_of_batches():
     assert one[:, 0].tolist() == [i - 3.5 for i in range(8)]
     with pytest.raises(flow.InvalidArgumentError, match="use it after batch"):
         made("x").map(centre, "x")
-    with pytest.raises(flow.InternalError, match=r"shape \(1, 2\), and \(8, 2\)"):
+    with pytest.raises(flow.UserFunctionError, match=r"shape \(1, 2\), and \(8, 2\)"):
         batches(batch.map(lambda x: x[:1], "x", outputs={"x": "float32[2]"}))
 
 
@@ -335,12 +333,3 @@ def test_parts_must_be_as_many():
     assert varying[0]["y"] == 0
     with pytest.raises(flow.CorruptDataError, match="has 3 parts in this record; .* says 2"):
         varying[2 * 4]
-
-
-def test_the_page_is_true(capsys):
-    page = (ROOT / "docs/map.md").read_text()
-    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M))
-    exec(compile(code, "docs/map.md", "exec"), {})  # noqa: S102
-    assert capsys.readouterr().out.splitlines() == [
-        "image label name number", "17 -1.667", "60 (4, 8, 3) b'img-3'"
-    ]  # fmt: skip

@@ -5,14 +5,12 @@ from __future__ import annotations
 import inspect
 import json
 import random
-import re
 
 import numpy as np
 import pyflowdata as flow
 import pytest
 from datasets.mix_model import MixModel, Row
 from support.oracle import fewer
-from support.paths import ROOT
 
 KIND = 10_000_000  # a record of source s is s * KIND + its number
 
@@ -388,25 +386,6 @@ def test_what_is_wrong_is_said_when_it_is_opened(make):
     never = flow.mix([first, second.repeat(10**6)], weights=[1, 2**-50], stop="all_exhausted")
     with pytest.raises(flow.InvalidArgumentError, match="give a length"):
         len(never)
-
-
-def test_the_page_is_true(tmp_path, monkeypatch):
-    for name, numbers in (("web", range(50)), ("books", range(1000, 1020))):
-        (tmp_path / f"{name}.csv").write_text("x\n" + "".join(f"{i}\n" for i in numbers))
-    monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "mix.md").read_text()
-    first, second = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
-    names = {"flow": flow}
-    exec(first, names)
-    before = names["data"]
-    exec(second, names)
-    after = names["data"]
-    counts = []
-    for data in (before, after):
-        with flow.DataLoader(data.batch(1000, last="drop")["x"]) as loader:
-            drawn = np.concatenate(list(loader)) >= 1000
-        counts.append([drawn[:40_000].sum(), drawn[40_000:].sum()])
-    assert counts == [[10_000, 15_000], [10_000, 30_000]]
 
 
 def test_the_method_has_the_arguments_of_the_function():

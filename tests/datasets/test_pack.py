@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import pack_model
 import pytest
 from support.oracle import epoch_order
-from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata.io import MegatronWriter, TFRecordWriter
@@ -309,18 +307,3 @@ def test_wrong_use(corpus):
     ]:
         with pytest.raises(flow.InvalidArgumentError, match=says):
             call()
-
-
-def test_the_page(corpus, tmp_path, monkeypatch):
-    """What docs/packs.md shows runs, and the mask that it makes is that of the documents."""
-    page = (ROOT / "docs" / "packs.md").read_text()
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "corpus.tfrecord").symlink_to(corpus.path)
-    names = {"flow": flow}
-    for block in re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M):
-        exec(block, names)
-    lengths = corpus.lengths.tolist()
-    model = pack_model.best_fit(lengths, 2048)
-    assert len(names["packs"]) == len(model)
-    wanted = {expected_mask(pack, 2048).sum() for pack in model}
-    assert {mask.sum() for mask in names["mask"]} <= wanted

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 import random
-import re
 from collections import Counter
 
 import numpy as np
@@ -13,7 +12,6 @@ import pyflowdata as flow
 import pytest
 from datasets import view_model as model
 from support.oracle import fewer
-from support.paths import ROOT
 
 SEED = 5
 
@@ -222,22 +220,6 @@ def test_views_around_samplers(make):
     assert drawn(sampled[5:20:3], 2) == [epoch[5:20:3] for epoch in epochs[:2]]
     part = make(50).skip(10).sample([0] * 39 + [2])
     assert set(drawn(part, 1)[0]) == {49}
-
-
-def test_the_page_is_true(tmp_path, monkeypatch):
-    rows = [f"{i},{i % 4},{i / 200}" for i in range(200)]
-    (tmp_path / "train.csv").write_text("\n".join(["x,label,score", *rows]) + "\n")
-    monkeypatch.chdir(tmp_path)
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/samplers.md").read_text(), re.S)
-    made = {}
-    exec(block, made)  # noqa: S102
-    labels = {name: [row["label"] for row in made[name]] for name in "bce"}
-    assert [len(made[name]) for name in "adg"] == [10_000, 100, 263]  # of 262.5
-    assert set(labels["b"]) == {0, 1, 2, 3} and set(labels["c"]) == {0, 1}
-    assert Counter(labels["e"]) == {0: 50, 1: 50, 2: 50, 3: 50}
-    with flow.DataLoader(made["f"]["label"]) as loader:
-        for batch in loader:
-            assert set(Counter(batch.tolist()).values()) == {8} and len(batch) == 32
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import ast
 import functools
 import math
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -12,7 +11,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.oracle import python_environment
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -545,15 +543,3 @@ def test_progress_is_shown_after_two_seconds(path, monkeypatch, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "pyflowdata: 'pair[0] > 0': 128 of 3,000 records (4 %), 64 a second"
     assert len(lines) == 10
-
-
-def test_the_page_runs(tmp_path):
-    page = (ROOT / "docs/select.md").read_text()
-    (script,) = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
-    expected = re.findall(r"^print\(.*# (.*)$", script, re.M)
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, env=python_environment(),
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == expected != []

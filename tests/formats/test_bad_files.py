@@ -30,7 +30,7 @@ def test_missing_folder(tmp_path: Path) -> None:
     error = fails(flow.FileError, str(tmp_path / "data"))
     assert isinstance(error, OSError)
     assert error.file == str(tmp_path / "data")
-    assert "no such folder" in error.message and "'dota'" in error.message
+    assert "no such folder" in error.message and "'dota/'" in error.message
 
 
 def test_missing_folders(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""docs/equivalents-images.md: OneFlow's chains, and those of MindData and torchvision, run as the
-page has them, and give what Pillow and NumPy do."""
+"""docs/coming-from/equivalents-images.md: OneFlow's chains, and those of MindData and
+torchvision, run as the page has them, and give what Pillow and NumPy do."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def folder(tmp_path_factory):
 def page(folder, monkeypatch):
     """page(section): the names that its Python defines, run where the data is."""
     monkeypatch.chdir(folder)
-    text = (ROOT / "docs" / "equivalents-images.md").read_text()
+    text = (ROOT / "docs" / "coming-from" / "equivalents-images.md").read_text()
     sections = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.S | re.M))
 
     def run(section):

@@ -184,7 +184,7 @@ def test_a_step_that_gives_its_batch_away_gets_another(folder):
 
 
 def test_the_scan_of_the_page(folder):
-    page = (ROOT / "docs/sink.md").read_text()
+    page = (ROOT / "docs/speed/sink.md").read_text()
     (code,) = re.findall(r"^    from pyflowdata.integrations.jax import scan\n.*?(?=^\S)", page,
                          re.S | re.M)  # fmt: skip
     seen = {"jax": jax, "weights": jnp.ones(2) * 1e-4, "loss_of": loss_of}

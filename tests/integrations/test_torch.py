@@ -5,11 +5,9 @@ import gc
 import itertools
 import json
 import re
-import shutil
 
 import numpy as np
 import pytest
-from support.paths import ROOT
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
 
@@ -500,20 +498,6 @@ def test_distributed_checkpoint_of_another_loader(folder, tmp_path):
         dcp.load({"loader": other}, checkpoint_id=place)
     with opened("a", "c") as other, pytest.raises(BaseException, match="Missing key.*readers[.]c"):
         dcp.load({"loader": other}, checkpoint_id=place)
-
-
-@pytest.mark.filterwarnings("ignore:torch.distributed is")
-def test_the_page_about_torch(tmp_path, monkeypatch):
-    shutil.copytree(ROOT / "data", tmp_path / "data")
-    monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "torch.md").read_text()
-    names = {}
-    for block in re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M):
-        exec(block, names)
-    assert names["x_batch"].shape == (6, 1) and names["x_batch"].dtype == torch.float64
-    assert names["loader"].state_dict()["epoch"] == 1
-    assert {"run.pt", "checkpoint"} <= {path.name for path in tmp_path.iterdir()}
-    names["loader"].close()
 
 
 # ---- Reports ------------------------------------------------------------------------------------

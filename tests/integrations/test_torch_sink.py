@@ -4,8 +4,6 @@ and how a TorchLoader measures itself."""
 import itertools
 import json
 import re
-import shutil
-import subprocess
 import sys
 
 import pytest
@@ -248,17 +246,8 @@ for batch in TorchLoader(flow.DataLoader(x)).repeat():
     assert sys.modules["torch"] is torch
 
 
-def test_the_page_is_true(tmp_path):
-    page = (ROOT / "docs/sink.md").read_text()
-    code, printed = (
-        "".join(re.findall(rf"^```{language}\n(.*?)^```$", page, re.S | re.M))
-        for language in ("python", "text")
-    )
-    shutil.copytree(ROOT / "data", tmp_path / "data")
-    script = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True,
-                          text=True)  # fmt: skip
-    assert (done.stdout, done.stderr) == (printed, "")
+def test_the_page_has_all_of_the_stats(tmp_path):
+    page = (ROOT / "docs/speed/sink.md").read_text()
     with make_loader(write_parts(tmp_path / "parts", lines(0, 5))) as loader:
         with flow.sink(loader, len) as run:
             run()

@@ -30,9 +30,9 @@ def test_the_clock_is_that_of_a_profile(tmp_path, monkeypatch):
                 with record_function("step"):
                     (batch * 2).sum()
         profiled.export_chrome_trace("torch.json")
-    page = (ROOT / "docs/trace.md").read_text()
+    page = (ROOT / "docs/speed/trace.md").read_text()
     *_, code = re.findall(r"```python\n(import json\n.*?)```", page, re.DOTALL)
-    exec(compile(code, "docs/trace.md", "exec"), {})  # noqa: S102
+    exec(compile(code, "docs/speed/trace.md", "exec"), {})  # noqa: S102
     with open("both.json", encoding="utf-8") as file:
         both = json.load(file)
     with open("torch.json", encoding="utf-8") as file:
@@ -59,9 +59,9 @@ def test_profiles_of_another_base_are_moved(tmp_path, monkeypatch):
     (first, *_) = [event for event in ours["traceEvents"] if event["ph"] == "X"]
     with open("torch.json", "w", encoding="utf-8") as file:
         json.dump({"traceEvents": []}, file)
-    page = (ROOT / "docs/trace.md").read_text()
+    page = (ROOT / "docs/speed/trace.md").read_text()
     *_, code = re.findall(r"```python\n(import json\n.*?)```", page, re.DOTALL)
-    exec(compile(code, "docs/trace.md", "exec"), {})  # noqa: S102
+    exec(compile(code, "docs/speed/trace.md", "exec"), {})  # noqa: S102
     with open("both.json", encoding="utf-8") as file:
         both = json.load(file)
     (moved, *_) = [event for event in both["traceEvents"] if event["ph"] == "X"]

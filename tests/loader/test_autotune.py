@@ -4,13 +4,11 @@ they help.  How decisions are made is tested on models, in tests/c/test_autotune
 import gzip
 import itertools
 import json
-import re
 import time
 
 import pyflowdata as flow
 import pytest
 
-from support.paths import ROOT
 
 SECONDS = 20  # patience with a loaded machine; the search takes two
 ROWS, BATCH = 600, 4
@@ -143,11 +141,3 @@ def test_a_load_that_changes(folder):
     assert report.counters.num_threads == loader.num_threads >= 8
     assert text in str(report) and str(loader.tuning).splitlines()[0] in str(report)
     assert type(report).from_dict(json.loads(report.to_json())) == report
-
-
-def test_the_page_is_true(monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
-    page = (ROOT / "docs/autotune.md").read_text()
-    code, prints = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", page, re.S).groups()
-    exec(code, {})
-    assert capsys.readouterr().out == prints

@@ -276,8 +276,6 @@ def test_sizes_that_lanes_do_not_divide_are_refused():
         with pytest.raises(flow.InvalidArgumentError) as caught:
             flow.MiniReader("data", **{**attrs, **more})
         assert words in str(caught.value)
-    for kind in ("global", "buffer", "none", "auto"):
-        flow.MiniReader("data", shuffle=kind, shuffle_lanes=4, batch_size=30)
 
 
 def test_lanes_are_part_of_a_state_where_there_are_any(table):
@@ -288,7 +286,6 @@ def test_lanes_are_part_of_a_state_where_there_are_any(table):
 
     plain, one = spec(shuffle="window"), spec(shuffle="window", shuffle_lanes=1)
     assert plain == one and "shuffle_lanes" not in plain[1]
-    assert spec(shuffle="global", shuffle_lanes=4) == spec(shuffle="global")
     three, of_three = spec(shuffle="window", shuffle_lanes=3)
     assert of_three == {**plain[1], "shuffle_lanes": "3"}
     with open_loader(table(100), batch_size=12, seed=1, shuffle="window") as loader:

@@ -61,7 +61,9 @@ def window(block_size, blocks):
     ],
 )
 def test_what_the_attrs_ask_for(table, attrs, kind):
-    details = {"shuffle_block_size": 5, "shuffle_window": 4, "shuffle_buffer_size": 10}
+    details = {"shuffle_buffer_size": 10}
+    if kind == "window":
+        details |= {"shuffle_block_size": 5, "shuffle_window": 4}
     (order,) = orders(table(100), shuffle_after_epoch=False, **details, **attrs)
     assert sorted(order) == list(range(100))
     if kind == "none":
@@ -80,6 +82,15 @@ def test_none_and_random_shuffle_contradict_each_other():
         flow.MiniReader("data", shuffle="none", random_shuffle=True)
 
 
+def test_attrs_of_a_window_need_one():
+    for attr in ("shuffle_block_size", "shuffle_window", "shuffle_lanes"):
+        flow.MiniReader("data", batch_size=4, shuffle="window", **{attr: 2})
+        for other in ({}, {"random_shuffle": True}, {"shuffle": "global"}, {"shuffle": "buffer"}):
+            with pytest.raises(flow.InvalidArgumentError) as caught:
+                flow.MiniReader("data", batch_size=4, **other, **{attr: 2})
+            assert caught.value.attr == attr
+
+
 def test_warnings_follow_the_shuffle_that_is_in_use(table, recwarn):
     for attrs in ({"shuffle": "window"}, {"shuffle": "buffer"}, {"shuffle": "global"}):
         orders(table(100), name="shuffled by " + attrs["shuffle"], **attrs)
@@ -93,7 +104,7 @@ def test_warnings_follow_the_shuffle_that_is_in_use(table, recwarn):
 
 @pytest.mark.parametrize("kind", ["global", "window", "buffer"])
 def test_a_new_order_after_each_epoch_or_the_same(table, kind):
-    attrs = {**window(5, 4), "shuffle": kind, "shuffle_buffer_size": 10}
+    attrs = {**(window(5, 4) if kind == "window" else {"shuffle": kind}), "shuffle_buffer_size": 10}
     new = orders(table(100), 4, **attrs)
     same = orders(table(100), 4, **{**attrs, "shuffle_after_epoch": False})
     assert len({tuple(order) for order in new}) == 4
@@ -177,7 +188,7 @@ def test_a_block_is_read_in_one_window(table, size, block_size, blocks):
             assert max(seen) <= min(batch_size, windows * blocks)
 
 
-# ---- How well it mixes: formulas of docs/shuffle.md ----------------------------------------------
+# ---- How well it mixes: formulas of docs/concepts/shuffle.md -------------------------------------
 
 
 def exact_variance_ratio(batch, blocks, num_blocks, block_size):
@@ -288,9 +299,9 @@ def test_only_what_decides_the_order_is_in_the_state(table):
     small = table(20)
     plain, mixed = spec_of(small), spec_of(small, random_shuffle=True)
     assert list(plain) == list(mixed) and not {"shuffle", "shuffle_window"} & plain.keys()
-    assert spec_of(small, shuffle="none", shuffle_window=9) == plain
+    assert spec_of(small, shuffle="none", shuffle_buffer_size=1024) == plain
     assert spec_of(small, shuffle="global") == mixed
-    assert spec_of(small, shuffle="global", random_shuffle=True, shuffle_block_size=9) == mixed
+    assert spec_of(small, shuffle="global", random_shuffle=True) == mixed
     assert spec_of(small, shuffle="buffer") == {**mixed, "shuffle": "buffer"}
     by_window = {"shuffle": "window", "shuffle_block_size": "5", "shuffle_window": "4"}
     assert spec_of(small, **window(5, 4)) == {**mixed, **by_window}

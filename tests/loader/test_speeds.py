@@ -324,7 +324,7 @@ def test_what_this_process_and_its_children_use_is_its_own():
     assert now.busy >= before.busy and now.processors == len(os.sched_getaffinity(0))
 
 
-# ---- docs/speed.md ------------------------------------------------------------------------------
+# ---- docs/speed/speed.md -------------------------------------------------------------------------
 
 
 def form_of(text):
@@ -336,7 +336,7 @@ def form_of(text):
 
 @pytest.mark.slow
 def test_the_page_is_true(here, tmp_path, monkeypatch, capsys):
-    page = (ROOT / "docs/speed.md").read_text()
+    page = (ROOT / "docs/speed/speed.md").read_text()
     train, measure = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
     (table,) = re.findall(r"^```\n\$ pyflowdata speed train.py\n(.*?)^```$", page, re.S | re.M)
     (printed,) = re.findall(r"^```text\n(.*?)^```$", page, re.S | re.M)

@@ -237,7 +237,7 @@ def test_a_fault_there_names_the_variable(content, tmp_path):
 
 
 def test_stubs_are_those_of_the_package_alone(scale):
-    loaded("from tools import write_stubs; assert 'def Scale(' not in write_stubs.make_stubs()",
+    loaded("from pyflowdata import stubs; assert 'def Scale(' not in stubs.make_stubs()",
            PYFLOWDATA_PLUGINS=str(scale))  # fmt: skip
 
 

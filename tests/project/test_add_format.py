@@ -164,7 +164,7 @@ def tree(tmp_path_factory):
     shutil.copytree(ROOT / "docs", root / "docs")
     shutil.copy(library, root / "pyflowdata" / "libpyflowdata.so")
     (root / "pyflowdata" / "formats" / "pair.py").write_text(MODULE.lstrip())
-    page = root / "docs" / "formats.md"
+    page = root / "docs" / "reference" / "formats.md"
     lines = page.read_text().splitlines(keepends=True)
     at = next(i for i, line in enumerate(lines) if "| `mini` |" in line)
     page.write_text("".join([*lines[:at], ROW, *lines[at:]]))
@@ -204,7 +204,7 @@ def test_six_files_are_touched_at_most(tree):
         "csrc/formats/pair/pair_reader.c",
         "csrc/registry/builtin_formats.c",
         "csrc/registry/builtin_ops.c",
-        "docs/formats.md",
+        "docs/reference/formats.md",
         "pyflowdata/formats/pair.py",
     ]
     assert len(touched) <= MOST_FILES
@@ -216,12 +216,12 @@ def test_the_page_knows_it(tree):
         "from support import formats_page\n"
         "from pyflowdata.formats import FORMATS\n"
         "assert 'pair' in FORMATS\n"
-        "print(formats_page.differences(Path('docs/formats.md').read_text(), FORMATS))\n"
+        "print(formats_page.differences(Path('docs/reference/formats.md').read_text(), FORMATS))\n"
     )
     done = called(tree, "-c", code, root=tree)
     assert done.stdout == "[]\n", done.stdout + done.stderr
     assert "pair has no row" in formats_page.differences(
-        (ROOT / "docs/formats.md").read_text(), _Known()
+        (ROOT / "docs/reference/formats.md").read_text(), _Known()
     )
 
 

@@ -1,4 +1,4 @@
-"""examples/custom_reader and docs/custom-reader.md: what they show is built, checked, read, run."""
+"""examples/custom_reader, docs/learn/custom-reader.md: what they show is built, checked and run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from support.paths import ROOT
 
 EXAMPLE = ROOT / "examples" / "custom_reader"
-PAGE = (ROOT / "docs" / "custom-reader.md").read_text()
+PAGE = (ROOT / "docs" / "learn" / "custom-reader.md").read_text()
 SOURCES = "Makefile clip_reader.c make_clips.py read_clips.py test_clip_reader.py".split()
 
 

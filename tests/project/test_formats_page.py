@@ -1,11 +1,11 @@
-"""docs/formats.md says of each format what the registry says."""
+"""docs/reference/formats.md says of each format what the registry says."""
 
 from support import formats_page
 from support.paths import ROOT
 
 from pyflowdata.formats import FORMATS
 
-PAGE = (ROOT / "docs/formats.md").read_text()
+PAGE = (ROOT / "docs/reference/formats.md").read_text()
 BUILT_IN = {name: one for name, one in FORMATS.items() if one.origin == "built in"}
 
 

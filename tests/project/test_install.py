@@ -52,7 +52,8 @@ def test_installed(installed, tmp_path):  # noqa: F811
     sources = {str(path.relative_to(checked_out)) for path in checked_out.rglob("*.py")}
     assert sources | {"conformance/driver.c"} <= names
     templates = checked_out / "templates"
-    assert {str(p.relative_to(checked_out)) for p in templates.rglob("*.in")} <= names
+    for folder in (templates, checked_out / "project_template"):
+        assert {str(p.relative_to(checked_out)) for p in folder.rglob("*.in")} <= names
 
 
 @pytest.mark.skipif(
@@ -65,6 +66,8 @@ def test_plugins_of_an_installed_package(installed, tmp_path):  # noqa: F811
         for command in (
             ["pyflowdata", "new", kind, f"fresh_{kind}"],
             ["sh", "-c", f"cd fresh_{kind} && make && python -m pytest -q"],
+            ["pyflowdata", "new", kind, f"packed_{kind}", "--package"],
+            ["sh", "-c", f"cd packed_{kind} && make test wheel PYTHON=python && ls dist/*.whl"],
         ):
             done = subprocess.run(
                 command, cwd=tmp_path, capture_output=True, text=True,

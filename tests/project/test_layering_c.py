@@ -1,4 +1,4 @@
-"""The arrows of docs/architecture.md between the folders of csrc/: who may include whom."""
+"""The arrows of docs/concepts/architecture.md between folders of csrc/: who may include whom."""
 
 import collections
 import functools

@@ -42,7 +42,7 @@ def compile_plugin(source, library):
 def points(tmp_path_factory):
     """A folder with points.so and points/part-0, part-1; the points are in the third value."""
     folder = tmp_path_factory.mktemp("oneflow")
-    (source,) = blocks("port-oneflow-loader.md", "c")
+    (source,) = blocks("coming-from/port-oneflow-loader.md", "c")
     (folder / "points.c").write_text(source)
     compile_plugin(folder / "points.c", folder / "points.so")
     table = np.zeros(11, [("values", "<f4", 4), ("label", "<i4")])
@@ -56,7 +56,7 @@ def points(tmp_path_factory):
 
 def test_oneflow_chain(points):
     folder, table = points
-    (script,) = blocks("port-oneflow-loader.md", "python")
+    (script,) = blocks("coming-from/port-oneflow-loader.md", "python")
     rows = [line.rpartition(" ") for line in run(script, folder).splitlines()]
     batches = [eval(labels) for labels, _, _ in rows]
     assert [len(batch) for batch in batches] == [4, 4, 3]
@@ -67,7 +67,7 @@ def test_oneflow_chain(points):
 
 
 def test_oneflow_attrs_are_all_there(points):
-    (old,) = blocks("port-oneflow-loader.md", "cpp")
+    (old,) = blocks("coming-from/port-oneflow-loader.md", "cpp")
     attrs = re.findall(r"\.Attr<[\w:]+>\(\"(\w+)\", ", old)
     script = """
         import inspect
@@ -124,13 +124,13 @@ def test_pytorch_dataset(tmp_path):
     shutil.copy(EXAMPLE / "make_clips.py", tmp_path)
     run("exec(open('make_clips.py').read(), {'__name__': '__main__', '__file__': 'make_clips.py'})",
         tmp_path)  # fmt: skip
-    before, after = blocks("port-pytorch-dataset.md", "python")
+    before, after = blocks("coming-from/port-pytorch-dataset.md", "python")
     assert run(before + after + COMPARE, tmp_path) == "same 12\n"
 
 
 def test_pytorch_arguments_are_all_attrs():
     """What the second column names as an attr is one."""
-    text = (ROOT / "docs" / "port-pytorch-dataset.md").read_text()
+    text = (ROOT / "docs" / "coming-from" / "port-pytorch-dataset.md").read_text()
     table = text[text.index("## What becomes of the arguments") : text.index("## What differs")]
     cells = [row.split("|")[2] for row in table.splitlines() if row.startswith("| ")]
     named = set(re.findall(r"`(?:DataLoader\()?(?:\w+=\w+, )?(\w+)=", " ".join(cells)))
@@ -179,6 +179,6 @@ def test_pytorch_script(tmp_path):
     pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
     pytest.importorskip("PIL", reason="Pillow is not installed: pip install pillow")
     run(PHOTOS, tmp_path)
-    before, after = blocks("port-pytorch-script.md", "python")
+    before, after = blocks("coming-from/port-pytorch-script.md", "python")
     assert len(after.splitlines()) < len(before.splitlines()) / 2
     run(before + after + DISTRIBUTIONS, tmp_path)

@@ -1,94 +1,39 @@
-"""Runs what README.md shows, and compares with what it says is printed."""
+"""The op that README.md shows is built and run; commands and links of all pages lead somewhere."""
 
-import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 
 import pytest
 from support.paths import ROOT
 from support.scratch_tree import build_scratch_tree
-
-README = (ROOT / "README.md").read_text()
-
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.S | re.M)
-
-
-QUICK_START, RESUME, FILES, DATASETS, IMAGES, SLOW, OWN_READER = blocks("python")
-QUICK_START_PRINTS, FILES_PRINT, DATASETS_PRINT, IMAGES_PRINT, OWN_READER_PRINTS = blocks("text")
-
-
-def run(code, folder, **variables):
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_quick_start_and_resume():
-    assert run(QUICK_START + RESUME, ROOT) == QUICK_START_PRINTS
-
-
-def test_files(tmp_path):
-    assert run(FILES, tmp_path) == FILES_PRINT
-    commands = re.findall(r"^    pyflowdata (\w+ .*train-\*.*)$", README, re.M)
-    assert [line.split()[0] for line in commands] == ["head", "verify", "convert"]
-    for line in commands:
-        program = f"{shlex.quote(sys.executable)} -m pyflowdata {line}"
-        subprocess.run(
-            program, shell=True, check=True, cwd=tmp_path, capture_output=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
-    assert (tmp_path / "train.csv").read_text().count("\n") == 1001
-
-
-def test_datasets(tmp_path):
-    assert run(DATASETS, tmp_path) == DATASETS_PRINT
-
-
-def test_images(tmp_path):
-    assert run(IMAGES, tmp_path) == IMAGES_PRINT
-    assert (tmp_path / "sheet.png").read_bytes()[1:4] == b"PNG"
-
-
-def test_slow(tmp_path):
-    (tmp_path / "data").symlink_to(ROOT / "data")
-    printed = run(SLOW, tmp_path)
-    for part in ("-bound", "loader alone:", "ceiling:", "MiniReader(", "x: float64[1]"):
-        assert part in printed
-    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
-    assert "</html>" in (tmp_path / "report.html").read_text()
+from tools.page_blocks import blocks_of
 
 
 def test_own_reader(tmp_path):
     """Under another name: whoever follows the page has an op of that name in this tree."""
-    source = tmp_path / "readme_number_reader.c"
-    renamed = blocks("c")[0].replace("number_reader", "readme_number_reader")
-    source.write_text(renamed.replace("NumberReader", "ReadmeNumberReader"))
-    script = OWN_READER.replace("NumberReader", "ReadmeNumberReader")
-    library = build_scratch_tree(tmp_path / "tree", [source])
+    source, script = (block for block in blocks_of("README.md") if "NumberReader" in block.text)
+    file = tmp_path / "readme_number_reader.c"
+    renamed = source.text.replace("number_reader", "readme_number_reader")
+    file.write_text(renamed.replace("NumberReader", "ReadmeNumberReader"))
+    library = build_scratch_tree(tmp_path / "tree", [file])
     (tmp_path / "numbers").mkdir()
     (tmp_path / "numbers" / "part-0").write_text("1\n2.5\n4")
-    assert run(script, tmp_path, PYFLOWDATA_LIBRARY=str(library)) == OWN_READER_PRINTS
+    done = subprocess.run(
+        [sys.executable, "-c", script.text.replace("NumberReader", "ReadmeNumberReader")],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYFLOWDATA_LIBRARY": str(library)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert script.prints and (done.stdout, done.stderr) == (script.prints.text, "")
 
 
-PAGES = """README.md CONTRIBUTING.md docs/torch.md docs/python-ops.md docs/plugins.md
-    docs/custom-reader.md docs/port-pytorch-dataset.md docs/port-pytorch-script.md
-    docs/port-oneflow-loader.md docs/distributed.md docs/indexes.md docs/cache.md docs/select.md
-    docs/samplers.md docs/mix.md docs/packs.md docs/map.md docs/formats.md docs/writers.md
-    docs/command-line.md docs/decoders.md docs/eager.md docs/show.md docs/images.md
-    docs/equivalents-datasets.md docs/equivalents-images.md docs/python-sources.md
-    docs/datasets.md docs/graph.md docs/report-page.md docs/speed.md docs/sink.md
-    docs/autotune.md docs/trace.md docs/slow.md""".split()
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")),
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

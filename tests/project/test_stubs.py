@@ -10,7 +10,7 @@ from support.paths import ROOT
 import pyflowdata as flow
 from pyflowdata.nodes import registered_ops
 from pyflowdata.nodes.op_functions import python_name
-from tools import write_stubs
+from pyflowdata import stubs as write_stubs
 
 
 BUILT_IN = [op.name for op in registered_ops() if op.origin == "built in"]  # no plugins
@@ -124,7 +124,7 @@ def check_use(text, folder):
 
 @pytest.mark.slow
 def test_package_is_strictly_typed():
-    run = run_mypy("pyflowdata", "tools/write_stubs.py")
+    run = run_mypy("pyflowdata")
     assert run.returncode == 0, run.stdout
 
 

@@ -105,15 +105,17 @@ def test_a_missing_attr_is_explained():
         ({"world_size": 1}, "attr 'world_size' = 1 is given, but 'rank' is not; give both, or"),
         ({"rank": -1, "world_size": 2}, "'world_size' = 2 is given, but 'rank' is not"),
         ({"rank": 0, "world_size": 0}, "attr 'world_size' = 0; it must be at least 1"),
-        ({"rank": None, "world_size": 1}, "attr 'rank' = None (NoneType); it must be an int"),
-        ({"batchsize": 4}, "unknown attr 'batchsize'; did you mean 'batch_size'? Attrs of Mini"),
+        ({"rank": None, "world_size": 1}, "'world_size' = 1 is given, but 'rank' is not; give both"),
+        ({"last_batch": None}, "attr 'last_batch' = None (NoneType); it must be a str: leave it out"),
+        ({"batchsize": 4}, "unknown attr 'batchsize'; did you mean 'batch_size'?"),
         ({"part_num": 4}, "unknown attr 'part_num'; did you mean 'data_part_num'?"),
         ({"random_seed": 4}, "unknown attr 'random_seed'; did you mean 'seed'?"),
         ({"shuffled": True}, "unknown attr 'shuffled'; did you mean 'shuffle'?"),
-        ({"shuffle": True}, "attr 'shuffle' = True (bool); it must be one of auto, none, global, "
-         "window, buffer; random_shuffle=True is the switch"),
+        ({"shuffle": 1}, "attr 'shuffle' = 1 (int); it must be one of auto, none, global, "
+         "window, buffer, true, false"),
+        ({"batch_size": "4"}, "attr 'batch_size' = '4' (a string); it must be an integer: use 4"),
         ({"on_error": 0}, "attr 'on_error' = 0 (int); it must be one of raise, skip, pad"),
-        ({"shuffle": "windo"}, "auto, none, global, window, buffer; did you mean 'window'?"),
+        ({"shuffle": "windo"}, "auto, none, global, window, buffer, true, false; did you mean 'window'?"),
         ({"shuffle": "none", "random_shuffle": True}, "leave one of the two out"),
         (
             {"shuffle": "window", "shuffle_block_size": 2**20, "shuffle_window": 2**12},
@@ -257,7 +259,7 @@ REFUSED = {
     "digits=list(range(11))": "[0, 1, 2, 3, 4, 5, 6, 7, ... 11 elements]; element 10 must be in",
     "ratios=[0.5, 2]": "attr 'ratios' = [0.5, 2.0]; element 1 must be in [0.0, 1.0]",
     "colours=['red', 'gren']": "element 1 must be one of red, green, blue; did you mean 'green'?",
-    "color='red'": "unknown attr 'color'; did you mean 'colour'? Attrs of EveryAttr: flag, i32,",
+    "color='red'": "unknown attr 'color'; did you mean 'colour'?",
 }
 
 

@@ -71,6 +71,7 @@ def test_errors_are_what_python_calls_them():
         flow.UnsupportedError: RuntimeError,
         flow.OutOfMemoryError: MemoryError,
         flow.CancelledError: RuntimeError,
+        flow.UserFunctionError: RuntimeError,
         flow.InternalError: RuntimeError,
     }.items():
         assert issubclass(error, builtin) and issubclass(error, flow.Error)

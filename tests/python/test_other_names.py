@@ -8,7 +8,7 @@ import pytest
 
 import pyflowdata as flow
 from pyflowdata.nodes import find_op
-from pyflowdata.other_names import _ELSEWHERE
+from pyflowdata.nodes.other_names import _ELSEWHERE
 
 
 @pytest.mark.parametrize("name, says", [

@@ -146,7 +146,7 @@ def raised(folder, cls, fault, at, **options):  # noqa: F811
 
 
 def test_an_exception_has_its_traceback_and_the_place(folder, workers):  # noqa: F811
-    failure = raised(folder, flow.InternalError, "ValueError", 317)
+    failure = raised(folder, flow.UserFunctionError, "ValueError", 317)
     assert failure.message == "faulty() raised ValueError: of a record"
     assert failure.line == 18 and failure.file.endswith("part-1")
     assert failure.op == "FaultyInProcesses"
@@ -160,10 +160,10 @@ def test_an_exception_has_its_traceback_and_the_place(folder, workers):  # noqa:
 
 
 def test_exceptions_of_other_kinds(folder, workers):  # noqa: F811
-    failure = raised(folder, flow.InternalError, "Awkward", 45)
+    failure = raised(folder, flow.UserFunctionError, "Awkward", 45)
     assert "faulty() raised Awkward: of a record" in failure.message and failure.line == 46
     assert "raise Awkward" in str(failure.__cause__.__cause__)
-    failure = raised(folder, flow.InternalError, "Fatal", 45)
+    failure = raised(folder, flow.UserFunctionError, "Fatal", 45)
     assert type(failure.__cause__) is process_functions.Fatal
     failure = raised(folder, flow.CorruptDataError, "CorruptDataError", 45)
     assert failure.message == "is no good" and failure.line == 46
@@ -186,7 +186,7 @@ def test_damaged_rows_are_left_out(folder, workers):  # noqa: F811
     ],
 )
 def test_a_dead_worker_is_told_and_replaced(folder, workers, fault, text):  # noqa: F811
-    failure = raised(folder, flow.InternalError, fault, 133)
+    failure = raised(folder, flow.UserFunctionError, fault, 133)
     assert text in failure.message and failure.line == 134 and failure.op == "FaultyInProcesses"
     assert failure.__cause__ is None
     values = [batch for (batch,) in read(faulty(pairs(folder)[0]))]
@@ -209,14 +209,14 @@ def test_a_worker_that_is_killed_between_batches(folder, workers):  # noqa: F811
                 delivered += 30
             except StopIteration:
                 break
-            except flow.InternalError as failure:
+            except flow.UserFunctionError as failure:
                 assert "was killed by SIGKILL" in failure.message
                 failures += 1
         assert 1 <= failures <= 2 and delivered == NUM_RECORDS
 
 
 def test_what_it_returns_is_checked(folder, workers):  # noqa: F811
-    failure = raised(folder, flow.InternalError, "wrong dtype", 45)
+    failure = raised(folder, flow.UserFunctionError, "wrong dtype", 45)
     assert "has dtype <U4, and float64" in failure.message and failure.line == 46
     assert failure.__cause__ is None
 

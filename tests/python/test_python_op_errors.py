@@ -87,7 +87,7 @@ def test_wrong_returns_are_named(folder, case):
     op = flow.register_decoder(
         function, outputs={"out": ("float64", (1,))}, name="WrongReturn", replace=True
     )
-    with pytest.raises(flow.InternalError, match=message) as caught:
+    with pytest.raises(flow.UserFunctionError, match=message) as caught:
         read(op(pairs(folder)[0]))
     assert caught.value.op == "WrongReturn"
 
@@ -101,7 +101,7 @@ def test_a_wrong_number_of_outputs(folder, returned):
         name="WrongCount",
         replace=True,
     )
-    with pytest.raises(flow.InternalError, match=r"2 outputs are declared: return \(a, b\)"):
+    with pytest.raises(flow.UserFunctionError, match=r"2 outputs are declared: return \(a, b\)"):
         read(*op(pairs(folder)[0]))
 
 
@@ -116,7 +116,7 @@ def test_wrong_ragged_returns(folder):
             returning(returned), outputs={"out": ("float64", (None,))}, name="WrongRagged",
             replace=True,
         )  # fmt: skip
-        with pytest.raises(flow.InternalError, match=message):
+        with pytest.raises(flow.UserFunctionError, match=message):
             read(op(pairs(folder)[0]))
 
 
@@ -138,7 +138,7 @@ def test_an_exception_comes_with_its_traceback(folder, num_threads):
         batches = iter(loader)
         assert [len(next(batches)) for _ in range(2)] == [30, 30]
         for _ in range(2):  # it is a fault of the program: the batch is not passed over
-            with pytest.raises(flow.InternalError, match="ZeroDivisionError: ") as caught:
+            with pytest.raises(flow.UserFunctionError, match="ZeroDivisionError: ") as caught:
                 next(batches)
         assert (caught.value.op, caught.value.line) == ("Divide", 78)
         cause = caught.value.__cause__
@@ -153,8 +153,8 @@ def test_an_exception_comes_with_its_traceback(folder, num_threads):
         (MemoryError("full"), flow.OutOfMemoryError),
         (flow.FileError("no disk"), flow.FileError),
         (flow.UnsupportedError("no way"), flow.UnsupportedError),
-        (SystemExit(3), flow.InternalError),
-        (ValueError("100 %s of \0 it \ud800 " + "x" * 5000), flow.InternalError),
+        (SystemExit(3), flow.UserFunctionError),
+        (ValueError("100 %s of \0 it \ud800 " + "x" * 5000), flow.UserFunctionError),
     ],
     ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )

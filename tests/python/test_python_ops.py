@@ -2,10 +2,8 @@
 
 import contextlib
 import gc
-import importlib.util
 import os
 import pickle
-import re
 import signal
 import subprocess
 import sys
@@ -534,38 +532,6 @@ def test_the_interpreter_ends_with_a_loader_at_work(folder, per, end):
         timeout=60,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "(3, 1)\n", "")
-
-
-@pytest.mark.slow
-def test_the_page_is_true(tmp_path):
-    page = (ROOT / "docs" / "python-ops.md").read_text()
-    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
-    shown, errors, in_processes, with_numba = blocks
-    use = "for one in [positive(x), *{}]:\n    with flow.DataLoader(one) as loader: list(loader)\n"
-    code = shown + errors
-    if importlib.util.find_spec("numba"):
-        code += with_numba + use.format("[moments(x)]")
-    else:
-        code += use.format("[]")
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert (done.stdout, done.stderr) == ("(6, 2) True\n" * 3, "")
-    (tmp_path / "program.py").write_text(in_processes)
-    done = subprocess.run(
-        [sys.executable, str(tmp_path / "program.py")],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert (done.stdout, done.stderr) == ("[(6,), (6,), (6,)]\n", "")
 
 
 def test_a_lambda_needs_a_name():

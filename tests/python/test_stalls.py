@@ -345,7 +345,7 @@ def test_a_process_is_named():
 
 def test_the_page_is_true(monkeypatch):
     monkeypatch.chdir(ROOT)
-    page = (ROOT / "docs/trace.md").read_text()
+    page = (ROOT / "docs/speed/trace.md").read_text()
     code, printed = re.findall(r"```python\n(import os\n.*?)```\n```text\n(.*?)```", page, re.S)[0]
     with Caught() as caught:
         exec(compile(code, "train.py", "exec"), {"__name__": "train"})  # noqa: S102

@@ -4,7 +4,6 @@ import collections
 import gzip
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -520,19 +519,3 @@ def test_traces_begin_and_end_at_any_time(tmp_path):
         tracer.join()
     for number in range(6):
         Traced(tmp_path / f"{number}.json").check()
-
-
-def test_the_page_is_true(tmp_path, monkeypatch, capsys):
-    (tmp_path / "data").symlink_to(ROOT / "data")
-    monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs/trace.md").read_text()
-    begin, show, _, _ = re.findall(r"```python\n(.*?)```", page, re.S)
-    printed = re.findall(r"```text\n(.*?)```", page, re.S)[0]
-    for code in (begin, show):
-        exec(compile(code, "docs/trace.md", "exec"), {})  # noqa: S102
-    found = json.loads(capsys.readouterr().out.replace("'", '"'))
-    shown = json.loads(printed.replace("'", '"'))
-    assert found.keys() == shown.keys()
-    Traced(tmp_path / "trace.json").check()
-    loaded = load(tmp_path / "trace.json")["traceEvents"]
-    assert [event["args"] for event in loaded if event["name"] == "MiniDecoder"].count(shown) == 1

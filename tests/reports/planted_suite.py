@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "examples"))
 
 import slow_loaders  # noqa: E402
 
-PAGE = (ROOT / "docs" / "slow.md").read_text()
+PAGE = (ROOT / "docs" / "speed" / "slow.md").read_text()
 
 # Name -> (limit, cause, words of the sentence, words of the remedy that is tried, by how much there
 # are more steps with it, at least).
@@ -48,7 +48,7 @@ HELD = ("python-op", "python-source")  # the interpreter's lock
 
 
 def on_the_page(name):
-    """Whether docs/slow.md shows this loader and what its report says."""
+    """Whether docs/speed/slow.md shows this loader and what its report says."""
     _, _, said, _, _ = EXPECTED[name]
     rows = [line for line in PAGE.split("\n") if line.startswith(f"| `{name}` |")]
     return len(rows) == 1 and said in rows[0]

@@ -190,9 +190,9 @@ def test_parts_of_a_page_are_xml_with_hostile_names(tmp_path):
 
 def test_the_docs_are_true(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs/report-page.md").read_text()
+    text = (ROOT / "docs/speed/report-page.md").read_text()
     ((code, prints),) = re.findall(r"^```python\n(.*?)^```\n```text\n(.*?)^```$", text, re.S | re.M)
-    exec(compile(code, "docs/report-page.md", "exec"), {})  # noqa: S102
+    exec(compile(code, "docs/speed/report-page.md", "exec"), {})  # noqa: S102
     assert capsys.readouterr().out == prints
     page = Page((tmp_path / "report.html").read_text())
     titles = re.findall(r"<h[23]>([^<]+)</h[23]>", page.text)

@@ -1,4 +1,4 @@
-"""The table of docs/formats.md, and whether it says of each format what the registry says."""
+"""The table of docs/reference/formats.md: does it say of each format what the registry says?"""
 
 import re
 

@@ -62,18 +62,20 @@ static pfd_status check_file(const pfd_open_args *args, const pfd_file *file, pf
     const char *hint = "is the file truncated, or not a CIFAR file?";
     int32_t compression = pfd_compression_of_bytes(data, most);
     char packed[64];
+    pfd_status status = PFD_CORRUPT_DATA;
     if (file->size % other == 0) {
         hint = attrs->version == 10 ? "it fits CIFAR-100: use version=100"
                                     : "it fits CIFAR-10: use version=10";
     } else if (file->size > 2 && data[0] == 0x80 && data[1] <= 5) {
         hint = "it looks like the Python version, which is pickled and can run code when it is "
                "loaded: download the binary version";
+        status = PFD_UNSUPPORTED;
     } else if (compression != PFD_COMPRESSION_NONE) {
         (void)snprintf(packed, sizeof packed, "it looks like %s: unpack it",
                        pfd_compression_name(compression));
         hint = packed;
     }
-    return args->host->fail_file(err, file, file->size - file->size % record, PFD_CORRUPT_DATA,
+    return args->host->fail_file(err, file, file->size - file->size % record, status,
                                  "the file's %" PRId64
                                  " bytes are not a whole number of records of %" PRId64 ": %s",
                                  file->size, record, hint);

@@ -7,6 +7,7 @@
  *   pfd_loader_*  open the nodes that the wanted blobs need, and take batches
  *   pfd_crc32c    a checksum that formats use, for writers
  *   pfd_xxh64     another one
+ *   pfd_missing_file  why a path stands for no file
  *   pfd_file_head the decompressed prefix of a file, for probing
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
@@ -38,12 +39,21 @@ extern "C" {
 
 /* cdef-begin */
 
+/* A status besides those of op.h: a function of the program that an op or a reader called has
+ * failed, or returned what it must not. `cause` of the error may say which exception it was. */
+#define PFD_USER_FUNCTION -8
+
 /* ---- Registry ---------------------------------------------------------------------------------
  */
 
 /* Compared by Python with what it read from the headers before anything else is called. */
 uint32_t pfd_abi_version(void);
 const char *pfd_version(void);
+
+/* What this build has in it, by name: "compiler", then "SIMD" with the instructions that are used on
+ * this machine, then the libraries for compressed files and images.  *version is NULL for a library
+ * that this build lacks; the name is NULL past the end. */
+const char *pfd_build_part(int64_t i, const char **version);
 
 /* PFD_INTERNAL when an op's descriptor is faulty: the error names op and field, and no op is there.
  */
@@ -661,6 +671,10 @@ uint64_t pfd_xxh64(const void *data, int64_t size);
 pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t *size,
                          int64_t *file_size, const char **compression, pfd_error *damage,
                          pfd_error *err);
+
+/* Why a path, or a pattern of glob(3), stands for no file, and what is there instead, as text of at
+ * most `room` bytes with its NUL. */
+void pfd_missing_file(const char *pattern, char *out, int64_t room);
 
 /* cdef-end */
 

@@ -70,10 +70,11 @@ def test_gzipped_files_are_shuffled_as_others(mnist: Path) -> None:
 
 
 def test_paired_by_ordinal_in_every_shuffle(mnist: Path) -> None:
-    for shuffle in ("global", "window", "buffer"):
+    small = {"shuffle_block_size": 4, "shuffle_window": 3}
+    for shuffle, window in (("global", {}), ("window", small), ("buffer", {})):
         blobs = flow.IDXReader(files=mnist / "train-images*", labels=mnist / "train-labels*",
                                batch_size=8, shuffle=shuffle, seed=2, shuffle_buffer_size=9,
-                               shuffle_block_size=4, shuffle_window=3, with_id=True)  # fmt: skip
+                               with_id=True, **window)  # fmt: skip
         images, labels, ids = load(*blobs)
         assert np.array_equal(images, IMAGES[ids[:, 1]])
         assert np.array_equal(labels, LABELS[ids[:, 1]])

@@ -101,7 +101,7 @@ def test_refuses_arrays(name: str, attrs: dict[str, object], says: str) -> None:
     [
         (lambda data: data[:-1], r"the array has 240 bytes, and the file 239"),
         (lambda data: data + b"x", r"1 bytes follow"),
-        (lambda data: b"PK\3\4" + data, r"not a \.npy file.*zip archive"),
+        (lambda data: b"PK\3\4" + data, "zip archive"),
         (lambda data: data[:6] + b"\4" + data[7:], r"version 4\.0; 1\.0, 2\.0 and 3\.0"),
         (lambda data: data.replace(b"(10, 2, 3)", b"(10, 2, x)"), "expected a dimension, found 'x"),
         (lambda data: data.replace(b"'descr'", b"'dexcr'"), "descr, fortran_order and shape"),

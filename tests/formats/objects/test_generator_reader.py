@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import pickle
-import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from support.paths import ROOT
 
 import pyflowdata as flow
 from formats.objects.generator_sources import FIELDS, Counting, Squares, epochs, numbers, squares
@@ -280,15 +276,3 @@ def test_pickle():
     check_rows(batch, np.arange(1000))
     with pytest.raises(TypeError, match="a function cannot be pickled, as the object cannot"):
         pickle.dumps(flow.GeneratorReader(lambda: range(3), fields="x:int64"))
-
-
-# ---- Pages --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("page", ["python-sources.md", "decoders.md"])
-def test_what_the_pages_show(page, tmp_path):
-    code = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.S | re.M)
-    script = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + "\n".join(code)
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True,
-                          text=True)  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr

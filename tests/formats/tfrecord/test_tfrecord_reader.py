@@ -206,7 +206,7 @@ def tar_bytes():
 def test_other_formats_are_named(tmp_path, content, seems):
     file = tmp_path / "other"
     file.write_bytes(content)
-    with pytest.raises(flow.CorruptDataError, match=f"not a TFRecord file: it looks like {seems}"):
+    with pytest.raises(flow.Error, match=f"it looks like {seems}"):
         read(file)
 
 

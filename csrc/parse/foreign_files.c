@@ -1,0 +1,99 @@
+/* Files that no format here is of, with the way to convert them: for messages only. */
+#include "parse/foreign_files.h"
+
+#include <string.h>
+
+typedef struct signature {
+    const char *words;
+    int32_t at, size;
+    const char *bytes;
+} signature;
+
+static const signature containers[] = {
+    {"bzip2 (decompress it: bunzip2)", 0, 3, "BZh"},
+    {"xz (decompress it: xz -d)", 0, 6, "\xfd\x37zXZ\0"},
+    {"lz4 (decompress it: lz4 -d)", 0, 4, "\x04\x22\x4d\x18"},
+    {"snappy (decompress it)", 0, 10, "\xff\x06\0\0sNaPpY"},
+    {"7-Zip (unpack it: 7z x)", 0, 6, "7z\xbc\xaf\x27\x1c"},
+    {"RAR (unpack it: unrar x)", 0, 6, "Rar!\x1a\x07"},
+    {"an empty zip archive", 0, 4, "PK\x05\x06"},
+    {"Parquet (convert it to CSV: pandas.read_parquet, to_csv; or give its rows to "
+     "GeneratorReader)", 0, 4, "PAR1"},
+    {"Arrow IPC (convert it to CSV: pandas.read_feather, to_csv; or give its rows to "
+     "GeneratorReader)", 0, 6, "ARROW1"},
+    {"Feather (convert it to CSV: pandas.read_feather, to_csv)", 0, 4, "FEA1"},
+    {"HDF5 (save its arrays as .npy files: h5py.File, numpy.save)", 0, 8, "\x89HDF\r\n\x1a\n"},
+    {"a MATLAB file (save its arrays as .npy files: scipy.io.loadmat, numpy.save)", 0, 10,
+     "MATLAB 5.0"},
+    {"SQLite (export its table: sqlite3 -header -csv)", 0, 16, "SQLite format 3\0"},
+    {"LMDB (give its values to GeneratorReader)", 16, 4, "\xde\xc0\xef\xbe"},
+    {"Avro (give its rows to GeneratorReader)", 0, 4, "Obj\x01"},
+    {"PDF (save its text as lines)", 0, 5, "%PDF-"},
+    {"a pointer of Git LFS (fetch the file: git lfs pull)", 0, 32,
+     "version https://git-lfs.github.c"},
+};
+
+static const signature records[] = {
+    {"PNG (ImageFolderReader reads folders of images)", 0, 8, "\x89PNG\r\n\x1a\n"},
+    {"JPEG (ImageFolderReader reads folders of images)", 0, 3, "\xff\xd8\xff"},
+};
+
+static const char *find(const signature *list, size_t n, const uint8_t *data, int64_t size)
+{
+    for (size_t i = 0; i < n; i++)
+        if (size >= list[i].at + list[i].size &&
+            !memcmp(data + list[i].at, list[i].bytes, (size_t)list[i].size))
+            return list[i].words;
+    return NULL;
+}
+
+static int32_t ends_with(const uint8_t *name, int64_t size, const char *end)
+{
+    int64_t length = (int64_t)strlen(end);
+    return size >= length && !memcmp(name + size - length, end, (size_t)length);
+}
+
+/* A zip archive, and what it is for by the name of its first member, which is 30 bytes after its
+ * beginning. */
+static const char *find_archive(const uint8_t *data, int64_t size)
+{
+    if (size < 4 || memcmp(data, "PK\x03\x04", 4) != 0) return NULL;
+    int64_t length = size >= 30 ? data[26] + 256 * data[27] : 0;
+    const uint8_t *name = data + 30;
+    if (length > size - 30) length = 0;
+    if (ends_with(name, length, ".npy"))
+        return "a NumPy .npz archive (save each of its arrays as a .npy file: numpy.load, "
+               "numpy.save)";
+    if (ends_with(name, length, "/data.pkl"))
+        return "a file of torch.save (save its tensors as .npy files: torch.load, numpy.save)";
+    if (ends_with(name, length, "[Content_Types].xml"))
+        return "an Office file, such as .xlsx (save its sheet as CSV)";
+    return "a zip archive (unpack it: unzip)";
+}
+
+/* Protocol 2 and above.  The first bytes of a record's length can be the same, but its higher bytes
+ * are 0. */
+static const char *find_pickle(const uint8_t *data, int64_t size)
+{
+    if (size < 8 || data[0] != 0x80 || data[1] < 2 || data[1] > 5) return NULL;
+    int32_t is_framed = data[1] >= 4 && data[2] == 0x95;
+    int32_t is_plain = data[1] < 4 && memchr("}](cXKGNJMU\x8a", data[2], 12) && data[3] != 0 &&
+                       memcmp(data + 4, "\0\0\0\0", 4) != 0;
+    return is_framed || is_plain
+               ? "a pickle (load it in Python, and save its arrays with numpy.save or give its "
+                 "objects to GeneratorReader)"
+               : NULL;
+}
+
+const char *pfd_foreign_container(const uint8_t *data, int64_t size)
+{
+    const char *found = find(containers, sizeof containers / sizeof *containers, data, size);
+    if (!found) found = find_archive(data, size);
+    return found ? found : find_pickle(data, size);
+}
+
+const char *pfd_foreign_file(const uint8_t *data, int64_t size)
+{
+    const char *found = find(records, sizeof records / sizeof *records, data, size);
+    return found ? found : pfd_foreign_container(data, size);
+}

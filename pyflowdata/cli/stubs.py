@@ -1,0 +1,29 @@
+"""`pyflowdata stubs`: the types of a plugin's ops, for editors and type checkers."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..plugins import load_library
+from ..plugins.packages import library_path
+from ..stubs import make_plugin_stubs
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("library", metavar="LIB", help="the plugin, or the package that has it")
+    parser.add_argument(
+        "-o", "--out", type=Path, metavar="FILE", help="write this file (default: print)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints or writes the text of a .pyi file."""
+    plugin = load_library(library_path(args.library))
+    stubs = make_plugin_stubs([function.__name__ for function in plugin])
+    if args.out is None:
+        print(stubs, end="")
+    else:
+        args.out.write_text(stubs, encoding="utf-8")
+    return 0

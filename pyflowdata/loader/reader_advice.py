@@ -1,0 +1,64 @@
+"""What a loader says once of attrs of its readers that were left out, where that may surprise."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from ..native.calling_line import is_ours, warn_program
+from ..nodes import Blob, Node
+from ..nodes.node import reader_nodes
+from .state import Reader
+
+_said_of_batches: list[str] = []  # readers; one is enough
+_said_of_orders: set[str] = set()
+
+
+def _pairs(blobs: Iterable[Blob], readers: Sequence[Reader]) -> list[tuple[Node, Reader]]:
+    nodes = reader_nodes(blobs)
+    if [node.op.name for node in nodes] != [reader.op for reader in readers]:
+        return []
+    return list(zip(nodes, readers, strict=True))
+
+
+def advise_on_batches(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
+    """Says which batch size is used where a program gives none, once.  The caller is the
+    DataLoader, and its caller has the blobs; this package itself is told nothing."""
+    if _said_of_batches or is_ours(sys._getframe(2)):
+        return
+    for node, reader in _pairs(blobs, readers):
+        if not node.op.is_view and "batch_size" not in node.values:
+            _said_of_batches.append(reader.name)
+            warn_program(
+                UserWarning(
+                    f"{reader.name}: batch_size is left out, so that a batch has "
+                    f"{reader.batch_size} record; give the reader batch_size=32, or the number "
+                    "that you want."
+                )
+            )
+            return
+
+
+def repeating_orders(blobs: Iterable[Blob], readers: Sequence[Reader]) -> tuple[str, ...]:
+    """The readers that have the same random order in every epoch, and were not told to."""
+    return tuple(
+        reader.name
+        for node, reader in _pairs(blobs, readers)
+        if reader.spec.get("random_shuffle") == "true"
+        and reader.spec.get("shuffle_after_epoch") == "false"
+        and "shuffle_after_epoch" not in node.values
+    )
+
+
+def advise_on_orders(names: Iterable[str]) -> None:
+    """Says of these readers that a second epoch has the order of the first one, once for each."""
+    for name in names:
+        if name not in _said_of_orders:
+            _said_of_orders.add(name)
+            warn_program(
+                UserWarning(
+                    f"{name}: every epoch has the same random order, as shuffle_after_epoch is "
+                    "left out; give the reader shuffle=True for a new order in each, or "
+                    "shuffle_after_epoch=False to keep this one."
+                )
+            )

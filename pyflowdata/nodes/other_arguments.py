@@ -1,0 +1,130 @@
+"""What is said of an argument that belongs elsewhere, as those of other libraries' loaders do."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeVar
+
+from ..errors import WrongUseError
+from .registry import Op, find_op
+
+P = ParamSpec("P")
+ResultT = TypeVar("ResultT")
+
+_THREADS = "threads make the batches, flow.DataLoader(blobs, num_threads=4)"
+_NO_WORKERS = "leave it out, as threads make the batches and no workers are started"
+_LAST = 'the reader has last_batch="drop", and a data set .batch(n, last="drop")'
+_SHUFFLE = "the reader has shuffle=True, and a data set .shuffle()"
+_ORDER = "the data have the order: data.shuffle(), data.sample(weights) or data.select(indices)"
+_RANKS = "the reader has rank= and world_size=; left out, both are inferred"
+_DEVICE = "pyflowdata.integrations.torch.TorchLoader(loader, device=...) brings batches to a device"
+_PINNED = f"{_DEVICE}, by way of pinned memory"
+_FUNCTION = "call ops on the blobs; flow.register_decoder makes an op of a function"
+_LOADER = "give it to flow.DataLoader(...)"
+
+# Arguments of the loaders and data sets of PyTorch, tf.data and MindData -> what to do here.
+_ELSEWHERE = {
+    "batch_sampler": _ORDER,
+    "buffer_size": f"{_SHUFFLE}, which need no buffer",
+    "collate_fn": "ops form the batch: flow.PadBatch(x) pads its rows, and "
+    'flow.register_decoder(..., per="batch") makes an op of a function',
+    "dataset": "give the blobs, as flow.DataLoader(flow.open(path).batch(n))",
+    "device": _DEVICE,
+    "drop_last": _LAST,
+    "drop_remainder": _LAST,
+    "epochs": "each `for batch in loader` is an epoch, and loader.repeat() goes on without end",
+    "generator": "the reader has seed=, and a data set .shuffle(seed=...)",
+    "in_order": "leave it out, as batches always come in order",
+    "memory_budget": _LOADER,
+    "multiprocessing_context": _NO_WORKERS,
+    "num_parallel_calls": _THREADS,
+    "num_parallel_workers": _THREADS,
+    "num_replicas": _RANKS,
+    "num_shards": _RANKS,
+    "num_threads": _LOADER,
+    "num_workers": _THREADS,
+    "persistent_workers": _NO_WORKERS,
+    "pin_memory": _PINNED,
+    "pin_memory_device": _PINNED,
+    "prefetch": _LOADER,
+    "prefetch_factor": "flow.DataLoader(blobs, prefetch=4) has the number of batches made ahead",
+    "sampler": _ORDER,
+    "shard_id": _RANKS,
+    "target_transform": _FUNCTION,
+    "timeout": "leave it out: a long wait gives a StallWarning that says which op is at work",
+    "transform": _FUNCTION,
+    "transforms": _FUNCTION,
+    "worker_init_fn": f"{_NO_WORKERS}; random numbers of ops depend on the reader's seed",
+}
+_ELSEWHERE["num_epochs"] = _ELSEWHERE["epochs"]
+
+# Attrs of readers that other libraries give to a loader.
+_OF_READERS = {
+    "batch_size": "the reader has batch_size=, and a data set .batch(n)",
+    "random_shuffle": _SHUFFLE,
+    "shuffle": _SHUFFLE,
+    "seed": "the reader has seed=, and a data set .shuffle(seed=...)",
+}
+
+
+def _is_of_readers(name: str) -> bool:
+    return find_op("BatchDataset").attr(name) is not None
+
+
+def refuse_arguments(given: Iterable[str], function: str, own: Iterable[str]) -> None:
+    """Refuses the first of the arguments that a loader was given and does not have.
+
+    Args:
+        given: The unknown ones; if there are none, this returns.
+        function: What was called.
+        own: The arguments that it has by name.
+
+    Raises:
+        WrongUseError: Says where the argument belongs, or which one is meant.
+    """
+    for name in given:
+        said = f"{function}() has no argument '{name}'"
+        near = difflib.get_close_matches(name, [*own], 1, 0.8)
+        if name in _OF_READERS:
+            said += f": {_OF_READERS[name]}"
+        elif name in _ELSEWHERE:
+            said += f": {_ELSEWHERE[name]}"
+        elif near:
+            said += f"; did you mean '{near[0]}'?"
+        elif _is_of_readers(name):
+            said += ": give it to the reader, or to .batch(n) of a data set"
+        else:
+            said += f"; it has {', '.join(own)}"
+        raise WrongUseError(said, attr=name)
+
+
+def takes_own_arguments(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
+    """Makes a function that loaders are given to answer unknown arguments as loaders do."""
+    names = function.__code__.co_varnames[: _num_arguments(function)]
+
+    @functools.wraps(function)
+    def called(*args: P.args, **given: P.kwargs) -> ResultT:
+        refuse_arguments((one for one in given if one not in names), function.__name__, names)
+        return function(*args, **given)
+
+    return called
+
+
+def _num_arguments(function: Callable[..., Any]) -> int:
+    code = function.__code__
+    return int(code.co_argcount + code.co_kwonlyargcount)
+
+
+def refuse_other_argument(op: Op, name: str) -> None:
+    """Refuses an attr that an op does not have, where it is known what is meant by it.
+
+    Raises:
+        WrongUseError: Says where it belongs.
+    """
+    meant = None if op.is_reader and name == "dataset" else _ELSEWHERE.get(name)
+    if meant is None and not op.is_reader and _is_of_readers(name):
+        meant = f"the reader has it, before {op.name} in the graph"
+    if meant is not None:
+        raise WrongUseError(f"unknown attr '{name}': {meant}", op=op.name, attr=name)

@@ -1,0 +1,140 @@
+"""What is said of a name that this package does not have: the name that is meant, or what does the
+same as the function or class of another library."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from ..errors import InvalidArgumentError
+from .registry import find_op
+
+_FROM_ARRAYS = 'flow.from_arrays({"x": x, "y": y})'
+_GENERATOR = "GeneratorReader(source=dataset, fields=fields, batch_size=n)"
+_INTEGRATION = "from pyflowdata.integrations.{} import {}"
+_NO_SAMPLER = "the data have the order: "
+_OF_DATA = "a method of data sets, as in flow.open(path).{}"
+_SEED = "seed= of the reader, or of .shuffle() of a data set"
+_COCO = "COCOReader(files=annotations, image_dir=folder, batch_size=n)"
+_TENSORS = "Normalize(x, mean=0, std=1)"
+
+# Names of PyTorch, torchvision, tf.data, MindData and others -> what does the same here.
+_ELSEWHERE = {
+    "AUTOTUNE": 'num_threads="auto" and prefetch="auto" of DataLoader',
+    "Batch": "batch_size= of the reader",
+    "BatchSampler": ".batch(n) of a data set, or batch_size= of the reader",
+    "CIFAR10": "CIFARReader(folder, batch_size=n)",
+    "CSVDataset": "CSVReader(files=files, batch_size=n)",
+    "ChainDataset": _OF_DATA.format("concat(other)"),
+    "Cifar10Dataset": "CIFARReader(folder, batch_size=n)",
+    "CocoDataset": _COCO,
+    "CocoDetection": _COCO,
+    "Compose": "calls of ops, each with the blob that the one before returned",
+    "ConvertImageDtype": _TENSORS,
+    "Decode": "ImageDecoder(file)",
+    "DistributedSampler": "nothing is needed: each rank gets its part of every batch",
+    "FixedLengthRecordDataset": 'RawReader(files=files, dtype="uint8", shape=[n])',
+    "GeneratorDataset": _GENERATOR,
+    "ImageFolder": "ImageFolderReader(folder, batch_size=n)",
+    "ImageFolderDataset": "ImageFolderReader(folder, batch_size=n)",
+    "IterableDataset": _GENERATOR,
+    "JaxLoader": _INTEGRATION.format("jax", "JaxLoader"),
+    "JSONReader": "TextLineReader(files=files, batch_size=n)",
+    "JsonlReader": "TextLineReader(files=files, batch_size=n)",
+    "Lambda": "an op that flow.register_decoder makes of a Python function",
+    "MNIST": "IDXReader(files=images, labels=labels, batch_size=n)",
+    "ManifestDataset": "ManifestReader(files=file, batch_size=n)",
+    "MindDataset": "MindRecordReader(files=files, batch_size=n)",
+    "MnistDataset": "IDXReader(files=images, labels=labels, batch_size=n)",
+    "NumpySlicesDataset": _FROM_ARRAYS,
+    "RandomAdjustSharpness": "AdjustSharpness(x, factor=2, probability=0.5)",
+    "RandomAutocontrast": "AutoContrast(x, probability=0.5)",
+    "RandomColorAdjust": "ColorJitter(x, brightness=0.4)",
+    "RandomCropDecodeResize": "RandomResizedCrop(ImageDecoder(file), size=(h, w))",
+    "RandomEqualize": "Equalize(x, probability=0.5)",
+    "RandomGrayscale": "Grayscale(x, channels=3, probability=0.1)",
+    "RandomHorizontalFlip": "RandomFlip(x, horizontal=0.5)",
+    "RandomInvert": "Invert(x, probability=0.5)",
+    "RandomPosterize": "Posterize(x, bits=4, probability=0.5)",
+    "RandomSampler": f"{_NO_SAMPLER}shuffle=True of the reader, or .shuffle() of a data set",
+    "RandomSolarize": "Solarize(x, threshold=128, probability=0.5)",
+    "RandomVerticalFlip": "RandomFlip(x, horizontal=0, vertical=0.5)",
+    "Rescale": "Normalize(x, mean=0, std=1), or Affine(x, scale=[a], shift=[b])",
+    "SequentialSampler": f"{_NO_SAMPLER}that of the files is there without a shuffle",
+    "Shuffle": "shuffle=True of the reader, or .shuffle() of a data set",
+    "Subset": _OF_DATA.format("select(indices)"),
+    "SubsetRandomSampler": f"{_NO_SAMPLER}data.select(indices).shuffle()",
+    "TFRecordDataset": "TFRecordReader(files=files, batch_size=n)",
+    "TensorDataset": _FROM_ARRAYS,
+    "TextFileDataset": "TextLineReader(files=files, batch_size=n)",
+    "TextLineDataset": "TextLineReader(files=files, batch_size=n)",
+    "ToDtype": 'Cast(x, dtype="float32"), or Normalize(x, mean=0, std=1)',
+    "ToTensor": _TENSORS,
+    "TorchLoader": _INTEGRATION.format("torch", "TorchLoader"),
+    "TypeCast": 'Cast(x, dtype="int32")',
+    "WeightedRandomSampler": f"{_NO_SAMPLER}data.sample(weights)",
+    "array": _FROM_ARRAYS,
+    "choose_from_datasets": "flow.mix([a, b])",
+    "default_collate": "nothing is needed; PadBatch(x) pads rows that differ in size",
+    "from_dict": _FROM_ARRAYS,
+    "from_generator": _GENERATOR,
+    "from_list": _FROM_ARRAYS,
+    "from_numpy": _FROM_ARRAYS,
+    "from_tensor_slices": _FROM_ARRAYS,
+    "from_tensors": _FROM_ARRAYS,
+    "interleave": "flow.mix([a, b])",
+    "load_dataset": "flow.open(path)",
+    "load_from_disk": "flow.open(path)",
+    "make_csv_dataset": "CSVReader(files=files, batch_size=n)",
+    "manual_seed": _SEED,
+    "map": _OF_DATA.format("map(function)"),
+    "random_split": _OF_DATA.format("split([0.9, 0.1])"),
+    "read_csv": "flow.open(path)",
+    "sample_from_datasets": "flow.mix([a, b], weights=[0.9, 0.1])",
+    "seed": _SEED,
+    "set_seed": _SEED,
+    "zip": _OF_DATA.format("zip(other)"),
+}
+_FOLDED = {name.casefold(): name for name in _ELSEWHERE}
+
+
+def _spelled(name: str) -> str | None:
+    """The op that the registry knows by this spelling, as an alias or in snake_case."""
+    try:
+        return find_op(name).name
+    except InvalidArgumentError:
+        return None
+
+
+def _begins(name: str, names: Iterable[str]) -> str | None:
+    """The known name that begins so: the reader, if there is one, else the shortest."""
+    found = sorted(
+        (one for one in names if len(name) > 2 and one.startswith(name)),
+        key=lambda one: (not one.endswith("reader"), len(one)),
+    )
+    return found[0] if found else None
+
+
+def what_is_meant(name: str) -> str:
+    """What does the same here as a name of another library; "": it is not known."""
+    elsewhere = _FOLDED.get(name.casefold())
+    return f"{elsewhere}: {_ELSEWHERE[elsewhere]}" if elsewhere is not None else ""
+
+
+def unknown_name(name: str, known: Iterable[str], place: str = "pyflowdata") -> str:
+    """The message for a name that is none of the known ones.
+
+    Args:
+        place: The module that was asked for it.
+    """
+    text = f"{place} has no {name!r}"
+    elsewhere = what_is_meant(name)
+    if elsewhere:
+        return f"{text}; {elsewhere}"
+    by_folded = {one.casefold(): one for one in known if not one.startswith("_")}
+    folded = name.casefold().replace("_", "")
+    near = difflib.get_close_matches(name.casefold(), by_folded, 1, 0.75)
+    begins = _begins(folded, by_folded)
+    found = begins if begins and begins.endswith("reader") else near[0] if near else begins
+    meant = _spelled(name) or (by_folded[found] if found else None)
+    return f"{text}; did you mean {meant!r}?" if meant else text

@@ -1,0 +1,64 @@
+"""Plugins inside Python packages, as `pyflowdata new --package` writes them: NAME/NAME.so."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+from ..errors import Error
+from .loading import load_library
+
+
+def load_package_ops(module: str, library: str) -> None:
+    """Loads the plugin in the folder of a module, and makes its ops the functions of that module.
+
+    The module then has each op function, their names in `__all__`, and the `__version__` of the
+    plugin.  The functions belong to the module: where they are unpickled, it is imported.
+
+    Args:
+        module: `__name__` of the module, which calls this while it is imported.
+        library: Name of the plugin's file.
+
+    Raises:
+        ImportError: The package is not built, or its plugin cannot be loaded: it needs a newer
+            pyflowdata, or an op of that name is there already.
+    """
+    this = sys.modules[module]
+    package = module.rpartition(".")[0] or module
+    path = Path(str(this.__file__)).with_name(library)
+    if not path.is_file():
+        raise ImportError(
+            f"{package} is not built: {path} is missing; run `make`, or `pip install .`, in the "
+            "folder of the project, or import the package that is installed",
+            name=module, path=str(path),
+        )  # fmt: skip
+    try:
+        plugin = load_library(path)
+    except Error as failure:
+        raise ImportError(
+            f"the plugin of {package} cannot be loaded: {failure}", name=module, path=str(path)
+        ) from failure
+    names = []
+    for function in plugin:
+        function.__module__ = module
+        setattr(this, function.__name__, function)
+        names.append(function.__name__)
+    this.__dict__.update(__all__=names, __version__=plugin.version)
+
+
+def library_path(said: str) -> str:
+    """The path of the plugin that a user names by its path, or by the package that has it.
+
+    The package is looked up and not imported.
+    """
+    if os.path.exists(said) or not said.isidentifier():
+        return said
+    try:
+        found = importlib.util.find_spec(said)
+    except (ImportError, ValueError):
+        return said
+    folders = (found.submodule_search_locations if found else None) or ()
+    libraries = [os.path.join(folder, f"{said}.so") for folder in folders]
+    return next(filter(os.path.isfile, libraries), said)

@@ -1,0 +1,71 @@
+"""Runs the examples that docs/gallery shows, and compares with what the page says they print."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support.paths import ROOT
+
+import pyflowdata as flow
+
+GALLERY = ROOT / "docs" / "gallery"
+PAGE = (GALLERY / "index.md").read_text()
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+PRINTED = dict(re.findall(r"^```sh\npython (\S+)\n```\n```text\n(.*?)^```$", PAGE, re.S | re.M))
+NEEDS = {"train_tokens": ["torch"], "train_images": ["torch"]}
+NEEDS |= dict.fromkeys(["train_lenet", "train_lenet_sink"], ["torch", "sklearn"])
+
+
+@pytest.mark.parametrize("example", PRINTED)
+def test_an_example_prints_what_the_page_says(example):
+    """Up to the rounding of sums, which differs between processors."""
+    path = ROOT / example
+    for package in NEEDS.get(path.stem, []):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed: pip install -r requirements-examples.txt")
+    run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=170,
+                         env={**os.environ, "OMP_NUM_THREADS": "1"})  # fmt: skip
+    assert (run.returncode, run.stderr) == (0, ""), run.stdout + run.stderr
+    assert NUMBER.sub("#", run.stdout) == NUMBER.sub("#", PRINTED[example])
+    found, shown = ([float(each) for each in NUMBER.findall(text)]
+                    for text in (run.stdout, PRINTED[example]))  # fmt: skip
+    assert found == pytest.approx(shown, rel=0.03, abs=0.02)
+
+
+def test_examples_learn():
+    """The last numbers of the page are better than its first ones."""
+    text, digits, tokens = (PRINTED[f"examples/train_{name}.py"].splitlines()
+                            for name in ("text", "digits", "tokens"))  # fmt: skip
+    assert float(re.search(r"(\d+\.\d)% of 400", text[-1])[1]) > 90
+    losses = [float(re.search(r"loss (\d\.\d+)", line)[1]) for line in text[-6:]]
+    assert losses == sorted(losses, reverse=True) and losses[-1] < 0.2 < np.log(2)
+    last, resumed = digits[5], digits[-2]
+    assert last == resumed and int(re.search(r": (\d+) of 500", last)[1]) > 475
+    assert digits[-1] == "the same weights: True"
+    assert float(tokens[-1].split()[3]) < 2 < 3 < float(tokens[0].split()[3])
+    for name, limit in (("images", 95), ("lenet", 97)):
+        assert float(PRINTED[f"examples/train_{name}.py"].splitlines()[-1].split()[2][:-1]) > limit
+    *steps, last = PRINTED["examples/train_lenet_sink.py"].splitlines()
+    plain_and_sunk = [re.findall(r"\d\.\d{6}", line) for line in steps]
+    assert all(plain == sunk for plain, sunk in plain_and_sunk)
+    assert last == "280 steps, largest difference of their losses: 0"
+
+
+def test_examples_are_short():
+    for example in PRINTED:
+        if example.startswith("examples/"):
+            assert len((ROOT / example).read_text().splitlines()) < 60, example
+
+
+def test_the_pictures_are_those_of_the_code(tmp_path):
+    (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.S | re.M)
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True,
+                   env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+    drawn, kept = (flow.ImageDecoder((folder / "sheet.png").read_bytes())
+                   for folder in (tmp_path, GALLERY))  # fmt: skip
+    np.testing.assert_array_equal(drawn, kept, strict=True)
+    assert (tmp_path / "graph.svg").read_text() == (GALLERY / "graph.svg").read_text()

@@ -1,0 +1,95 @@
+"""What the site adds to the pages of docs/, as MkDocs calls it: the reference, the sources that pages
+link to, descriptions, pictures in the colours of the page, and a search that needs no server.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tools.site import reference, source_pages, svg  # noqa: E402
+
+_IMAGE = re.compile(r'<img alt="([^"]*)" src="([^"]*pictures/([\w-]+\.svg))" */?>')
+
+
+def on_config(config: Any) -> Any:
+    """Puts the pages of the reference into the navigation, where it says "Reference"."""
+    for entry in config.nav:
+        if "Reference" in entry:
+            made = [
+                {section.title: [{page.title: f"reference/{page.path}"} for page in section.pages]}
+                for section in reference.sections()
+            ]
+            entry["Reference"] = ["reference/index.md", *made, *entry["Reference"]]
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Adds pages that are not files: the reference, sources, and styles of pictures."""
+    texts = {file.src_uri: file.content_string for file in files.documentation_pages()}
+    for path, page in reference.pages().items():
+        texts[path] = page.text
+    wanted: set[str] = set()
+    made = {path: source_pages.with_links(path, text, wanted) for path, text in texts.items()}
+    done: set[str] = set()
+    while wanted - done:
+        for path in sorted(wanted - done):
+            done.add(path)
+            place = source_pages.place_of(path)
+            if place not in made:
+                made[place] = source_pages.page(path, wanted)
+    for path, text in made.items():
+        old = files.get_file_from_path(path)
+        if old is not None:
+            old.content_string = text
+        else:
+            files.append(File.generated(config, path, content=text))
+    styles = (f"{svg.colors(svg.LIGHT, '[data-md-color-scheme=default] ')}\n"
+              f"{svg.colors(svg.DARK, '[data-md-color-scheme=slate] ')}\n")  # fmt: skip
+    files.append(File.generated(config, "site/pictures.css", content=styles))
+    config.extra_css.append("site/pictures.css")
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
+    """Gives the page its description, the first sentence after the title."""
+    found = re.match(r"\s*# (.+?)(?: \{.*\})?\n+(?:!\[.*\n+)*([^\n#`|<].*?)\n *\n", markdown + "\n\n",
+                     re.S)  # fmt: skip
+    if found is None:
+        raise ValueError(f"{page.file.src_uri} does not begin with a title and a sentence")
+    page.meta["description"] = _plain(found[2])
+    return markdown
+
+
+def _plain(said: str) -> str:
+    """A sentence without markup, for search engines."""
+    said = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(said.split()))
+    said = re.sub(r"\\(.)", r"\1", said.replace("`", "").replace("**", ""))
+    return re.split(r"(?<=[.?:]) +(?=[A-Z])", said)[0].replace('"', "'")
+
+
+def on_page_content(html: str, page: Page, config: Any, files: Files) -> str:
+    """Puts pictures into the page, so that they have its colours; tables scroll by themselves."""
+
+    def inlined(match: re.Match[str]) -> str:
+        text = (ROOT / "docs" / "pictures" / match[3]).read_text(encoding="utf-8")
+        return f'<span class="picture" tabindex="0">{text.strip()}</span>'
+
+    return _IMAGE.sub(inlined, html)
+
+
+def on_post_build(config: Any) -> None:
+    """The index of the search as a script: pages that are opened as files cannot fetch others."""
+    folder = Path(config.site_dir, "search")
+    index = json.loads((folder / "search_index.json").read_text(encoding="utf-8"))
+    text = json.dumps(index, separators=(",", ":"))
+    (folder / "search_index.js").write_text(f"var __index = {text}\n", encoding="utf-8")

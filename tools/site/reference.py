@@ -1,0 +1,75 @@
+"""The API reference: pages made of the registry, docstrings, parsers and headers.
+
+`sections()` is all of it; nothing here needs the program that makes the site.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+
+from . import command_pages, header_pages, op_pages, python_pages
+from .markdown import table
+from .op_groups import built_in_ops, groups
+from .page import Page
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the reference.
+
+    Attributes:
+        title: As the navigation shows it.
+        pages: With paths from docs/reference.
+    """
+
+    title: str
+    pages: tuple[Page, ...]
+
+
+def _placed(folder: str, pages: list[Page]) -> tuple[Page, ...]:
+    return tuple(replace(page, path=f"{folder}{page.path}") for page in pages)
+
+
+@functools.cache
+def sections() -> tuple[Section, ...]:
+    ops = _placed("ops/", op_pages.pages())
+    shared, *rest = ops
+    formats = {f"ops/{group.key}.md" for group in groups() if group.format}
+    images = [page for page in rest if page.path.startswith("ops/images-")]
+    others = [page for page in rest if page.path not in formats and page not in images]
+    return (
+        Section("Readers and formats", (shared, *(one for one in rest if one.path in formats))),
+        Section("Ops on values, and views", tuple(others)),
+        Section("Ops on images", tuple(images)),
+        Section("Python API", _placed("python/", python_pages.pages())),
+        Section("Command line", _placed("", command_pages.pages())),
+        Section("C headers", _placed("c/", header_pages.pages())),
+    )
+
+
+def pages() -> dict[str, Page]:
+    """By path from docs/; also an index of all."""
+    made = {page.path: page for section in sections() for page in section.pages}
+    made["index.md"] = _index()
+    return {f"reference/{path}": page for path, page in made.items()}
+
+
+def _index() -> Page:
+    """The first page: every op and every name by what it is on."""
+    parts = [
+        "# Reference\n",
+        "Every op, Python name, command and C header, made of the code that you have.\n",
+    ]
+    for section in sections():
+        is_ops = section.title.startswith(("Readers", "Ops"))
+        anchor = " { #ops }" if section.title.startswith("Readers") else ""
+        parts.append(f"## {section.title}{anchor}\n")
+        rows = [
+            [f"[{page.title}]({page.path})",
+             ", ".join(f"[{name}]({page.path}#{name})" for name in page.names)]
+            for page in section.pages
+        ]  # fmt: skip
+        parts.append(table(["page", "ops" if is_ops else "names"], rows))
+    count = f"There are {len(built_in_ops())} ops.\n"
+    return Page("index.md", "Reference", "\n".join([*parts[:2], count, *parts[2:]]))
