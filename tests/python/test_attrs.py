@@ -106,7 +106,7 @@ def test_a_missing_attr_is_explained():
         ({"rank": -1, "world_size": 2}, "'world_size' = 2 is given, but 'rank' is not"),
         ({"rank": 0, "world_size": 0}, "attr 'world_size' = 0; it must be at least 1"),
         ({"rank": None, "world_size": 1}, "'world_size' = 1 is given, but 'rank' is not; give both"),
-        ({"last_batch": None}, "attr 'last_batch' = None (NoneType); it must be a str: leave it out"),
+        ({"last_batch": None}, "attr 'last_batch' = None (NoneType); it must be a str, such as 'short'"),
         ({"batchsize": 4}, "unknown attr 'batchsize'; did you mean 'batch_size'?"),
         ({"part_num": 4}, "unknown attr 'part_num'; did you mean 'data_part_num'?"),
         ({"random_seed": 4}, "unknown attr 'random_seed'; did you mean 'seed'?"),

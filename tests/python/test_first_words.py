@@ -69,6 +69,8 @@ WRONG_USE = {
     "flow.sink(x, print)": "flow.DataLoader(x, y)",
     "flow.sink(Samples(), print)": "flow.GeneratorReader",
     "flow.sink(loader, print, num_workers=2)": "num_threads",
+    "data.shuffle(1000)": "shuffle(seed=7)",
+    "data.batch(2, sampler=1)": "data.sample(weights)",
     "next(loader)": "iter(loader)",
     "loader[0]": "data[i]",
     "loader['x']": "dict",
@@ -158,6 +160,7 @@ def test_the_argument_is_a_field_of_the_error(given):
                           ("flow.MiniReader(DATA, batch_size='6')", "batch_size")):  # fmt: skip
         assert error(written, given).attr == name
     assert error("flow.MiniReader(DATA, sampler=1)", given).op == "MiniReader"
+    assert error("data.shuffle(seed='1')", given).attr == "seed"  # at its own line
     assert "use 6" in str(error("flow.MiniReader(DATA, batch_size='6')", given))
 
 
