@@ -142,8 +142,8 @@ def unknown_name(name: str, known: Iterable[str], place: str = "pyflowdata") -> 
 
 
 def missing(name: str, known: Iterable[str], place: str = "pyflowdata") -> Exception:
-    """What `__getattr__` of a module raises for a name: for `from module import name` an ImportError,
-    as Python drops the text of an AttributeError there.
+    """What `__getattr__` of a module raises for a name: for `from module import name` an
+    ImportError, as Python drops the text of an AttributeError there.
 
     Args:
         known, place: As of `unknown_name`.

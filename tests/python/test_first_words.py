@@ -211,9 +211,10 @@ def test_a_seed_of_none_is_drawn():
 
 
 def test_an_order_that_repeats_is_said_once():
-    for number, attrs in enumerate(({"random_shuffle": True}, {"shuffle": "window"})):
-        attrs["name"] = f"repeated{number}"
-        with pytest.warns(UserWarning, match="shuffle=True") as told:
+    for attrs, word in (({"random_shuffle": True}, " shuffle=True"),
+                        ({"shuffle": "window"}, "shuffle_after_epoch=True")):  # fmt: skip
+        attrs["name"] = f"repeated {word}"
+        with pytest.warns(UserWarning, match=word) as told:
             first, second, _ = epochs(3, **attrs)
         assert first == second and len(told) == 1
         assert told[0].filename == __file__ and attrs["name"] in str(told[0].message)
