@@ -15,3 +15,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> object:
         known = [one for one in globals() if one[:1].isupper() and one != "TYPE_CHECKING"]
         raise missing(name, known, "pyflowdata.ops")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
