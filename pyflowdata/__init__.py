@@ -39,7 +39,7 @@ from .loader import DataLoader
 from .loader.sink import sink
 from .native import include_dir, version
 from .ops import *  # noqa: F403
-from .nodes.other_names import unknown_name
+from .nodes.other_names import missing
 from .plugins import Plugin, load_library, load_plugins_of_environment
 from .pyops import register_decoder
 from .ragged import Ragged
@@ -134,9 +134,7 @@ else:  # a type checker finds unknown names by itself
             return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
         if name in _MODULES:
             return importlib.import_module(f".{name}", __name__)
-        # With a name, but no object, Python adds no suggestion of its own.
-        known = [*__all__, "compile", "open"]
-        raise AttributeError(unknown_name(name, known), name=name, obj=None)
+        raise missing(name, [*__all__, "compile", "open"])
 
 
 load_plugins_of_environment()
