@@ -50,6 +50,9 @@ class Node:
         "worlds",
     )  # fmt: skip
 
+    op: Op
+    found: tuple[str, ...]
+
     def __init__(
         self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
     ) -> None:
