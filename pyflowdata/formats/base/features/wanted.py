@@ -10,6 +10,7 @@ from ....plain_text import no_field
 from ..fields import BYTES
 from .decode import Feature
 
+_ENOUGH = 2  # records that say what the others are like
 Records = Sequence[Mapping[str, Feature | None]]
 
 class Wanted(NamedTuple):
@@ -63,7 +64,7 @@ def refuse_unknown(wanted: Iterable[Wanted], looked_at: Callable[[], Records]) -
     asked = list(wanted)
     records = looked_at() if asked else []
     known = sorted({name for record in records for name in record})
-    for one in asked if records else ():
+    for one in asked if len(records) >= _ENOUGH else ():
         where = f"attr '{one.attr}': {shown(one.said)}"
         if one.is_needed and one.key not in known:
             raise InvalidArgumentError(
