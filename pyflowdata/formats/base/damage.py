@@ -49,10 +49,12 @@ class Scan:
 
     Attributes:
         good: How many records are whole.
-        notes: What could not be checked.
+        notes: What could not be checked, and what looks odd.
+        is_unchecked: Whether there are checksums, and none of them could be computed.
     """
 
     good: int = 0
+    is_unchecked: bool = False
     notes: list[str] = field(default_factory=list)
 
 
