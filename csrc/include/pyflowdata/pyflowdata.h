@@ -677,6 +677,10 @@ pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t 
                          int64_t *file_size, const char **compression, pfd_error *damage,
                          pfd_error *err);
 
+/* What a file of another program is, by the bytes that it begins with, and how its data get here, as
+ * "Parquet (convert it ...)"; NULL: it is none. */
+const char *pfd_foreign_container(const uint8_t *data, int64_t size);
+
 /* Why a path, or a pattern of glob(3), stands for no file, and what is there instead, as text of at
  * most `room` bytes with its NUL. */
 void pfd_missing_file(const char *pattern, char *out, int64_t room);
