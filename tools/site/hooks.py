@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools.site import reference, source_pages, svg  # noqa: E402
 
-_BEGINNING = re.compile(r"\s*# (.+?)\n\s*([^\n#`|<!].*?)\n *\n", re.S)
+_BEGINNING = re.compile(r"\s*# ([^\n]+)\n\s*((?!```)[^\s#|<!].*?)\n *\n", re.S)
 _IMAGE = re.compile(r'<img alt="([^"]*)" src="([^"]*pictures/([\w-]+\.svg))" */?>')
 
 
@@ -39,7 +39,7 @@ def on_files(files: Files, config: Any) -> Files:
     texts = {file.src_uri: file.content_string for file in files.documentation_pages()}
     for path, page in reference.pages().items():
         texts[path] = page.text
-    wanted: set[str] = set()
+    wanted = {"CHANGELOG.md", "CONTRIBUTING.md"}  # which the navigation has
     made = {path: source_pages.with_links(path, text, wanted) for path, text in texts.items()}
     done: set[str] = set()
     while wanted - done:

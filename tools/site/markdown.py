@@ -28,7 +28,7 @@ def code(said: str) -> str:
     if not said:
         return ""
     said = said.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return f"<code>{said.replace('|', '&#124;').replace('*', '&#42;').replace('_', '&#95;')}</code>"
+    return f"<code>{said.replace('|', '&#124;').replace('*', '&#42;').replace('_', '&#95;<wbr>')}</code>"
 
 
 def fenced(said: str, language: str) -> str:

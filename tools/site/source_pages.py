@@ -33,7 +33,8 @@ def target_of(page: str, link: str) -> str | None:
 
 def place_of(path: str) -> str:
     """The page of a file or folder, from docs/."""
-    return "index.md" if path == "README.md" else f"{FOLDER}/{path.rstrip('/')}.md"
+    suffix = "" if path.endswith(".md") else ".md"
+    return "index.md" if path == "README.md" else f"{FOLDER}/{path.rstrip('/')}{suffix}"
 
 
 def with_links(page: str, text: str, found: set[str]) -> str:
