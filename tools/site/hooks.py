@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools.site import reference, source_pages, svg  # noqa: E402
 
-_BEGINNING = re.compile(r"\s*# ([^\n]+)\n\s*((?!```)[^\s#|<!].*?)\n *\n", re.S)
+_BEGINNING = re.compile(r"\s*# ([^\n]+)\n\n?((?!```)[^\s#|<!].*?)\n *\n", re.S)
 _IMAGE = re.compile(r'<img alt="([^"]*)" src="([^"]*pictures/([\w-]+\.svg))" */?>')
 
 
@@ -61,15 +61,17 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
     """Gives the page its description, the first sentence after the title."""
+    path = page.file.src_uri
+    if path.startswith(source_pages.FOLDER + "/"):
+        page.meta["description"] = f"{path.partition('/')[2].removesuffix('.md')} of pyflowdata"
+        page.meta["search"] = {"exclude": True}
+        return markdown
     found = _BEGINNING.match(markdown + "\n\n")
     if found is None:
-        raise ValueError(f"{page.file.src_uri} does not begin with a title and a sentence")
+        raise ValueError(f"docs/{path} does not begin with a title and a sentence")
     page.meta["description"] = _plain(found[2])
-    path = page.file.src_uri
     if path == "index.md":
         page.meta["hide"] = ["navigation"]
-    if path.startswith(source_pages.FOLDER + "/"):
-        page.meta["search"] = {"exclude": True}
     elif path not in reference.pages():
         page.meta["search"] = {"boost": 2}  # a page on a subject before the names it mentions
     return markdown

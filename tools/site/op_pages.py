@@ -91,8 +91,8 @@ def _of_readers() -> Page:
         "## Outputs\n", "Besides its own outputs, every reader can have two more.\n",
         _output_table(next(op for op in _readers() if len(op.outputs) == 3), only=("mask", "id")),
         "\nWhat orders there are, and what they cost: [Shuffling](../../concepts/shuffle.md). "
-        "Ranks: [Several processes](../../how-to/distributed.md). How files are named, and which formats "
-        "there are: [Formats](../formats.md).\n",
+        "Ranks: [Several processes](../../how-to/distributed.md). How files are named, and which "
+        "formats there are: [Formats](../formats.md).\n",
     ]  # fmt: skip
     return Page(SHARED, "What every reader has", "\n".join(anchors))
 
