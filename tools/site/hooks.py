@@ -38,9 +38,10 @@ def on_files(files: Files, config: Any) -> Files:
     """Adds pages that are not files: the reference, sources, and styles of pictures."""
     texts = {file.src_uri: file.content_string for file in files.documentation_pages()}
     for path, page in reference.pages().items():
-        texts[path] = page.text
+        texts[path] = f"{texts[path]}\n{page.text}" if path in texts else page.text
     wanted = {"CHANGELOG.md", "CONTRIBUTING.md"}  # which the navigation has
     made = {path: source_pages.with_links(path, text, wanted) for path, text in texts.items()}
+    made["index.md"] = source_pages.with_sections_of_readme(made["index.md"], wanted)
     done: set[str] = set()
     while wanted - done:
         for path in sorted(wanted - done):
