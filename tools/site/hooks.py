@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))
 from tools.site import reference, source_pages, svg  # noqa: E402
 
 _BEGINNING = re.compile(r"\s*# ([^\n]+)\n\n?((?!```)[^\s#|<!].*?)\n *\n", re.S)
+_OWN_STYLE = re.compile(r'<svg[^>]* class="pfd')  # rules are for that class alone
 _IMAGE = re.compile(r'<img alt="([^"]*)" src="([^"]*pictures/([\w-]+\.svg))" */?>')
 
 
@@ -90,6 +91,8 @@ def on_page_content(html: str, page: Page, config: Any, files: Files) -> str:
 
     def inlined(match: re.Match[str]) -> str:
         text = (ROOT / "docs" / "pictures" / match[3]).read_text(encoding="utf-8")
+        if not _OWN_STYLE.match(text):
+            return match[0]  # its style would be that of the page as well
         return f'<span class="picture" tabindex="0">{text.strip()}</span>'
 
     return _IMAGE.sub(inlined, html)
