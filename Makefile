@@ -103,6 +103,7 @@ IN_VENV := .venv/bin/python
 .venv/lightning: requirements-lightning.txt .venv/torch
 .venv/accelerate: requirements-accelerate.txt .venv/torch
 .venv/examples: requirements-examples.txt .venv/torch
+.venv/types: requirements-types.txt .venv/test
 .venv/jax: requirements-jax.txt .venv/test
 .venv/numba: requirements-numba.txt .venv/test
 .venv/ray: requirements-ray.txt .venv/test
@@ -198,11 +199,16 @@ check-lines:
 	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
 	    $$(find csrc pyflowdata tests examples bench tools -name '*.[ch]' -o -name '*.py' ! -name declared.py) || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
-check-types: all .venv/test
+check-types: all .venv/types
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) tools/declarations.py
-	$(IN_VENV) -m mypy --strict pyflowdata tools/declarations.py
-	$(IN_VENV) -m mypy --strict -p tools.site
+	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata tools/declarations.py \
+	    tools/page_types.py tools/site/*.py
+	$(IN_VENV) -m tools.page_types build/pages
+	$(IN_VENV) -m mypy --cache-dir build/mypy-pages --follow-imports=silent --ignore-missing-imports \
+	    --allow-redefinition --local-partial-types $$(find build/pages examples -name '*.py') \
+	    tests/project/typed_uses.py tests/test_mini_dataloader.py
+	.venv/bin/basedpyright --project tools/pyright.json --pythonpath $(IN_VENV)
 check-tests: all .venv/test
 	$(PYTEST) tests/project/test_layering_c.py tests/project/test_layering_python.py \
 	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py -m 'not slow'

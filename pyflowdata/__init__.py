@@ -98,6 +98,7 @@ __all__ += ops.__all__
 __version__ = version()
 
 if TYPE_CHECKING:
+    from . import io as io, testing as testing
     from .graphs.drawing import Graph
     from .loader.sinks import Sink
     from .progress_bars.progress import Progress
@@ -121,9 +122,17 @@ else:  # a type checker finds unknown names by itself
         "Tuning": "reports.tuning",
     }
 
+    _MODULES = ("io", "testing")
+
+    def __dir__() -> list[str]:
+        """The ops and the rest of the public interface; not the modules that they are made in."""
+        return sorted({*__all__, *_MODULES, "__version__", "compile", "open", "version"})
+
     def __getattr__(name: str) -> object:
         if name in _LATER:
             return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+        if name in _MODULES:
+            return importlib.import_module(f".{name}", __name__)
         # With a name, but no object, Python adds no suggestion of its own.
         known = [*__all__, "compile", "open"]
         raise AttributeError(unknown_name(name, known), name=name, obj=None)

@@ -16,3 +16,7 @@ if not TYPE_CHECKING:
         known = [one for one in globals() if one[:1].isupper() and one != "TYPE_CHECKING"]
         said = unknown_name(name, known, "pyflowdata.ops")
         raise AttributeError(said, name=name, obj=None)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -69,11 +69,12 @@ from pyflowdata.ops import Blobs, FileReaderAttrs, OnRows, ReaderAttrs
 
 '''
 
-# What list attrs name can be taken for one blob and for several: only its writer knows.
+# What list attrs name, and what is chosen at run time, can be taken for one blob and for several:
+# only the writer knows.
 _BLOBS = '''\
 @type_check_only
 class Blobs(Blob, tuple[Blob, ...]):  # type: ignore[misc]  # `index` is that of Blob
-    """The blobs of the outputs that a list names; of a list of one, the blob itself."""
+    """The blobs of outputs that attrs decide: a tuple, or the blob itself where it is one."""
 '''
 
 # What an op takes in place of blobs, and what it then answers.
@@ -264,7 +265,7 @@ def _overloads(op: Op, group: _Group | None, switches: list[Attr]) -> str:
         ]
         text += "@overload\n" + _function(op, group, last, _result(op, given), doc=not given)
     last = [_parameter(one) for one in switches]
-    return text + "@overload\n" + _function(op, group, last, "Blob | tuple[Blob, ...]", doc=False)
+    return text + "@overload\n" + _function(op, group, last, "Blobs", doc=False)
 
 
 def _on_rows(op: Op) -> str:

@@ -35,4 +35,4 @@ if __name__ == "__main__":
     with open_loader(0, world_size=1) as resumed:  # with another number of ranks
         resumed.load_state_dict(state)
         for samples, label in resumed:
-            print(f"resumed: {label.tolist()} with {samples.lengths.tolist()} samples")
+            print(f"resumed: {label.tolist()} with {list(map(len, samples))} samples")

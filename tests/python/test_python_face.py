@@ -1,13 +1,16 @@
 """What a Python user sees: functions made from the registry, blobs, forms of a batch."""
 
 import dataclasses
+import importlib
 import inspect
 import os
 import pickle
 import pydoc
+import rlcompleter
 import signal
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +89,7 @@ def test_cffi_and_its_lock_are_left_out(tmp_path):
     the part of cffi that is Python has it, and the parser that takes long to import."""
     code = f"""
 import sys
+import types
 import pyflowdata as flow
 with open({str(tmp_path / "part-0")!r}, "w") as file:
     file.write("1,2\\nx\\n3,4\\n")
@@ -318,3 +322,19 @@ def test_zip():
 def test_a_mistyped_name_of_a_node(key):
     with pytest.raises(flow.InvalidArgumentError, match=f"'{key}'; did you mean 'name'"):
         flow.MiniReader("data", **{key: "r"})
+
+
+def test_names_that_are_shown():
+    """dir() has the ops and the public names, which all are there; no module that makes them."""
+    shown = dir(flow)
+    assert {*flow.__all__, *flow.ops.__all__, "open", "compile", "io", "testing"} <= {*shown}
+    for name in shown:
+        value = getattr(flow, name)
+        is_public = name in ("io", "ops", "testing")
+        assert is_public or not isinstance(value, types.ModuleType), name
+    assert "nodes" not in shown and flow.nodes is importlib.import_module("pyflowdata.nodes")
+    assert dir(flow.ops) == sorted(flow.ops.__all__) and dir(flow.testing) == flow.testing.__all__
+    assert {*flow.io.__all__} == {name for name in dir(flow.io) if not name.startswith("_")}
+    completer = rlcompleter.Completer({"flow": flow})
+    words = [completer.complete("flow.TFR", i) for i in range(3)]
+    assert words == ["flow.TFRecordFrame(", "flow.TFRecordReader(", None]
