@@ -20,6 +20,8 @@ from ..errors import (
     shown,
 )
 from ..nodes import Blob
+from ..nodes.left_out import say_sample
+from ..nodes.node import nodes_of
 from ..nodes.other_arguments import refuse_arguments
 from ..reports.at_end import check_report_variable
 from ..native import check, exception, ffi, lib, new_error
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DataLoader"]
 
-BatchT = TypeVar("BatchT")
+BatchT = TypeVar("BatchT", covariant=True)
 
 _read = lib.pfd_loader_read
 _new_positions = functools.partial(ffi.new, "int64_t[]")
@@ -70,7 +72,8 @@ class DataLoader(AnyLoader[BatchT]):
     It views memory of the loader, is writable, and belongs to the caller until it and all views
     of it are collected; also after close().  Where rows differ in shape (`blob.is_ragged`), a
     `Ragged` takes the place of the array, with the same rules for the arrays in it.  A type
-    checker sees arrays, unless the code tests `isinstance(batch, Ragged)`.
+    checker sees arrays, unless the code tests `isinstance(batch, Ragged)`; where all rows of a
+    Ragged have one shape, `np.asarray(batch)` is the array.
 
     A blob that is given twice gives two arrays that share their memory.
 
@@ -178,7 +181,7 @@ class DataLoader(AnyLoader[BatchT]):
         self.observed.report_at_end_of(self)
         warn_of_readers(self._readers)
         advise_on_batches(wanted, self._readers)
-        self.repeating = repeating_orders(wanted, self._readers)  # names
+        self.repeating = repeating_orders(wanted, self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
 
@@ -244,6 +247,7 @@ class DataLoader(AnyLoader[BatchT]):
         self.check_life()
         failure = exception(status, self._err)
         self._err = new_error()
+        say_sample(failure, nodes_of(self._blobs))
         return failure
 
     # ---- State --------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ class Terminal(io.StringIO):
 
 
 def terminal(monkeypatch):
-    """Bars are there at once, as lines that are written over.  A test calls this itself: pytest sets
-    stderr when the test begins."""
+    """Bars are there at once, as lines that are written over.  A test calls this itself, since
+    pytest sets stderr when the test begins."""
     monkeypatch.setattr(command_bar, "_AFTER", 0.0)
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setattr(sys, "stderr", Terminal())

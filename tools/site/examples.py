@@ -12,6 +12,7 @@ import io
 import os
 import re
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,10 +21,12 @@ FOLDER = ROOT / "docs" / "reference" / "examples"
 
 # Files that no writer of this library makes; other libraries wrote them.
 FILES = {
-    "MindRecordReader": {"digits.mindrecord": "tests/fixtures/mindspore/blobs.gz"},
+    "MDSReader": {name: f"tests/fixtures/streaming/plain/{name}"
+                  for name in ("index.json", *(f"shard.0000{i}.mds" for i in range(3)))},
+    "MindRecordReader": {"blobs.mindrecord": "tests/fixtures/mindspore/blobs.gz"},
     "OneRecReader": {"features.onerec": "tests/fixtures/flatbuffers/features.onerec"},
     "OneRecDecoder": {"features.onerec": "tests/fixtures/flatbuffers/features.onerec"},
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,8 @@ def run(op: str) -> str:
         here = os.getcwd()
         os.chdir(folder)
         try:
-            with contextlib.redirect_stdout(printed):
+            with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+                warnings.simplefilter("error")
                 exec(compile(found.code, f"{op}.py", "exec"), {"__name__": "__main__"})
         finally:
             os.chdir(here)

@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 _SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises")
+# Of code in HTML; names break after underscores.
+_CODE = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "*": "&#42;", "_": "&#95;<wbr>"}
 _SECTION = re.compile(rf"^(?:Args|Attributes|Returns|Yields|Raises):$")
 _ENTRY = re.compile(r"^(\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*)(?: \(([^)]*)\))?: (.*)$", re.S)
 
@@ -27,8 +29,9 @@ def code(said: str) -> str:
     """A text in letters of equal width, also in a table."""
     if not said:
         return ""
-    said = said.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return f"<code>{said.replace('|', '&#124;').replace('*', '&#42;').replace('_', '&#95;')}</code>"
+    for one, shown in _CODE.items():
+        said = said.replace(one, shown)
+    return f"<code>{said}</code>"
 
 
 def fenced(said: str, language: str) -> str:
@@ -53,7 +56,7 @@ def heading(level: int, said: str, anchor: str) -> str:
 def summary(said: str) -> str:
     """The first sentence."""
     first = inspect.cleandoc(said).split("\n\n")[0].replace("\n", " ")
-    return re.split(r"(?<=[.:]) {1,2}(?=[A-Z`])", first)[0]
+    return re.split(r"(?<=[.:;]) {1,2}(?=[A-Z`])", first)[0].rstrip(":;.") + "."
 
 
 # ---- Docstrings ---------------------------------------------------------------------------------
@@ -156,8 +159,7 @@ def signature(name: str, made: inspect.Signature | None, *, skip_self: bool = Fa
 
 
 def _parameter(one: inspect.Parameter) -> str:
-    stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
-    said = stars + one.name
+    said = str(one.replace(annotation=one.empty, default=one.empty))  # with its stars
     if one.annotation is not one.empty:
         said += f": {_annotation(one.annotation)}"
     if one.default is not one.empty:
@@ -168,6 +170,6 @@ def _parameter(one: inspect.Parameter) -> str:
 
 
 def _annotation(kind: object) -> str:
-    said = kind if isinstance(kind, str) else inspect.formatannotation(kind)
+    said: str = kind if isinstance(kind, str) else inspect.formatannotation(kind)
     said = said.strip("'\"")
     return re.sub(r"\b(?:collections\.abc|typing|pyflowdata(?:\.\w+)*|numpy(?=\.nd))\.", "", said)

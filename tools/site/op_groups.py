@@ -73,7 +73,7 @@ _VALUES = "Numbers, rows and batches", (
     "Ops that convert, scale, join, slice and pad rows of numbers, and decode raw bytes."
 )
 _MEMORY = "Arrays and Python objects", "Readers of arrays in memory and of Python data sets."
-_CACHE = "Caches", "The reader of what Dataset.cache() keeps."
+_CACHE = "Cache files", "The reader of what Dataset.cache() keeps."
 
 
 @functools.cache
@@ -110,7 +110,8 @@ def groups() -> tuple[Group, ...]:
 
 def _in(ops: dict[str, Op], folder: str) -> list[Op]:
     """Readers first, each kind by name."""
-    found = [op for name, op in ops.items() if sources()[name].parts[1:-1] == tuple(folder.split("/"))]
+    wanted = tuple(folder.split("/"))
+    found = [op for name, op in ops.items() if sources()[name].parts[1:-1] == wanted]
     return sorted(found, key=lambda op: (not op.is_reader, op.name))
 
 

@@ -56,20 +56,17 @@ def pages() -> dict[str, Page]:
 
 
 def _index() -> Page:
-    """The first page: every op and every name by what it is on."""
-    parts = [
-        "# Reference\n",
-        "Every op, Python name, command and C header, made of the code that you have.\n",
-    ]
+    """What is added to the first page: every op and every name, by the page that it is on."""
+    parts = [f"There are {len(built_in_ops())} ops.\n"]
     for section in sections():
         is_ops = section.title.startswith(("Readers", "Ops"))
         anchor = " { #ops }" if section.title.startswith("Readers") else ""
         parts.append(f"## {section.title}{anchor}\n")
         rows = [
             [f"[{page.title}]({page.path})",
-             ", ".join(f"[{name}]({page.path}#{name})" for name in page.names)]
+             ", ".join(f"[{name}]({page.path}#{name})" for name in page.names)
+             or page.text.split("\n\n")[1]]
             for page in section.pages
         ]  # fmt: skip
         parts.append(table(["page", "ops" if is_ops else "names"], rows))
-    count = f"There are {len(built_in_ops())} ops.\n"
-    return Page("index.md", "Reference", "\n".join([*parts[:2], count, *parts[2:]]))
+    return Page("index.md", "Reference", "\n".join(parts))

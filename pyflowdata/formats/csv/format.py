@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import mmap
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,13 @@ from ...errors import InvalidArgumentError, shown
 from ...nodes import Blob, find_op
 from ..base.damage import Damage, Scan
 from ..base.detection import HEAD, Detected
-from ..base.fields import BYTES, Field
+from ..base.fields import BYTES, Field, specs
 from ..base.format import Format
+from ..base.open_source import open_source
+from ..base.reader_values import files_in, reading_in
 from ..base.source import Source, Told, make_node
 from .cells import TYPES, UNSURE, dtype_of, is_exact, types_of
+from .long_cells import suspicious_cells
 from .table import cells_of, places_of, table_of, widened
 from .writer import ENCODER, CSVWriter
 
@@ -66,6 +70,22 @@ class CSV(Format):
         if dict(source.attrs).get("header") == "yes" and found[0].head:
             _refuse_other_columns(found)
         return source
+
+    def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
+        """All columns, with the types of the first rows, and the dialect."""
+        op = find_op(self.reader)
+        if values.get(op.outputs_attr):
+            return {}
+        own = reading_in(values)
+        files = files_in(op.name, values, **{op.outputs_attr: ["0"]})
+        source = open_source(files, self.name, values=own)
+        if not source.fields:
+            raise InvalidArgumentError(
+                f"{op.outputs_attr} was left out, and there is no row to find the columns in: give "
+                "it", attr=op.outputs_attr,
+            )  # fmt: skip
+        dialect = {name: value for name, value in source.attrs if name not in own}
+        return {op.outputs_attr: specs(source.fields), **dialect}
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The columns and the dialect that the first lines of a file show."""
@@ -139,6 +159,7 @@ class CSV(Format):
         unclosed quote hides everything up to the next one."""
         found = super().damage(source, scan)
         if not found:
+            self._note_long_cells(source, scan)
             return found
         has_breaks = bool(dict(source.attrs).get("multiline", False))
         other = dataclasses.replace(source, attrs=(*source.attrs, ("multiline", not has_breaks)))
@@ -148,6 +169,20 @@ class CSV(Format):
             return found
         scan.good = again.good
         return places
+
+    def _note_long_cells(self, source: Source, scan: Scan) -> None:
+        """Notes quoted cells that look like rows of which a quote is missing."""
+        attrs = dict(source.attrs)
+        path = source.files[0]
+        if source.compression or not attrs.get("multiline") or not os.path.getsize(path):
+            return
+        columns = sum(len(places_of(field)) for field in source.fields)
+        found = suspicious_cells(path, attrs.get("delimiter", ","), attrs.get("quote", '"'), columns)
+        if found:
+            scan.notes.append(
+                f"{found.count} quoted cells span lines that look like rows, the first one from "
+                f"line {found.line} to {found.line + found.lines - 1}: is a quote missing?"
+            )
 
     def is_copied_to(self, target: Format) -> bool:
         """Cells stay as they are in another CSV file, and as the lines of a text."""
