@@ -103,10 +103,12 @@ IN_VENV := .venv/bin/python
 .venv/lightning: requirements-lightning.txt .venv/torch
 .venv/accelerate: requirements-accelerate.txt .venv/torch
 .venv/examples: requirements-examples.txt .venv/torch
+.venv/types: requirements-types.txt .venv/test
 .venv/jax: requirements-jax.txt .venv/test
 .venv/numba: requirements-numba.txt .venv/test
 .venv/ray: requirements-ray.txt .venv/test
 .venv/pages: requirements-pages.txt .venv/test
+.venv/docs: requirements-docs.txt .venv/train
 .venv/%:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
@@ -197,16 +199,29 @@ check-lines:
 	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
 	    $$(find csrc pyflowdata tests examples bench tools -name '*.[ch]' -o -name '*.py' ! -name declared.py) || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
-check-types: all .venv/test
+check-types: all .venv/types
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) tools/declarations.py
-	$(IN_VENV) -m mypy --strict pyflowdata tools/declarations.py
+	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata tools/declarations.py \
+	    tools/page_types.py tools/site/*.py
+	$(IN_VENV) -m tools.page_types build/pages
+	$(IN_VENV) -m mypy --cache-dir build/mypy-pages --follow-imports=silent --ignore-missing-imports \
+	    --allow-redefinition --local-partial-types $$(find build/pages examples -name '*.py') \
+	    tests/project/typed_uses.py tests/test_mini_dataloader.py
+	.venv/bin/basedpyright --project tools/pyright.json --pythonpath $(IN_VENV)
 check-tests: all .venv/test
 	$(PYTEST) tests/project/test_layering_c.py tests/project/test_layering_python.py \
 	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py -m 'not slow'
 
 stubs: all .venv/train
 	$(IN_VENV) -m pyflowdata.stubs
+
+# The site of docs/ in build/site; a link that leads nowhere is an error.  `make docs-serve` shows it and
+# follows changes of the pages.
+docs: all .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(IN_VENV) -m mkdocs --quiet build
+docs-serve: all .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(IN_VENV) -m mkdocs serve
 
 # docs/pictures/*.svg, which a test compares with what this writes.
 pictures: all .venv/train
@@ -258,7 +273,7 @@ instructions: all .venv/train
 	$(IN_VENV) -m bench.instructions $(if $(RECORD),--record) $(ARGS)
 
 # What is released, in dist/, and its tests in bare venvs: tools/wheel/Makefile.
-wheel sdist test-wheel:
+wheel sdist test-wheel release-check:
 	@$(MAKE) --no-print-directory -f tools/wheel/Makefile $@
 
 clean:
@@ -285,15 +300,18 @@ help:
 	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
 	@echo 'make fixtures makes the files in tests/fixtures again with their libraries, and compares'
 	@echo 'make stubs    writes the .pyi stubs'
+	@echo 'make docs     the site of docs/ in build/site, with its tools in .venv'
 	@echo 'make pictures writes the pictures of the docs'
 	@echo 'make abi      writes the declarations for Python, and the files that pin the layout of op.h'
 	@echo 'make wheel    wheels for x86_64 and aarch64 in dist/, with the codecs in them'
 	@echo 'make sdist    the source distribution in dist/'
+	@echo 'make release-check  all of these, for a release: see RELEASING.md'
 	@echo 'make test-wheel  installs both into bare venvs and uses them there'
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests run-c-tests train test test-arm test-reports test-torch test-jax \
         test-numba test-ray test-pages soak check check-warnings check-lines check-types \
         check-tests stubs abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
-        bench-smoke instructions wheel sdist test-wheel clean help pictures always
+        bench-smoke instructions wheel sdist test-wheel \
+        release-check clean help pictures always
 .DELETE_ON_ERROR:

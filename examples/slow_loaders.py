@@ -96,7 +96,7 @@ def spin() -> Any:
     """The op function of SPIN."""
     if not hasattr(flow.ops, "Spin"):
         flow.compile(SPIN)
-    return flow.ops.Spin
+    return getattr(flow.ops, "Spin")
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,8 @@ def python_work(x: Any) -> Any:
 
 def python_op(_folder: Path, *, remedied: bool) -> Run:
     """A function in Python; the remedy runs it in processes."""
-    processes = {"processes": 2} if remedied else {}
-    data = records().map(python_work, "x", outputs={"x": "float32[64]"}, **processes)
+    processes = 2 if remedied else 0
+    data = records().map(python_work, "x", outputs={"x": "float32[64]"}, processes=processes)
     loader = flow.DataLoader(data.batch(BATCH).blobs, prefetch=4)
     return measure(loader, sleeping(0), steps=150)
 
@@ -325,7 +325,7 @@ def slow_reads(folder: Path) -> str:
     source, library = folder / "slow_reads.c", folder / "slow_reads.so"
     source.write_text(SLOW_READS)
     compiler = os.environ.get("CC", "cc").split()
-    command = [*compiler, "-shared", "-fPIC", "-O2", "-o", library, source, "-ldl"]
+    command = [*compiler, "-shared", "-fPIC", "-O2", "-o", str(library), str(source), "-ldl"]
     subprocess.run(command, check=True)
     return str(library)
 

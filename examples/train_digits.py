@@ -42,7 +42,8 @@ def train(checkpoint: Path, steps: int) -> np.ndarray:
     with open_loader("train") as loader, open_loader("test") as test:
         if checkpoint.exists():
             step, weights, state = pickle.loads(checkpoint.read_bytes())
-            loader.load_state_dict(state), print(f"goes on after step {step}")
+            loader.load_state_dict(state)
+            print(f"goes on after step {step}")
         for image, label in islice(loader.repeat(), steps - step):
             share = np.exp((x := image.reshape(-1, 256)) @ weights)
             weights -= 0.003 * x.T @ (share / share.sum(1, keepdims=True) - np.eye(10)[label])

@@ -39,9 +39,8 @@ from .loader import DataLoader
 from .loader.sink import sink
 from .native import include_dir, version
 from .ops import *  # noqa: F403
-from .nodes.other_names import unknown_name
+from .nodes.other_names import missing
 from .plugins import Plugin, load_library, load_plugins_of_environment
-from .plugins import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .pyops import register_decoder
 from .ragged import Ragged
 from .progress_bars.progress import progress
@@ -98,8 +97,10 @@ __all__ += ops.__all__
 __version__ = version()
 
 if TYPE_CHECKING:
+    from . import io as io, testing as testing
     from .graphs.drawing import Graph
     from .loader.sinks import Sink
+    from .plugins.compiler import compile as compile  # not in __all__, like `open`
     from .progress_bars.progress import Progress
     from .reports.report import RankReport, Report
     from .reports.tuning import Decision, Tuning
@@ -119,14 +120,21 @@ else:  # a type checker finds unknown names by itself
         "Stall": "stalls.watchdog",
         "Trace": "tracing.trace",
         "Tuning": "reports.tuning",
+        "compile": "plugins.compiler",
     }
+
+    _MODULES = ("io", "testing")
+
+    def __dir__() -> list[str]:
+        """The ops and the rest of the public interface; not the modules that they are made in."""
+        return sorted({*__all__, *_MODULES, "__version__", "compile", "open", "version"})
 
     def __getattr__(name: str) -> object:
         if name in _LATER:
             return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
-        # With a name, but no object, Python adds no suggestion of its own.
-        known = [*__all__, "compile", "open"]
-        raise AttributeError(unknown_name(name, known), name=name, obj=None)
+        if name in _MODULES:
+            return importlib.import_module(f".{name}", __name__)
+        raise missing(name, [*__all__, "compile", "open"])
 
 
 load_plugins_of_environment()

@@ -129,7 +129,7 @@ __all__ = [
 
 @type_check_only
 class Blobs(Blob, tuple[Blob, ...]):  # type: ignore[misc]  # `index` is that of Blob
-    """The blobs of the outputs that a list names; of a list of one, the blob itself."""
+    """The blobs of outputs that attrs decide: a tuple, or the blob itself where it is one."""
 
 _Array: TypeAlias = NDArray[Any]
 _Row: TypeAlias = _Array | np.generic | bytes | bytearray | memoryview | float
@@ -139,8 +139,8 @@ _Rows: TypeAlias = list[Any] | Ragged
 class OnRows(TypedDict, total=False):
     """What a call on rows takes besides."""
 
-    seed: int
-    """The seed of random numbers, as that of a reader; -1 draws one."""
+    seed: int | None
+    """The seed of random numbers, as that of a reader; -1 or None draws one."""
 
     epoch: int
     """The epoch whose random numbers are wanted."""
@@ -165,7 +165,7 @@ class ReaderAttrs(TypedDict, total=False):
     """random_shuffle (bool, default False): Whether the order is random, with every record once in
     an epoch; the attr shuffle says which random order."""
 
-    shuffle: Literal["auto", "none", "global", "window", "buffer", True, False]
+    shuffle: bool | Literal["auto", "none", "global", "window", "buffer"]
     """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer', True,
     False): Whether to shuffle, or which kind of shuffle. true: a new random order in every epoch.
     false, none: the order of the files. global: all records are shuffled. window: the records of
@@ -317,7 +317,7 @@ def MiniReader(
 def MiniReader(
     data_dir: str | PathLike[str] = "", *, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 def MindRecordReader(
     data_dir: str | PathLike[str] = "",
@@ -469,7 +469,7 @@ def TextLineReader(
     data_dir: str | PathLike[str] = "", *, skip_header_lines: int = 0,
     keep_blank_lines: bool = False, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 def CSVReader(
     data_dir: str | PathLike[str] = "",
@@ -747,7 +747,7 @@ def TFRecordReader(
 def TFRecordReader(
     data_dir: str | PathLike[str] = "", *, check_crc: bool = True, with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def ExampleDecoder(
@@ -1205,7 +1205,7 @@ def Pad(
     in_: Blob, *, shape: Sequence[int], value: float = 0.0,
     on_longer: Literal["raise", "truncate"] = "raise", with_mask: bool = False,
     with_length: bool = False, name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 @overload
 def Pad(
     in_: _Row | _Rows, *, shape: Sequence[int], value: float = 0.0,
@@ -1269,7 +1269,7 @@ def PadBatch(
 def PadBatch(
     in_: Blob, *, value: float = 0.0, multiple_of: int = 1, with_mask: bool = False,
     with_length: bool = False, name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 @overload
 def PadBatch(
     in_: _Row | _Rows, *, value: float = 0.0, multiple_of: int = 1, with_mask: bool = False,
@@ -1461,7 +1461,7 @@ def RawReader(
     data_dir: str | PathLike[str] = "", *, shape: Sequence[int], dtype: DTypeLike = "uint8",
     byte_order: Literal["little", "big"] = "little", header_bytes: int = 0, footer_bytes: int = 0,
     with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def NpyReader(
@@ -1531,7 +1531,7 @@ def NpyReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
     shape: Sequence[int] | None = None, byte_order: Literal["little", "big"] | None = None,
     with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def OFRecordReader(
@@ -1586,7 +1586,7 @@ def OFRecordReader(
 def OFRecordReader(
     data_dir: str | PathLike[str] = "", *, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def OFRecordRawDecoder(
@@ -1995,7 +1995,7 @@ def IDXReader(
     label_shape: Sequence[int] | None = None,
     labels: str | PathLike[str] | Sequence[str | PathLike[str]] = (), with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def CIFARReader(
@@ -2092,7 +2092,7 @@ def CIFARReader(
     data_dir: str | PathLike[str] = "", *, version: int | None = None,
     layout: Literal["CHW", "HWC"] = "CHW", with_coarse_label: bool = False, with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def OneRecReader(
@@ -2151,7 +2151,7 @@ def OneRecReader(
 def OneRecReader(
     data_dir: str | PathLike[str] = "", *, check_digest: bool = True, with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def OneRecDecoder(
@@ -2299,7 +2299,7 @@ def MegatronReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
     unit: Literal["document", "sequence"] = "document", gaps: bool = False, with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def GPTReader(
@@ -2414,7 +2414,7 @@ def GPTReader(
     num_samples: int = 0, megatron_seed: int = 1234, split: float | Sequence[float] = (),
     split_index: int = 0, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 def CacheReader(
     cache: object,
@@ -2514,7 +2514,7 @@ def ArrayReader(
 def ArrayReader(
     array: object, splits: object, *, shape: Sequence[int | None], dtype: DTypeLike,
     with_mask: bool = False, with_id: bool = False, **attrs: Unpack[ReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 def GeneratorReader(
     source: object,
@@ -2638,7 +2638,7 @@ def COCOReader(
     data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
     group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
     with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def ImageFolderReader(
@@ -2729,7 +2729,7 @@ def ImageFolderReader(
     extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
     allow_empty: bool = False, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def ManifestReader(
@@ -2810,7 +2810,7 @@ def ManifestReader(
     classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
+) -> Blobs: ...
 
 @overload
 def AdjustSharpness(

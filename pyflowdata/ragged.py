@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn, SupportsIndex, overload
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -176,7 +176,8 @@ class Ragged:
             row = int(differing[0])
             raise ValueError(
                 f"row 0 has shape {tuple(shapes[0].tolist())} and row {row} has "
-                f"{tuple(shapes[row].tolist())}: they do not form an array; use .to_padded()"
+                f"{tuple(shapes[row].tolist())}: they do not form an array; use .to_padded() or "
+                ".tolist(), or PadBatch in the graph"
             )
         return self.values.reshape(len(self), *shapes[0].tolist())
 
@@ -225,9 +226,11 @@ class Ragged:
         dense[mask] = self.values.reshape(np.count_nonzero(mask), *dense.shape[mask.ndim :])
         return dense, mask
 
-    def to_list(self) -> list[Any]:
-        """The rows as nested lists of Python numbers."""
+    def tolist(self) -> list[Any]:
+        """The rows as nested lists of Python numbers, of any shapes."""
         return [row.tolist() for row in self]
+
+    to_list = tolist
 
     def to_bytes_list(self) -> list[bytes]:
         """The rows of one dimension of bytes as `bytes`.
@@ -240,9 +243,30 @@ class Ragged:
         data, splits = self.values.tobytes(), self.row_splits.tolist()
         return [data[begin:end] for begin, end in zip(splits, splits[1:], strict=False)]
 
-    def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        raise TypeError(
-            "the rows of a Ragged differ in shape, so that it is not an array; use .values with "
-            ".row_splits, .to_padded(), .dense if all rows have one shape, or one row after "
-            "another"
-        )
+    # ---- As an array --------------------------------------------------------------------------
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, *, copy: bool | None = None
+    ) -> _Array:
+        """`np.asarray(ragged)`: `dense`, a view unless another dtype or a copy is asked for.
+
+        Raises:
+            ValueError: Two rows differ in shape, or copy=False and the dtype is another one.
+        """
+        dense = self.dense
+        wanted = dense.dtype if dtype is None else np.dtype(dtype)
+        if copy is False and wanted != dense.dtype:
+            raise ValueError(f"copy=False, and {dense.dtype} as {wanted} takes a copy")
+        return dense.astype(wanted, copy=bool(copy))
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """`torch.from_dlpack(ragged)` and `torch.as_tensor(ragged)`: `dense`, as an array's.
+
+        Raises:
+            ValueError: Two rows differ in shape.
+        """
+        return self.dense.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[Any, Any]:
+        """Host memory."""
+        return self.values.__dlpack_device__()

@@ -53,7 +53,9 @@ from .nodes import Blob
 from .ragged import Ragged
 
 '''
+# The last overload takes what the others take, for a choice made at run time.
 _PLUGIN_HEAD = f'''\
+# mypy: disable-error-code="overload-overlap"
 """The ops of a plugin.  Written by `pyflowdata stubs`, not by hand.
 {_RAISED}\
 from collections.abc import Sequence
@@ -69,11 +71,12 @@ from pyflowdata.ops import Blobs, FileReaderAttrs, OnRows, ReaderAttrs
 
 '''
 
-# What list attrs name can be taken for one blob and for several: only its writer knows.
+# What list attrs name, and what is chosen at run time, can be taken for one blob and for several:
+# only the writer knows.
 _BLOBS = '''\
 @type_check_only
 class Blobs(Blob, tuple[Blob, ...]):  # type: ignore[misc]  # `index` is that of Blob
-    """The blobs of the outputs that a list names; of a list of one, the blob itself."""
+    """The blobs of outputs that attrs decide: a tuple, or the blob itself where it is one."""
 '''
 
 # What an op takes in place of blobs, and what it then answers.
@@ -92,7 +95,10 @@ _ANSWERS = {"_Row": "_Array", "_Rows": "list[_Array]"}
 
 
 def _on_rows_options() -> str:
-    keys = (f'{name}: int\n"""{doc}"""\n' for name, (_, doc) in OPTIONS.items())
+    keys = (
+        f'{name}: int{" | None" if least < 0 else ""}\n"""{doc}"""\n'
+        for name, (least, doc) in OPTIONS.items()
+    )
     return _ON_ROWS + textwrap.indent("\n".join(keys), "    ")
 
 
@@ -100,14 +106,12 @@ def _literal(value: object) -> str:
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
-def _choice(value: str) -> str:
-    return {"true": "True", "false": "False"}.get(value) or _literal(value)
-
-
 def _hint(attr: Attr) -> str:
     hint = attr.hint
     if attr.choices and attr.type.word == "str":
-        hint = f"Literal[{', '.join(_choice(choice) for choice in attr.choices)}]"
+        words = [choice for choice in attr.choices if choice not in ("true", "false")]
+        hint = f"Literal[{', '.join(map(_literal, words))}]"
+        hint = f"bool | {hint}" if attr.is_switch else hint
     return f"{hint} | None" if attr.is_found else hint
 
 
@@ -263,7 +267,7 @@ def _overloads(op: Op, group: _Group | None, switches: list[Attr]) -> str:
         ]
         text += "@overload\n" + _function(op, group, last, _result(op, given), doc=not given)
     last = [_parameter(one) for one in switches]
-    return text + "@overload\n" + _function(op, group, last, "Blob | tuple[Blob, ...]", doc=False)
+    return text + "@overload\n" + _function(op, group, last, "Blobs", doc=False)
 
 
 def _on_rows(op: Op) -> str:

@@ -40,6 +40,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class CheckFailed(AssertionError):  # noqa: N818  (a failed assertion, not an error of the package)
     """An op has faults; the text is the report.
 

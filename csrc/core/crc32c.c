@@ -2,6 +2,7 @@
 #include "core/crc32c.h"
 #include "core/bytes.h"
 #include "core/simd.h"
+#include "core/x86_features.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <pthread.h>
@@ -58,8 +59,7 @@ static uint32_t crc_plain(uint32_t crc, const uint8_t *data, int64_t size)
 
 static int cpu_has_instruction(void)
 {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+    return pfd_x86_features() & PFD_X86_CRC32C;
 }
 
 TARGET PFD_INLINE uint64_t step64(uint64_t state, uint64_t word)

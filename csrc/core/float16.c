@@ -2,6 +2,7 @@
 #include "core/float16.h"
 
 #include "core/simd.h"
+#include "core/x86_features.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,9 +55,7 @@ static inline uint16_t narrowed(float value)
 }
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
-#include <stdatomic.h>
 
 #define HAS_VECTORS 1
 
@@ -79,19 +78,9 @@ __attribute__((target("avx2,f16c"))) static int64_t narrow_some(const float *in,
     return i;
 }
 
-/* Not every compiler knows "f16c" as a name of __builtin_cpu_supports().  Asked once: a virtual
- * machine takes many microseconds to answer. */
 static int32_t has_vectors(void)
 {
-    static _Atomic int32_t known = -1; /* threads that race here find the same */
-    int32_t found = atomic_load_explicit(&known, memory_order_relaxed);
-    if (found < 0) {
-        unsigned eax, ebx, ecx, edx;
-        found = pfd_simd_level() >= PFD_SIMD_AVX2 && __get_cpuid(1, &eax, &ebx, &ecx, &edx) &&
-                (ecx & bit_F16C);
-        atomic_store_explicit(&known, found, memory_order_relaxed);
-    }
-    return found;
+    return pfd_simd_level() >= PFD_SIMD_AVX2 && pfd_x86_features() & PFD_X86_F16C;
 }
 
 #elif defined(__AARCH64EL__)

@@ -1,6 +1,8 @@
 /* The vector instructions of this processor, and a way to use fewer of them. */
 #include "core/simd.h"
 
+#include "core/x86_features.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +10,10 @@
 #if defined(__x86_64__)
 int32_t pfd_simd_of_cpu(void)
 {
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2") ||
-        !__builtin_cpu_supports("popcnt"))
-        return PFD_SIMD_PLAIN;
-    if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512cd") ||
-        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl") ||
-        !__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2"))
-        return PFD_SIMD_AVX2;
-    return PFD_SIMD_AVX512;
+    int32_t has = pfd_x86_features();
+    return has & PFD_X86_AVX512 ? PFD_SIMD_AVX512
+           : has & PFD_X86_AVX2 ? PFD_SIMD_AVX2
+                                : PFD_SIMD_PLAIN;
 }
 #elif defined(__AARCH64EL__)
 int32_t pfd_simd_of_cpu(void)

@@ -39,6 +39,7 @@ COMMANDS = {
     "convert": "write the records of files in another format",
     "index": "build the index of a folder of part files, and describe it",
     "report": "print a report of a loader, or compare those of ranks",
+    "selftest": "check that this installation works on this machine",
     "include_dir": "print the folder to give to a C compiler as -I",
 }
 

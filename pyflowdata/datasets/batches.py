@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 from ..errors import InvalidArgumentError
 from ..nodes import Blob, Node
@@ -31,7 +31,13 @@ class Batches(tuple[Blob, ...]):
         self.blobs = dict(blobs)
         return self
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: SupportsIndex | str, /) -> Blob: ...
+
+    @overload
+    def __getitem__(self, key: list[str] | slice, /) -> tuple[Blob, ...]: ...
+
+    def __getitem__(self, key: Any, /) -> Any:
         if isinstance(key, str):
             if key not in self.blobs:
                 raise InvalidArgumentError(no_field(key, self.blobs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..errors import InvalidArgumentError, shown
@@ -24,7 +25,7 @@ class RawWriter(RowWriter):
         path: str | os.PathLike[str],
         *,
         dtype: Any = None,
-        shape: tuple[int, ...] | None = None,
+        shape: Sequence[int] | None = None,
         header: bytes = b"",
         **options: Any,
     ) -> None:

@@ -38,7 +38,12 @@ from .jax_scan import Scan
 
 __all__ = ["JaxLoader", "Scan", "rank_and_world_size", "scan", "sink"]
 
-BatchT = TypeVar("BatchT")
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+BatchT = TypeVar("BatchT", covariant=True)
 ResultT = TypeVar("ResultT")
 Where: TypeAlias = "jax.sharding.Sharding | jax.Device | None"
 

@@ -39,6 +39,11 @@ from ..loader.opening import arrange
 
 __all__ = ["FlowDatasource", "datasource", "read"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _BLOCK_BYTES = 32 * 2**20  # Ray's own limit is 128 MiB; several are in flight in a task
 
 

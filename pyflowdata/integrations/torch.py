@@ -7,4 +7,9 @@ from .torch_sink import sink
 
 __all__ = ["TorchLoader", "sink"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 TorchLoader.__module__ = __name__  # where users import it from

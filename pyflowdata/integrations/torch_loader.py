@@ -32,7 +32,7 @@ from .torch_copies import DeviceCopies, counted, pinned
 
 __all__ = ["TorchLoader"]
 
-BatchT = TypeVar("BatchT")
+BatchT = TypeVar("BatchT", covariant=True)
 
 
 class TorchLoader(LoaderWrapper[BatchT]):

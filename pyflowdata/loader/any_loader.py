@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..speed.results import Ceiling, Speed
     from ..tracing.trace import Trace
 
-BatchT = TypeVar("BatchT")
+BatchT = TypeVar("BatchT", covariant=True)
 
 
 class AnyLoader(LoaderWords, Generic[BatchT]):

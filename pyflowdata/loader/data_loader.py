@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DataLoader"]
 
-BatchT = TypeVar("BatchT")
+BatchT = TypeVar("BatchT", covariant=True)
 
 _read = lib.pfd_loader_read
 _new_positions = functools.partial(ffi.new, "int64_t[]")
@@ -72,7 +72,8 @@ class DataLoader(AnyLoader[BatchT]):
     It views memory of the loader, is writable, and belongs to the caller until it and all views
     of it are collected; also after close().  Where rows differ in shape (`blob.is_ragged`), a
     `Ragged` takes the place of the array, with the same rules for the arrays in it.  A type
-    checker sees arrays, unless the code tests `isinstance(batch, Ragged)`.
+    checker sees arrays, unless the code tests `isinstance(batch, Ragged)`; where all rows of a
+    Ragged have one shape, `np.asarray(batch)` is the array.
 
     A blob that is given twice gives two arrays that share their memory.
 
@@ -180,7 +181,7 @@ class DataLoader(AnyLoader[BatchT]):
         self.observed.report_at_end_of(self)
         warn_of_readers(self._readers)
         advise_on_batches(wanted, self._readers)
-        self.repeating = repeating_orders(wanted, self._readers)  # names
+        self.repeating = repeating_orders(wanted, self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
 

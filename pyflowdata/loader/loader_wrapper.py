@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..reports.tuning import Tuning
     from ..stalls.watchdog import Stall
 
-BatchT = TypeVar("BatchT")
+BatchT = TypeVar("BatchT", covariant=True)
 
 
 class LoaderWrapper(AnyLoader[BatchT]):

@@ -157,7 +157,8 @@ _check_registry()
 
 def build_parts() -> list[tuple[str, str | None]]:
     """What the library was built with, each with its version; None: not in this build."""
-    parts, stated = [], ffi.new("char const **")
+    parts: list[tuple[str, str | None]] = []
+    stated = ffi.new("char const **")
     while name := text(lib.pfd_build_part(len(parts), stated)):
         parts.append((name, text(stated[0]) or None))
     return parts

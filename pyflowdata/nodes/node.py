@@ -49,7 +49,6 @@ class Node:
         "__weakref__", "found", "handle", "inputs", "name", "op", "outputs", "sampled", "values",
         "worlds",
     )  # fmt: skip
-
     op: Op
     found: tuple[str, ...]
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from ..errors import InvalidArgumentError, shown
 from ..plugins.loading import publish
 from .op import PythonOp, describe, name_of, op_name, origin_of
 
+if TYPE_CHECKING:
+    from ..nodes import Blob
+    from ..ops import Blobs
+
 _ops: dict[str, PythonOp] = {}  # the latest of each name
 _lock = threading.RLock()  # of _ops
 _MOST_PROCESSES = 1024
 
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
-class PythonDecoder(Protocol):
+
+class PythonDecoder(Protocol[FunctionT]):
     """What `register_decoder` makes of a function: the op.
 
     Attributes:
@@ -23,11 +29,17 @@ class PythonDecoder(Protocol):
     """
 
     __name__: str
-    function: Callable[..., Any]
+    function: FunctionT
 
-    def __call__(self, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
+    @overload
+    def __call__(
+        self, blob: Blob, /, *blobs: Blob, name: str | None = None, **attrs: Any
+    ) -> Blobs:
         """Adds a node to the graph, as the functions of all ops do: blobs in, blobs out; rows
         instead of blobs are answered at once."""
+
+    @overload
+    def __call__(self, *rows: Any, name: str | None = None, **attrs: Any) -> Any: ...
 
 
 def _check_outputs(outputs: Any) -> None:
@@ -55,7 +67,7 @@ def check_processes(processes: object) -> None:
 
 @overload
 def register_decoder(
-    function: Callable[..., Any],
+    function: FunctionT,
     /,
     *,
     outputs: Mapping[str, Any],
@@ -64,7 +76,7 @@ def register_decoder(
     processes: int = ...,
     name: str | None = ...,
     replace: bool = ...,
-) -> PythonDecoder: ...
+) -> PythonDecoder[FunctionT]: ...
 
 
 @overload
@@ -76,7 +88,7 @@ def register_decoder(
     processes: int = ...,
     name: str | None = ...,
     replace: bool = ...,
-) -> Callable[[Callable[..., Any]], PythonDecoder]: ...
+) -> Callable[[FunctionT], PythonDecoder[FunctionT]]: ...
 
 
 def register_decoder(
@@ -89,7 +101,7 @@ def register_decoder(
     processes: int = 0,
     name: str | None = None,
     replace: bool = False,
-) -> PythonDecoder | Callable[[Callable[..., Any]], PythonDecoder]:
+) -> Any:
     """Makes a function of NumPy arrays an op of the graph; also as a decorator.
 
         @flow.register_decoder(outputs={"out": ("float32", (3,))})
@@ -152,7 +164,7 @@ def _register(
     processes: int,
     name: str | None,
     replace: bool,
-) -> PythonDecoder:
+) -> PythonDecoder[Any]:
     try:
         return _checked_register(function, outputs, inputs, per, processes, name, replace)
     except InvalidArgumentError as failure:
@@ -168,7 +180,7 @@ def _checked_register(
     processes: int,
     name: str | None,
     replace: bool,
-) -> PythonDecoder:
+) -> PythonDecoder[Any]:
     if not callable(function):
         raise InvalidArgumentError(f"{shown(function)} was given; it must be a function")
     if per not in ("batch", "row"):

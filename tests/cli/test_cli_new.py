@@ -1,19 +1,23 @@
 """The command line, and the plugins that `pyflowdata new` writes: they work as they are."""
 
+import gzip
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
+import zlib
 
+import numpy as np
 import pytest
 from support.command import here  # noqa: F401  (a fixture)
 from support.installing import environment
 from support.plugin_sources import ROOT, SCALE, build
 
 import pyflowdata as flow
-from pyflowdata import cli
+from pyflowdata import cli, native
 from pyflowdata.cli.new import search_path, spellings
 from pyflowdata.cli.usage import UsageError
 
@@ -225,7 +229,7 @@ def test_wrong_usage(arguments, here):  # noqa: F811
     assert "Traceback" not in done.stderr
 
 
-def test_version_and_include_dir(here):  # noqa: F811
+def test_version_and_include_dir(here, tmp_path):  # noqa: F811
     first, *others = here("--version").stdout.splitlines()
     assert first == f"pyflowdata {flow.__version__}"
     said = dict(line.split(maxsplit=1) for line in others)
@@ -235,7 +239,7 @@ def test_version_and_include_dir(here):  # noqa: F811
     compressed.write_bytes(gzip.compress(b"a\n"))
     if said["zlib"] == "not in this build":
         with pytest.raises(flow.UnsupportedError, match="zlib"):
-            next(iter(flow.DataLoader(flow.TextReader(str(compressed), batch_size=1))))
+            next(iter(flow.DataLoader(flow.TextLineReader(str(compressed), batch_size=1))))
     else:
         assert said["zlib"] == zlib.ZLIB_RUNTIME_VERSION  # that of this machine
     assert pyflowdata("include-dir").stdout == flow.include_dir() + "\n"

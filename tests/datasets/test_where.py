@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import traceback
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +18,7 @@ import pyflowdata as flow
 from pyflowdata.datasets import column_pass, columns
 from pyflowdata.datasets.columns import column
 from pyflowdata.datasets.fingerprints import of_function
-from pyflowdata.errors import InvalidArgumentError
+from pyflowdata.errors import InvalidArgumentError, UserFunctionError
 
 N = 3000
 VALUES = np.random.default_rng(0).integers(-20, 20, (N, 2))
@@ -508,9 +509,11 @@ def test_what_is_refused_when_it_is_evaluated(path):
     def divide(pair):
         return 1 / 0
 
-    with pytest.raises(ZeroDivisionError) as failure:
+    with pytest.raises(UserFunctionError) as failure:
         len(data.where(divide))
-    assert failure.traceback[-1].name == "divide"
+    assert isinstance(failure.value.__cause__, ZeroDivisionError)
+    trace = traceback.extract_tb(failure.value.__cause__.__traceback__)
+    assert trace[-1].name == "divide"
     with pytest.raises(InvalidArgumentError, match="gives int64 of shape .* one value for each"):
         column(data, lambda pair: pair[:5])
 

@@ -490,8 +490,26 @@ def test_what_does_not_fit_is_refused():
         )
 
 
-def test_it_is_no_array_and_can_be_pickled(ragged):
-    with pytest.raises(TypeError, match="to_padded"):
-        np.asarray(ragged)
+def test_rows_of_one_shape_are_an_array():
+    """As NumPy and DLPack take it, without a copy unless one is asked for."""
+    values = np.arange(6, dtype=np.float32)
+    pairs = flow.Ragged(values, np.array([0, 2, 4, 6]))
+    expected = values.reshape(3, 2)
+    for array in (np.asarray(pairs), np.asarray(pairs, copy=False), np.from_dlpack(pairs)):
+        np.testing.assert_array_equal(array, expected, strict=True)
+        assert np.shares_memory(array, values)
+    copy, doubles = np.array(pairs), np.asarray(pairs, dtype=np.float64)
+    assert not np.shares_memory(copy, values) and copy.tolist() == expected.tolist()
+    assert doubles.dtype == np.float64 and np.mean(pairs, axis=0).tolist() == [2, 3]
+    assert pairs.tolist() == pairs.to_list() == expected.tolist()
+    with pytest.raises(ValueError, match="float64 takes a copy"):
+        np.asarray(pairs, dtype=np.float64, copy=False)
+    assert np.asarray(flow.Ragged(values[:0], np.zeros(1, np.int64))).shape == (0, 0)
+
+
+def test_rows_of_several_shapes_are_none_and_can_be_pickled(ragged):
+    for convert in (np.asarray, np.from_dlpack):
+        with pytest.raises(ValueError, match=r"row 1 has \(0,\): .* use .to_padded\(\) or .tolist"):
+            convert(ragged)
     copy = pickle.loads(pickle.dumps(ragged))
     assert copy.to_list() == ragged.to_list() and copy.row_shape == (None,)

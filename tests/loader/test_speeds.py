@@ -337,7 +337,7 @@ def form_of(text):
 @pytest.mark.slow
 def test_the_page_is_true(here, tmp_path, monkeypatch, capsys):
     page = (ROOT / "docs/speed/speed.md").read_text()
-    train, measure = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
+    train, measure = re.findall(r"^```python[^\n]*\n(.*?)^```$", page, re.S | re.M)
     (table,) = re.findall(r"^```\n\$ pyflowdata speed train.py\n(.*?)^```$", page, re.S | re.M)
     (printed,) = re.findall(r"^```text\n(.*?)^```$", page, re.S | re.M)
     (tmp_path / "train.py").write_text(train.replace("range(256)", "range(64)"))

@@ -1,13 +1,16 @@
 """What a Python user sees: functions made from the registry, blobs, forms of a batch."""
 
 import dataclasses
+import importlib
 import inspect
 import os
 import pickle
 import pydoc
+import rlcompleter
 import signal
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -86,10 +89,12 @@ def test_cffi_and_its_lock_are_left_out(tmp_path):
     the part of cffi that is Python has it, and the parser that takes long to import."""
     code = f"""
 import sys
+import types
 import pyflowdata as flow
 with open({str(tmp_path / "part-0")!r}, "w") as file:
     file.write("1,2\\nx\\n3,4\\n")
-blob = flow.MiniReader({str(tmp_path)!r}, on_error="skip", with_id=True, name="r", seed=3)[0]
+blob = flow.MiniReader({str(tmp_path)!r}, batch_size=1, on_error="skip", with_id=True,
+                       name="r", seed=3)[0]
 x = flow.user_op_builder("d").Op("mini_decoder").Input("in", blob).Output("x").Build()
 z = flow.Affine(x.SoleOutputBlob(), scale=2, dtype="float32")
 for values in ([1], [0.5], ["a"], "a", 0.5, True):
@@ -107,6 +112,30 @@ assert not set(sys.modules).intersection(["cffi", "pycparser"])
 """
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (run.returncode, run.stderr) == (0, "")
+
+
+# Modules of Python that take time to import, and that few programs need.  Some are part of numpy's
+# own import in some versions, so numpy is imported first.
+HEAVY = (
+    "asyncio bz2 concurrent.futures csv ctypes decimal email fractions html http "
+    "importlib.metadata lzma multiprocessing pickletools platform queue secrets select "
+    "shutil socket sqlite3 ssl subprocess tempfile typing_extensions unittest urllib.request xml zipfile"
+)
+
+
+def test_heavy_modules_are_not_imported():
+    """`import pyflowdata`, and a loader, take little longer than NumPy."""
+    code = f"""
+import sys
+import numpy
+before = set(sys.modules)
+import pyflowdata as flow
+with flow.DataLoader(flow.MiniReader("data", batch_size=4)) as loader:
+    next(iter(loader))
+print(*sorted(set({HEAVY!r}.split()) & set(sys.modules) - before))
+"""
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout.split() == [] and not run.stderr
 
 
 # ---- Functions ----------------------------------------------------------------------------------
@@ -274,12 +303,12 @@ def test_dtypes():
 @pytest.mark.parametrize(
     "given, says",
     [
-        ((), "no blobs"),
-        (((),), "no blobs"),
-        (({},), "no blobs"),
-        ((3,), "3 was given as a blob"),
-        (("rows", "more"), "'rows' was given"),
-        ((Secret(),), r"<Secret without a repr\(\)> was given"),
+        ((), "none is given"),
+        (((),), "none is given"),
+        (({},), "none is given"),
+        ((3,), "an int was given"),
+        (("rows", "more"), r"a str was given: open the files, flow.open\('rows'\)"),
+        ((Secret(),), "a Secret was given"),
     ],
 )
 def test_what_is_no_blob(given, says):
@@ -317,3 +346,19 @@ def test_zip():
 def test_a_mistyped_name_of_a_node(key):
     with pytest.raises(flow.InvalidArgumentError, match=f"'{key}'; did you mean 'name'"):
         flow.MiniReader("data", **{key: "r"})
+
+
+def test_names_that_are_shown():
+    """dir() has the ops and the public names, which all are there; no module that makes them."""
+    shown = dir(flow)
+    assert {*flow.__all__, *flow.ops.__all__, "open", "compile", "io", "testing"} <= {*shown}
+    for name in shown:
+        value = getattr(flow, name)
+        is_public = name in ("io", "ops", "testing")
+        assert is_public or not isinstance(value, types.ModuleType), name
+    assert "nodes" not in shown and flow.nodes is importlib.import_module("pyflowdata.nodes")
+    assert dir(flow.ops) == sorted(flow.ops.__all__) and dir(flow.testing) == flow.testing.__all__
+    assert {*flow.io.__all__} == {name for name in dir(flow.io) if not name.startswith("_")}
+    completer = rlcompleter.Completer({"flow": flow})
+    words = [completer.complete("flow.TFR", i) for i in range(3)]
+    assert words == ["flow.TFRecordFrame(", "flow.TFRecordReader(", None]

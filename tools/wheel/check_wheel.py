@@ -45,7 +45,10 @@ def check_library(name: str, data: bytes, arch: str, glibc: str) -> Iterator[str
             kind, _, number = version.name.rpartition("_")
             if kind == "GLIBC" and numbers(number) > numbers(glibc):
                 yield f"needs {version.name} of {library.name}"
-    for symbol in elf.get_section_by_name(".dynsym").iter_symbols():
+    symbols = list(elf.get_section_by_name(".dynsym").iter_symbols())
+    if not any(symbol.name == "memcpy" for symbol in symbols):
+        yield "has a memcpy of its own, slower than that of glibc"
+    for symbol in symbols:
         is_exported = symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["bind"] != "STB_LOCAL"
         if is_exported and not symbol.name.startswith(("pfd_", "PYFLOWDATA_")):
             yield f"exports {symbol.name}"

@@ -50,9 +50,9 @@ extern "C" {
 uint32_t pfd_abi_version(void);
 const char *pfd_version(void);
 
-/* What this build has in it, by name: "compiler", then "SIMD" with the instructions that are used on
- * this machine, then the libraries for compressed files and images.  *version is NULL for a library
- * that this build lacks; the name is NULL past the end. */
+/* What this build has in it, by name: "compiler", then "SIMD" with the instructions that are used
+ * on this machine, then the libraries for compressed files and images.  *version is NULL for a
+ * library that this build lacks; the name is NULL past the end. */
 const char *pfd_build_part(int64_t i, const char **version);
 
 /* PFD_INTERNAL when an op's descriptor is faulty: the error names op and field, and no op is there.

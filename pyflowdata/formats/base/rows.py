@@ -35,7 +35,7 @@ class RowWriter(Writer):
         path: str | os.PathLike[str],
         *,
         dtype: Any = None,
-        shape: tuple[int, ...] | None = None,
+        shape: Sequence[int] | None = None,
         **options: Any,
     ) -> None:
         """Begins to write.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +28,7 @@ def only_field(given: Any) -> Any:
 class RowShape:
     """The dtype and shape that all rows of a file have: given, or those of the first row."""
 
-    def __init__(self, dtype: Any, shape: tuple[int, ...] | None) -> None:
+    def __init__(self, dtype: Any, shape: Sequence[int] | None) -> None:
         try:
             self.dtype: np.dtype[Any] | None = None if dtype is None else np.dtype(dtype)
         except (TypeError, ValueError) as failure:

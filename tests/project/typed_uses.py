@@ -1,0 +1,79 @@
+"""What type checkers make of the public names: mypy and Pyright check this file, and nobody runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyflowdata as flow
+from numpy.typing import NDArray
+from typing_extensions import assert_type
+
+if TYPE_CHECKING:
+    from pyflowdata.ops import Blobs
+
+
+def ops(flag: bool, data: flow.Dataset) -> None:
+    record = flow.MiniReader("data", batch_size=6)
+    assert_type(record, flow.Blob)
+    assert_type(flow.MiniDecoder(record), tuple[flow.Blob, flow.Blob])
+    x, label = flow.ExampleDecoder(record, features=["x:float32[4]", "label:int64"])
+    alone = flow.ExampleDecoder(record, features=["x:float32[4]"])
+    both = flow.Concat(alone, alone.is_ragged and x or label)
+    assert_type(both, flow.Blob)
+    image, number = flow.ImageFolderReader("photos")
+    _, _, mask = flow.ImageFolderReader("photos", with_mask=True)
+    assert_type((image, number, mask), tuple[flow.Blob, flow.Blob, flow.Blob])
+    chosen = flow.MiniReader("data", with_mask=flag)
+    assert_type(chosen, "Blobs")
+    rows, is_real = chosen
+    flow.MiniDecoder(chosen)
+    flow.MiniDecoder(rows)
+    xs, ys = data.batch(8)
+    assert_type(data.batch(8)["x"], flow.Blob)
+    for blob in data.batch(8)[["x", "y"]]:
+        assert_type(blob, flow.Blob)
+    flow.DataLoader(xs, ys, is_real)
+
+
+def on_rows(pixels: NDArray[np.uint8]) -> None:
+    assert_type(flow.OneHot(3, depth=5), NDArray[Any])
+    assert_type(flow.OneHot([3, 4], depth=5), list[NDArray[Any]])
+    assert_type(flow.Resize(pixels, size=(8, 8)), NDArray[Any])
+
+
+def loaders(x: flow.Blob, y: flow.Blob, data: flow.Dataset) -> None:
+    for one in flow.DataLoader(x):
+        assert_type(one, NDArray[Any])
+        if isinstance(one, flow.Ragged):
+            one.lengths.sum()
+        one = one.reshape(-1, 2)
+    for x_batch, y_batch in flow.DataLoader(x, y):
+        assert_type(np.concatenate([x_batch, y_batch]).ndim, int)
+    for batch in flow.DataLoader({"x": x, "y": y}):
+        assert_type(batch, dict[str, NDArray[Any]])
+        print(batch["x"].shape)
+    for columns in flow.DataLoader(data.batch(8)):
+        assert_type(columns, tuple[NDArray[Any], ...])
+    wide: flow.DataLoader[Sequence[object]] = flow.DataLoader(x, y)
+    print(wide.state_dict())
+
+
+@flow.register_decoder(outputs={"out": "float32"})
+def scaled(x: NDArray[np.float32], *, scale: float = 1.0) -> NDArray[np.float32]:
+    return np.multiply(x, scale, dtype=np.float32)
+
+
+def python_ops(x: flow.Blob) -> None:
+    blob = scaled(x, scale=2.0)
+    flow.DataLoader(blob)
+    first, second = scaled(x, name="several")
+    assert_type((first, second), tuple[flow.Blob, flow.Blob])
+    assert_type(scaled.function(np.zeros(3, np.float32)), NDArray[np.float32])
+    assert_type(scaled.__name__, str)
+
+
+def ragged(rows: flow.Ragged) -> None:
+    assert_type(np.asarray(rows), NDArray[Any])
+    assert_type(rows.tolist(), list[Any])
