@@ -1,28 +1,33 @@
 """The reference has every op, public name, command and header, made of the code; its examples print
 what they say."""
 
+import functools
 import re
 
 import pyflowdata as flow
 from pyflowdata.cli import COMMANDS
 from tools.site import examples, op_pages, op_groups, python_pages, reference
 
-PAGES = reference.pages()
 EXAMPLES = sorted(path.stem for path in examples.FOLDER.glob("*.py"))
-ALL = "\n".join(page.text for page in PAGES.values())
 BUILT_IN = [op for op in op_groups.registered_ops() if op.origin == "built in"]
 
 
+@functools.cache
+def pages():
+    """Made by the first test that wants them, not by every process that collects tests."""
+    return reference.pages()
+
+
 def anchors(folder):
-    return {anchor for path, page in PAGES.items() if path.startswith(f"reference/{folder}")
+    return {anchor for path, page in pages().items() if path.startswith(f"reference/{folder}")
             for anchor in re.findall(r"^##+ .* \{ #([\w.-]+) \}$", page.text, re.M)}  # fmt: skip
 
 
 def test_every_op_with_all_its_attrs():
     assert {op.name for op in BUILT_IN} <= anchors("ops/") and len(BUILT_IN) > 90
-    shared = PAGES["reference/ops/readers.md"].text
+    shared = pages()["reference/ops/readers.md"].text
     for op in BUILT_IN:
-        (page,) = (page for page in PAGES.values() if f"{{ #{op.name} }}" in page.text)
+        (page,) = (page for page in pages().values() if f"{{ #{op.name} }}" in page.text)
         section = page.text.split(f"{{ #{op.name} }}")[1].split("\n## ")[0]
         for attr in op.attrs:
             name = op_pages.code(op_pages.python_name(attr.name))
@@ -45,14 +50,14 @@ def test_every_public_name():
 
 def test_every_command_with_its_options():
     assert {name.replace("_", "-") for name in COMMANDS} <= anchors("commands")
-    assert "--skip-damaged" in PAGES["reference/commands.md"].text
+    assert "--skip-damaged" in pages()["reference/commands.md"].text
 
 
 def test_headers_have_all_declarations():
     for name, declared in {"op-h": "pfd_op", "pyflowdata-h": "pfd_loader_open"}.items():
-        assert re.search(rf"\b{declared}\b", PAGES[f"reference/c/{name}.md"].text)
+        assert re.search(rf"\b{declared}\b", pages()[f"reference/c/{name}.md"].text)
     header = (op_groups.ROOT / "csrc/include/pyflowdata/op.h").read_text()
-    page = PAGES["reference/c/op-h.md"].text
+    page = pages()["reference/c/op-h.md"].text
     body = header.partition("/* cdef-begin */")[2].partition("/* cdef-end */")[0]
     for line in body.splitlines():
         if line and not line.lstrip().startswith(("/*", "*")):
@@ -60,7 +65,7 @@ def test_headers_have_all_declarations():
 
 
 def test_links_inside_the_reference_lead_somewhere():
-    for path, page in PAGES.items():
+    for path, page in pages().items():
         for target, anchor in re.findall(r"\]\(([\w./-]*\.md)?#([\w.-]+)\)", page.text):
             base = path.rpartition("/")[0].split("/")
             place = path
@@ -69,8 +74,8 @@ def test_links_inside_the_reference_lead_somewhere():
                 while parts[0] == "..":
                     parts, base = parts[1:], base[:-1]
                 place = "/".join([*base, *parts])
-            if place in PAGES:
-                assert f"#{anchor} }}" in PAGES[place].text, (path, place, anchor)
+            if place in pages():
+                assert f"#{anchor} }}" in pages()[place].text, (path, place, anchor)
 
 
 def test_every_op_has_an_example_that_prints_what_it_says():

@@ -1,4 +1,4 @@
-"""The site in Chromium, opened as files and without a network: `make test-pages` makes and opens it.
+"""The site in Chromium, opened as files, without a network: `make test-pages` makes and opens it.
 
 Every page fits a phone, asks for nothing from elsewhere, and says what it is; pictures have the
 colours of the page, and the search finds pages.

@@ -80,11 +80,7 @@ def _of_readers() -> Page:
         "A reader is an op without inputs: it finds records and delivers batches of them. Its own "
         "attrs are on the page of its format; those below come with all of them. They are given "
         "by name.\n",
-        fenced(
-            'import pyflowdata as flow\n\nrecord, mask = flow.MiniReader("data", batch_size=4, '
-            'shuffle="global", seed=1,\n                               last_batch="pad", '
-            "with_mask=True)", "python",
-        ),
+        _example("MiniReader"),
         "## Files\n", "Readers of files have these; files are found when the loader opens.\n",
         _attr_table(of_files, with_anchors=True),
         "## Batches, order and ranks\n", _attr_table(everywhere, with_anchors=True),
@@ -138,7 +134,7 @@ def _of_op(op: Op) -> str:
     parts.append(fenced(_call(op), "python"))
     if rest:
         parts.append(prose(rest) + "\n")
-    parts.append(_example(op))
+    parts.append(_example(op.name))
     facts = _facts(op)
     if facts:
         parts.append("\n".join(f"- {one}" for one in facts) + "\n")
@@ -207,7 +203,7 @@ def _facts(op: Op) -> list[str]:
     facts = []
     if op.name in METHODS:
         method = METHODS[op.name]
-        facts.append(f"As a method: [`{method}`](../python/datasets.md#{method}).")
+        facts.append(f"Programs call [`{method}`](../python/datasets.md#{method}).")
     if op.is_reader and not op.is_view:
         facts.append(f"It has the [attrs of every reader]({SHARED}) as well.")
     elif op.is_view and op.is_reader:
@@ -266,8 +262,8 @@ def _output_table(op: Op, only: Sequence[str] = ()) -> str:
     return table(["output", "what it is"], rows)
 
 
-def _example(op: Op) -> str:
-    found = examples.of(op.name)
+def _example(op: str) -> str:
+    found = examples.of(op)
     if found is None:
         return ""
     return f"{fenced(found.code, 'python')}\n{fenced(found.output, 'text')}"

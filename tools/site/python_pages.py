@@ -94,7 +94,7 @@ PARTS = (
 
 
 def pages() -> list[Page]:
-    """A page for each part, and one with what no part names: it fails the test of the pages."""
+    """A page for each part; `not_listed()` has what no part names."""
     with absent(*_LIBRARIES):
         return [_page(part) for part in PARTS]
 

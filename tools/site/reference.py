@@ -35,11 +35,12 @@ def _placed(folder: str, pages: list[Page]) -> tuple[Page, ...]:
 def sections() -> tuple[Section, ...]:
     ops = _placed("ops/", op_pages.pages())
     shared, *rest = ops
-    formats = {f"ops/{group.key}.md" for group in groups() if group.format}
+    readers = {f"ops/{group.key}.md" for group in groups() if group.ops[0].is_reader
+               and not group.ops[0].is_view}  # fmt: skip
     images = [page for page in rest if page.path.startswith("ops/images-")]
-    others = [page for page in rest if page.path not in formats and page not in images]
+    others = [page for page in rest if page.path not in readers and page not in images]
     return (
-        Section("Readers and formats", (shared, *(one for one in rest if one.path in formats))),
+        Section("Readers and formats", (shared, *(one for one in rest if one.path in readers))),
         Section("Ops on values, and views", tuple(others)),
         Section("Ops on images", tuple(images)),
         Section("Python API", _placed("python/", python_pages.pages())),
