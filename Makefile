@@ -108,6 +108,7 @@ IN_VENV := .venv/bin/python
 .venv/numba: requirements-numba.txt .venv/test
 .venv/ray: requirements-ray.txt .venv/test
 .venv/pages: requirements-pages.txt .venv/test
+.venv/docs: requirements-docs.txt .venv/train
 .venv/%:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
@@ -201,7 +202,8 @@ check-lines:
 check-types: all .venv/types
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) tools/declarations.py
-	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata tools/declarations.py tools/page_types.py
+	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata tools/declarations.py \
+	    tools/page_types.py tools/site/*.py
 	$(IN_VENV) -m tools.page_types build/pages
 	$(IN_VENV) -m mypy --cache-dir build/mypy-pages --follow-imports=silent --ignore-missing-imports \
 	    --allow-redefinition --local-partial-types $$(find build/pages examples -name '*.py') \
@@ -213,6 +215,13 @@ check-tests: all .venv/test
 
 stubs: all .venv/train
 	$(IN_VENV) -m pyflowdata.stubs
+
+# The site of docs/ in build/site; a link that leads nowhere is an error.  `make docs-serve` shows it and
+# follows changes of the pages.
+docs: all .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(IN_VENV) -m mkdocs --quiet build
+docs-serve: all .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(IN_VENV) -m mkdocs serve
 
 # docs/pictures/*.svg, which a test compares with what this writes.
 pictures: all .venv/train
@@ -291,6 +300,7 @@ help:
 	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
 	@echo 'make fixtures makes the files in tests/fixtures again with their libraries, and compares'
 	@echo 'make stubs    writes the .pyi stubs'
+	@echo 'make docs     the site of docs/ in build/site, with its tools in .venv'
 	@echo 'make pictures writes the pictures of the docs'
 	@echo 'make abi      writes the declarations for Python, and the files that pin the layout of op.h'
 	@echo 'make wheel    wheels for x86_64 and aarch64 in dist/, with the codecs in them'

@@ -1,7 +1,7 @@
 """The chart of speed beside peers, drawn from recorded.json: python -m bench.chart
 
-`make bench` draws one of what it measured, beside its tables.  `make bench RECORD=1` also writes the
-rates into recorded.json, and the chart of all that is recorded to docs/pictures/speed.svg.
+`make bench` draws one of what it measured, next to its tables.  `make bench RECORD=1` also writes
+its rates to recorded.json, and the chart of all that is recorded to docs/pictures/speed.svg.
 """
 
 from __future__ import annotations
@@ -121,7 +121,8 @@ def _panel(top: float, panel: Panel, record: Record) -> tuple[str, float]:
         width = bar.rate / highest * BAR
         lines += [
             f'<text class="name" x="{LEFT - 8}" y="{y + 13:g}">{escape(bar.name)}</text>',
-            f'<rect class="{bar.kind}" x="{LEFT}" y="{y + 2.5:g}" width="{width:.1f}" height="14"/>',
+            f'<rect class="{bar.kind}" x="{LEFT}" y="{y + 2.5:g}" width="{width:.1f}" '
+            'height="14"/>',
             f'<text x="{LEFT + width + 6:.1f}" y="{y + 13:g}">{escape(text)}</text>',
         ]
     return "\n".join(lines), top + 22 + ROW * len(found) + 12
@@ -137,8 +138,8 @@ def draw(records: Mapping[str, Record]) -> str:
             parts.append(lines)
             when += [record["when"]] * (record["when"] not in when)
     notes = [
-        "Longer is faster; 0.5 x is half of our rate. A panel reads the same files, in the page cache.",
-        "C++ loop: reading and decoding alone, in plain C++ on all cores. A mark: a loader has to do more.",
+        "Longer is faster; 0.5 x: half of our rate. All read the same files, in the page cache.",
+        "C++ loop: reading and decoding alone, in plain C++ on all cores; a loader has more to do.",
         *when,
     ]
     for note in notes:

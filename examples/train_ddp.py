@@ -34,8 +34,7 @@ def open_loader(args: argparse.Namespace) -> TorchLoader[tuple[torch.Tensor, ...
     record = flow.MiniReader(
         args.data_dir,
         batch_size=args.batch_size,
-        random_shuffle=True,
-        shuffle_after_epoch=True,
+        shuffle=True,
         seed=args.seed,  # rank and world size are those of torch.distributed
     )
     x, y = flow.MiniDecoder(record)

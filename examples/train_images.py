@@ -33,7 +33,7 @@ for part, count in (("train", 200), ("test", 60)):
 
 def open_loader(part: str, is_training: bool) -> TorchLoader[tuple[torch.Tensor, ...]]:
     file, label = flow.ImageFolderReader(f"{folder.name}/{part}", batch_size=30, seed=0,
-        random_shuffle=is_training, shuffle_after_epoch=is_training)  # fmt: skip
+        shuffle=is_training)  # fmt: skip
     image = flow.ImageDecoder(file)
     if is_training:
         image = flow.RandomFlip(flow.RandomResizedCrop(image, size=(48, 48), area=(0.6, 1)))

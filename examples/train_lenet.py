@@ -30,7 +30,7 @@ for part, rows in (("train", ~is_test), ("test", is_test)):
 def open_loader(part: str, is_training: bool) -> TorchLoader[tuple[torch.Tensor, ...]]:
     image, label = flow.IDXReader(
         files=f"{folder.name}/{part}-images", labels=f"{folder.name}/{part}-labels",
-        batch_size=32, seed=0, random_shuffle=is_training, shuffle_after_epoch=is_training,
+        batch_size=32, seed=0, shuffle=is_training,
     )  # fmt: skip
     image = flow.Resize(image, size=(32, 32))
     if is_training:

@@ -46,7 +46,7 @@ torch.set_num_threads(1)
 model = Transformer()
 optimizer = torch.optim.AdamW(model.parameters(), lr=0.003)
 tokens = flow.GPTReader(files=file, file_dtype="uint16", seq_length=LENGTH, batch_size=8,
-                        random_shuffle=True, shuffle_after_epoch=True, seed=1)  # fmt: skip
+                        shuffle=True, seed=1)  # fmt: skip
 with TorchLoader(flow.DataLoader(tokens)) as loader:
     for epoch in range(EPOCHS):
         losses = []

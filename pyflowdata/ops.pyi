@@ -139,8 +139,8 @@ _Rows: TypeAlias = list[Any] | Ragged
 class OnRows(TypedDict, total=False):
     """What a call on rows takes besides."""
 
-    seed: int
-    """The seed of random numbers, as that of a reader; -1 draws one."""
+    seed: int | None
+    """The seed of random numbers, as that of a reader; -1 or None draws one."""
 
     epoch: int
     """The epoch whose random numbers are wanted."""
@@ -165,7 +165,7 @@ class ReaderAttrs(TypedDict, total=False):
     """random_shuffle (bool, default False): Whether the order is random, with every record once in
     an epoch; the attr shuffle says which random order."""
 
-    shuffle: Literal["auto", "none", "global", "window", "buffer", True, False]
+    shuffle: bool | Literal["auto", "none", "global", "window", "buffer"]
     """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer', True,
     False): Whether to shuffle, or which kind of shuffle. true: a new random order in every epoch.
     false, none: the order of the files. global: all records are shuffled. window: the records of
@@ -474,7 +474,7 @@ def TextLineReader(
 def CSVReader(
     data_dir: str | PathLike[str] = "",
     *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     delimiter: str | PathLike[str] = ",",
     quote: str | PathLike[str] = "\"",
     comment: str | PathLike[str] = "",
@@ -498,9 +498,10 @@ def CSVReader(
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        columns (list of str, required): The columns to read, one output each:
+        columns (list of str, found in the files if left out): The columns to read, one output each:
             [NAME=]KEY[:TYPE][=DEFAULT]. KEY is a column's name or number, a range such as 1..64, or
-            several of these separated by |, for one array.
+            several of these separated by |, for one array. Left out, they are all columns, with the
+            types that the first rows have.
         delimiter (str, default ','): The byte between two fields.
         quote (str, default '"'): The byte that encloses fields with delimiters in them; empty:
             quotes are text.
@@ -752,7 +753,7 @@ def TFRecordReader(
 def ExampleDecoder(
     in_: Blob,
     *,
-    features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    features: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
     name: str | None = None,
@@ -771,9 +772,10 @@ def ExampleDecoder(
     Args:
         in_ (Blob or rows, the input 'in'): Records as bytes, uint8 of one dimension, as
             TFRecordReader gives them.
-        features (list of str, required): The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]:
-            'x:float32[64]' has a fixed number of values, 'ids:int64[?]' any number,
-            'image/encoded:bytes' one byte string.
+        features (list of str, found in the files if left out): The features to read, each as
+            [NAME=]KEY:TYPE[=DEFAULT]: 'x:float32[64]' has a fixed number of values, 'ids:int64[?]'
+            any number, 'image/encoded:bytes' one byte string. Left out, they are all features that
+            the first records have, in the order of their names.
         decode_raw (list of str, default ()): The names of those fields whose feature is one byte
             string of little-endian numbers of the field's dtype.
         on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): How to handle
@@ -788,7 +790,8 @@ def ExampleDecoder(
     ...
 @overload
 def ExampleDecoder(
-    in_: _Row | _Rows, *, features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    in_: _Row | _Rows, *,
+    features: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise", name: str | None = None,
     **on_rows: Unpack[OnRows],

@@ -93,7 +93,10 @@ _ANSWERS = {"_Row": "_Array", "_Rows": "list[_Array]"}
 
 
 def _on_rows_options() -> str:
-    keys = (f'{name}: int\n"""{doc}"""\n' for name, (_, doc) in OPTIONS.items())
+    keys = (
+        f'{name}: int{" | None" if least < 0 else ""}\n"""{doc}"""\n'
+        for name, (least, doc) in OPTIONS.items()
+    )
     return _ON_ROWS + textwrap.indent("\n".join(keys), "    ")
 
 
@@ -101,14 +104,12 @@ def _literal(value: object) -> str:
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
-def _choice(value: str) -> str:
-    return {"true": "True", "false": "False"}.get(value) or _literal(value)
-
-
 def _hint(attr: Attr) -> str:
     hint = attr.hint
     if attr.choices and attr.type.word == "str":
-        hint = f"Literal[{', '.join(_choice(choice) for choice in attr.choices)}]"
+        words = [choice for choice in attr.choices if choice not in ("true", "false")]
+        hint = f"Literal[{', '.join(map(_literal, words))}]"
+        hint = f"bool | {hint}" if attr.is_switch else hint
     return f"{hint} | None" if attr.is_found else hint
 
 

@@ -19,7 +19,7 @@ from tools.page_blocks import ROOT, Block, blocks_of, pages
 # code of torch, whose types its authors chose.
 OMITTED = [
     ("docs/learn/custom-reader.md", ""),
-    ("README.md", "flow.NumberReader"),
+    ("docs/how-to/add-an-op.md", "flow.NumberReader"),
     ("docs/coming-from/port-pytorch-script.md", "WeightedRandomSampler"),
 ]
 

@@ -177,7 +177,9 @@ pfd_status pfd_fail_attr(pfd_error *err, const char *attr, const pfd_file *file,
     va_start(args, format);
     (void)vsnprintf(said, sizeof said, format, args);
     va_end(args);
-    (void)pfd_fail(err, status, "attr '%.64s'%s", attr, said);
+    /* Ops outside this library may leave the blank out; in here some begin with a colon. */
+    const char *blank = said[0] && !strchr(" :,;=", said[0]) ? " " : "";
+    (void)pfd_fail(err, status, "attr '%.64s'%s%s", attr, blank, said);
     if (file) pfd_error_set_file(err, file->path);
     return pfd_error_set_attr(err, attr);
 }

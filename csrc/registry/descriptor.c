@@ -196,7 +196,7 @@ static pfd_status check_propose(const pfd_op *op, pfd_error *err)
             return fault_in(err, op->name, "attr", row->name, "flags: files have no objects");
         finds |= is_found;
     }
-    if (finds && !op->propose)
+    if (finds && !op->propose && (op->flags & PFD_READS_FILES))
         return fault(err, op->name, "propose", "is NULL, but an attr has PFD_ATTR_FOUND");
     if (!finds && op->propose)
         return fault(err, op->name, "propose", "is set, but no attr has PFD_ATTR_FOUND");
@@ -265,7 +265,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
                      "must be in CamelCase, at most 63 letters");
     if (!pfd_is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
     if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS |
-                      PFD_OPTIONAL_INPUT | PFD_READS_FOLDERS | PFD_VIEW))
+                      PFD_OPTIONAL_INPUT | PFD_READS_FOLDERS | PFD_VIEW | PFD_CHECKS_FILES))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));
     PFD_TRY(check_aliases(op, err));

@@ -190,10 +190,12 @@ static pfd_status call_propose(inference *self, pfd_error *err)
 
 static pfd_status infer(inference *self, pfd_error *err)
 {
+    self->node->inferred = calloc(self->node->op->op->num_attrs, sizeof *self->node->inferred);
+    if (!self->node->inferred) return pfd_fail_memory(err, 0, "a list of attrs");
+    if (!self->node->op->op->propose) return PFD_OK;
     PFD_TRY(pfd_node_find_files(self->node, &self->paths, err));
     self->opened = calloc((size_t)self->paths.size + 1, sizeof(opened_file *));
-    self->node->inferred = calloc(self->node->op->op->num_attrs, sizeof *self->node->inferred);
-    if (!self->opened || !self->node->inferred)
+    if (!self->opened)
         return pfd_fail_memory(err, self->paths.size, "a list of files");
     return call_propose(self, err);
 }
@@ -230,9 +232,11 @@ pfd_status pfd_node_infer_attrs(pfd_node *node, const pfd_attr_value *given, int
     inference self = {.node = node, .given = given, .num_given = num_given};
     int32_t left_out = 0;
     for (uint32_t i = 0; i < op->num_attrs; i++) left_out |= is_left_out(&self, &op->attrs[i]);
-    if (!left_out) return PFD_OK;
+    if (!left_out && !(op->flags & PFD_CHECKS_FILES)) return PFD_OK;
     pfd_status status = infer(&self, err);
     if (status == PFD_OK) status = set_defaults(&self, err);
     end_inference(&self);
-    return status;
+    if (left_out || status == PFD_OK || status == PFD_INVALID_ARGUMENT) return status;
+    pfd_error_clear(err); /* opening the files will report it */
+    return PFD_OK;
 }

@@ -14,7 +14,7 @@ def open_loader(rank, world_size=2):
     Under torchrun, srun or mpirun leave rank and world_size away: they are found out.
     """
     samples, label = plugin.ClipReader(
-        HERE / "clips", batch_size=4, random_shuffle=True, shuffle_after_epoch=True, seed=1,
+        HERE / "clips", batch_size=4, shuffle=True, seed=1,
         rank=rank, world_size=world_size,
     )  # fmt: skip
     return flow.DataLoader(samples, label)

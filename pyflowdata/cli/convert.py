@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import CorruptDataError, InvalidArgumentError
-from ..formats import COMPRESSION_SUFFIXES, FORMATS, ImageChange, Source, damage_of, image_formats
-from ..progress_bars.bar import Bar
+from ..formats import (
+    COMPRESSION_SUFFIXES,
+    FORMATS,
+    ImageChange,
+    Source,
+    damage_of,
+    image_fields,
+    image_formats,
+    rows_of_batch,
+)
 from .conversion.plan import Conversion
 from .conversion.target import Target
 from .conversion.workers import run_tasks
 from .file_arguments import about, add_source_arguments, expand, load_plugins, source_of
+from .command_bar import command_bar, with_types
 from .output import say
 from .usage import UsageError
 
+_IMAGES = 64  # records that are read at a time, where they are large
 _WRITTEN = [name for name, one in FORMATS.items() if one.writer]
 
 
@@ -114,12 +123,25 @@ def _bounds(args: argparse.Namespace, records: int) -> list[int]:
     return [records * one // shards for one in range(shards + 1)]
 
 
-def _count(source: Source, is_needed: bool) -> tuple[int, bool, str]:
-    """Records, whether they come in sequence only, and a fingerprint of the data.
+class _Size(NamedTuple):
+    """What a source holds.
 
-    A stream is read once to be counted, where shards need that; -1: not counted.
+    Attributes:
+        records: How many; -1: not counted.
+        is_stream: Whether they come in sequence only.
+        data: A fingerprint of the data.
+        batch_size: How many are to be read at a time.
     """
-    none = 0, False, "no records"
+
+    records: int
+    is_stream: bool
+    data: str
+    batch_size: int
+
+
+def _size(source: Source, is_needed: bool) -> _Size:
+    """What a source holds; a stream is read once to be counted, where shards need that."""
+    none = _Size(0, False, "no records", 1)
     if source.is_empty:
         return none
     try:
@@ -127,12 +149,14 @@ def _count(source: Source, is_needed: bool) -> tuple[int, bool, str]:
             reader = loader.readers[0]
             stats = [os.stat(path) for path in source.files if os.path.exists(path)]
             data = f"{reader.data} {[(one.st_size, one.st_mtime_ns) for one in stats]}"
+            rows = rows_of_batch(reader.records, reader.bytes, source.compression)
+            rows = min(rows, _IMAGES) if image_fields(source.fields) else rows
             if reader.records >= 0:
-                return reader.records, False, data
+                return _Size(reader.records, False, data, rows)
             if not is_needed:
-                return -1, True, data
+                return _Size(-1, True, data, rows)
             records = sum(len(next(iter(batch.values()))) for batch in loader)
-            return records, True, data
+            return _Size(records, True, data, rows)
     except CorruptDataError as failure:
         if failure.reason != "no-records":
             raise
@@ -166,17 +190,17 @@ def run(args: argparse.Namespace) -> int:
     elif FORMATS[source.format.name].is_copied_to(target.kind):
         source = source_of(args, expand(given, args.format), only_records=True)
     try:
-        source = source.with_types(exact=True)
+        source = with_types(source, exact=True)
         target.check(source)
     except InvalidArgumentError as failure:
         raise UsageError(str(failure), failure.attr) from None
     is_sharded = args.shard_records is not None or args.shards not in (None, 1)
     if is_sharded and not target.writer.is_sharded:
         raise UsageError(f"--to {target.format} makes one, and no shards")
-    records, is_stream, data = _count(source, is_sharded)
-    bounds = _bounds(args, records)
+    found = _size(source, is_sharded)
+    bounds = _bounds(args, found.records)
     try:
-        conversion = Conversion(source, target, bounds, data)
+        conversion = Conversion(source, target, bounds, found.data)
     except InvalidArgumentError as failure:
         raise UsageError(str(failure), failure.attr) from None
     with conversion.at_work():
@@ -186,9 +210,8 @@ def run(args: argparse.Namespace) -> int:
             say(f"{path}: {note}", sys.stderr)
         jobs = args.jobs or len(os.sched_getaffinity(0))
         before = sum(conversion.done.values())
-        quiet = math.inf if args.quiet else 5.0
-        with Bar("converting", records, done=before, quiet=quiet) as bar:
-            tasks = conversion.tasks(is_stream, jobs)
+        with command_bar("converting", found.records, done=before, quiet=args.quiet) as bar:
+            tasks = conversion.tasks(found.is_stream, found.batch_size, jobs)
             run_tasks(conversion, tasks, jobs, lambda written: bar.update(before + written))
         written = sum(conversion.done.values())
         made = conversion.publish()

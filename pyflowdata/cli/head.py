@@ -16,6 +16,7 @@ from ..formats import RECORD, Source
 from ..ragged import Ragged
 from ..sheet import show
 from ..plain_text import printable
+from .command_bar import with_types
 from .file_arguments import (
     about,
     add_memory_argument,
@@ -148,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
     except CorruptDataError:
         if not any(field.is_guessed for field in source.fields):
             raise
-        source = source.with_types()  # the first rows were of narrower ones
+        source = with_types(source)  # the first rows were of narrower ones
         rows, records = _first_rows(source, args.n, on_error)
     if args.images:
         return _save_images(rows, args.files[0], args.out)

@@ -14,6 +14,7 @@ from ..nodes.attr_values import parse_attr
 from ..loader.state import Reader
 from ..plugins import Plugin
 from ..plain_text import number, size
+from .command_bar import waiting
 from .file_arguments import add_source_arguments, expand, load_plugins, opened
 from .op_arguments import pairs
 from .output import say
@@ -103,7 +104,9 @@ def run(args: argparse.Namespace) -> int:
     plugins = load_plugins(args)
     nodes = [(path, _reader_node(args, plugins, path)) for path in args.paths]
     for path, node in nodes:
-        with DataLoader(node.outputs) as loader:
+        with waiting(f"indexing {os.path.basename(os.path.normpath(path))}"):
+            loader = DataLoader(node.outputs)
+        with loader:
             for line in _describe(path, node, loader.readers[0]):
                 say(line)
     return 0

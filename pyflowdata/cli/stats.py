@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..formats import FORMATS, RECORD, Field, Source
+from ..formats import FORMATS, RECORD, Field, Source, field_of, lengths_of
+from ..nodes import Blob
 from ..ragged import Ragged
 from ..plain_text import printable, size
+from .command_bar import command_bar, with_types
 from .file_arguments import (
     about,
     add_memory_argument,
@@ -23,7 +25,6 @@ from .file_arguments import (
 )
 from .output import finite, say, say_json
 
-_BATCH = 1024
 _BARS = 40  # characters of the longest bar
 _BINS = 12
 
@@ -47,13 +48,16 @@ class _Numbers:
 
     def add(self, values: Any) -> None:
         """All elements of an array."""
-        if values.dtype.kind == "f":
-            wrong = np.isnan(values)
-            self.nans += int(wrong.sum())
-            values = values[~wrong]
         if not values.size:
             return
         low, high = values.min().item(), values.max().item()
+        if low != low:  # there are NaNs
+            is_number = ~np.isnan(values)
+            self.nans += values.size - int(is_number.sum())
+            values = values[is_number]
+            if not values.size:
+                return
+            low, high = values.min().item(), values.max().item()
         self.smallest = low if self.smallest is None else min(self.smallest, low)
         self.largest = high if self.largest is None else max(self.largest, high)
         self.total += float(values.sum(dtype=np.float64))
@@ -75,13 +79,18 @@ class _Field:
         self.lengths = _Numbers()
         self.is_bytes = False
 
+    def add_bytes(self, lengths: Any) -> None:
+        """The lengths of the rows of a batch, which are bytes."""
+        self.type, self.is_bytes = "bytes", True
+        self.lengths.add(lengths)
+
     def add(self, column: Any) -> None:
         """The rows of a batch."""
         is_ragged = isinstance(column, Ragged)
         shape = column.row_shape if is_ragged else column.shape[1:]
-        self.is_bytes = is_ragged and column.dtype == np.uint8
         sizes = ",".join("?" if size is None else str(size) for size in shape)
         self.type = f"{column.dtype}[{sizes}]" if shape else str(column.dtype)
+        self.is_bytes = is_ragged and column.dtype == np.uint8
         if self.is_bytes:
             self.type = "bytes"
         else:
@@ -146,6 +155,10 @@ def _print_histogram(bins: list[tuple[int, int, int]]) -> None:
         say(f"    {name:>{width}}  {bar:{_BARS}}  {count}".rstrip())
 
 
+def _is_bytes(blob: Blob) -> bool:
+    return field_of("", blob).dtype == "bytes"
+
+
 def _read(source: Source, file_field: str) -> tuple[dict[str, _Field], Any, int]:
     """What the fields of all records hold, how many bytes each record has, and how many the files
     of records, where a field is their content."""
@@ -155,13 +168,30 @@ def _read(source: Source, file_field: str) -> tuple[dict[str, _Field], Any, int]
         source = dataclasses.replace(source, fields=(*source.fields, Field(file_field, "bytes")))
         wanted = [*wanted, file_field]
     fields: dict[str, _Field] = {name: _Field() for name in names}
-    sizes, size = [], 0
-    for batch in source.batches(wanted, batch_size=_BATCH):
-        for name, field in fields.items():
-            field.add(batch[name])
-        whole = [RECORD] if RECORD in batch else names
-        sizes.append(sum(_row_bytes(batch[name]) for name in whole))
-        size += int(batch[file_field].lengths.sum()) if file_field else 0
+    are_bytes: set[str] = set()
+
+    def with_lengths(blobs: dict[str, Blob]) -> dict[str, Blob]:
+        """The blobs, of bytes their lengths alone."""
+        are_bytes.update(name for name, blob in blobs.items() if _is_bytes(blob))
+        return {
+            name: lengths_of(blob) if name in are_bytes else blob for name, blob in blobs.items()
+        }
+
+    sizes: list[Any] = []
+    size = done = 0
+    rows = source.batch_rows()
+    batches = source.batches(wanted, batch_size=rows, change=with_lengths)
+    with command_bar("reading", -1) as bar:
+        for batch in batches:
+            for name, field in fields.items():
+                (field.add_bytes if name in are_bytes else field.add)(batch[name])
+            whole = [RECORD] if RECORD in batch else names
+            sizes.append(sum(
+                batch[name] if name in are_bytes else _row_bytes(batch[name]) for name in whole
+            ))  # fmt: skip
+            size += int(batch[file_field].sum()) if file_field else 0
+            done += len(sizes[-1])
+            bar.update(done)
     if not sizes:
         return {}, np.zeros(0, np.int64), 0
     return fields, np.concatenate(sizes), size
@@ -173,7 +203,7 @@ def run(args: argparse.Namespace) -> int:
     files = expand(args.files, args.format)
     source = source_of(args, files)
     say_left_out(source)
-    source = source.with_types()
+    source = with_types(source)
     file_field = FORMATS[source.format.name].file_field
     fields, lengths, read_bytes = _read(source, file_field)
     count = len(lengths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from ..errors import (
@@ -14,6 +15,7 @@ from ..errors import (
     UnsupportedError,
 )
 from ..formats import FORMATS, Damage, Scan, damage_of
+from .command_bar import command_bar
 from .file_arguments import (
     about,
     add_memory_argument,
@@ -84,8 +86,10 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
     try:
         source = opened(args, [path], only_records=True)
         title = about(source)
-        damage = FORMATS[source.format.name].damage(source, scan)
-        _check_images(args, path, damage, scan)
+        with command_bar(f"checking {os.path.basename(path)}", -1) as bar:
+            scan.told = bar.update
+            damage = FORMATS[source.format.name].damage(source, scan)
+            _check_images(args, path, damage, scan)
     except (UnsupportedError, InvalidArgumentError, OutOfMemoryError) as failure:
         is_call = isinstance(failure, InvalidArgumentError) and failure.file is None
         if is_call and (args.fields or args.attr or args.format):

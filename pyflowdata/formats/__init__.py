@@ -12,7 +12,7 @@ Each format has a module of its name here; shared code is in `base`.
 from .base.cache_file import CacheWriter, cached_fields, encoded_records
 from .base.damage import Damage, Scan, damage_of, read_all
 from .base.detection import Detected, detect, head_of, is_data_set
-from .base.fields import Field, field_of, lengths_of, output_names
+from .base.fields import Field, as_float32, field_of, lengths_of, output_names
 from .base.file_paths import expanded
 from .base.format import Format
 from .base.images import (
@@ -25,8 +25,9 @@ from .base.images import (
 )
 from .base.in_memory import array_blob
 from .base.known import FORMATS
+from .base import look as _look  # noqa: F401  (it registers itself)
 from .base.open_source import open_source
-from .base.source import RECORD, RecordFormat, Source
+from .base.source import RECORD, RecordFormat, Source, Told, rows_of_batch
 from .base.writing.folder import put_in_place, remove
 from .base.writing.images import image_formats
 from .base.writing.names import COMPRESSION_SUFFIXES, Names
@@ -48,8 +49,10 @@ __all__ = [
     "RecordFormat",
     "Scan",
     "Source",
+    "Told",
     "Writer",
     "array_blob",
+    "as_float32",
     "cached_fields",
     "damage_of",
     "decoded_image",
@@ -69,5 +72,6 @@ __all__ = [
     "put_in_place",
     "read_all",
     "remove",
+    "rows_of_batch",
     "sync_folder",
 ]

@@ -20,6 +20,8 @@ from ..errors import (
     shown,
 )
 from ..nodes import Blob
+from ..nodes.left_out import say_sample
+from ..nodes.node import nodes_of
 from ..nodes.other_arguments import refuse_arguments
 from ..reports.at_end import check_report_variable
 from ..native import check, exception, ffi, lib, new_error
@@ -245,6 +247,7 @@ class DataLoader(AnyLoader[BatchT]):
         self.check_life()
         failure = exception(status, self._err)
         self._err = new_error()
+        say_sample(failure, nodes_of(self._blobs))
         return failure
 
     # ---- State --------------------------------------------------------------------------------

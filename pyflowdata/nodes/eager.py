@@ -27,7 +27,7 @@ from .row_types import DTYPES, read_row_type
 
 # Of a call on rows, unless the op has an attr of the name: least value, which is the default; doc.
 OPTIONS = {
-    "seed": (-1, "The seed of random numbers, as that of a reader; -1 draws one."),
+    "seed": (-1, "The seed of random numbers, as that of a reader; -1 or None draws one."),
     "epoch": (0, "The epoch whose random numbers are wanted."),
     "ordinal": (0, "The number of the first row's record, for its random numbers."),
 }
@@ -364,6 +364,8 @@ def _option(op: Op, key: str, values: dict[str, object]) -> int:
     if key not in values or op.attr(key) is not None:
         return least
     value = values.pop(key)
+    if value is None and least == -1:
+        return least
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:

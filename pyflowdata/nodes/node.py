@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import Error, InvalidArgumentError, shown
 from ..native import CData, check, encode, ffi, lib, new_error, text
 from .attr_values import Plain, attr_values, found_values, plain_values
+from .left_out import left_out_values
 from .not_an_array import NotAnArray
 from .registry import Op, find_op, with_ports_of
 from .world import World, find_world, is_left_open
@@ -38,13 +39,15 @@ class Node:
         op: With the inputs and outputs of this node.
         values: The attrs that were given, and those that were inferred from the files.
         found: Names of the latter.
+        sampled: Names of those among them that the first records say, and no header.
         worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
             rank and world_size has those of `world()` when its node is made.  Without a batch_size,
             too, its records are for a data set, of whose batches each rank takes its part.
     """
 
     __slots__ = (
-        "__weakref__", "found", "handle", "inputs", "name", "op", "outputs", "values", "worlds"
+        "__weakref__", "found", "handle", "inputs", "name", "op", "outputs", "sampled", "values",
+        "worlds",
     )  # fmt: skip
 
     def __init__(
@@ -64,11 +67,15 @@ class Node:
         found: World | None = None
         try:
             self.values = used = plain_values(op, values)
+            looked = plain_values(op, left_out_values(op, inputs, used))
+            self.values = used = {**used, **looked}
             if op.is_reader and is_left_open(used):
                 found = find_world()
                 world = World(0, 1, found.source) if _is_for_records(op, used) else found
                 used = {**used, "rank": world.rank, "world_size": world.world_size}
             self._create(op, name, inputs, used)
+            self.found = (*looked, *self.found)
+            self.sampled = tuple(looked)
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name

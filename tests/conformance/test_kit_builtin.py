@@ -40,16 +40,17 @@ UNNOTICED = {
 EVERY = ["records", "leaks", "threads", "types", "failures", "sizes", "loader"]
 DAMAGED = ["damage: flipped", "damage: cut", "damage: zeros", "damage: lengths", "damage: swapped"]
 UNDAMAGED = {
-    "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip", "ColorJitter",
-    "Concat", "CropMirrorNormalize", "CutMix", "DecodeRaw", "Equalize", "ExampleDecoder",
-    "GaussianBlur", "Grayscale", "HWC2CHW", "ImageBatchAlign", "ImageFlip", "ImageNormalize",
-    "ImagePad", "ImageRandomCrop", "ImageResizeKeepAspectRatio", "ImageResizeToFixed",
-    "ImageTargetResize", "Invert", "MixUp", "Normalize", "ObjectBboxFlip", "ObjectBboxScale",
+    "AdjustSharpness", "Affine", "AutoContrast", "CSVCellTypes", "CSVEncoder", "Cast",
+    "CenterCrop", "CoinFlip", "ColorJitter", "Concat", "CropMirrorNormalize", "CutMix",
+    "DecodeRaw", "Equalize", "ExampleDecoder", "ExampleEncoder", "GaussianBlur", "Grayscale",
+    "HWC2CHW", "ImageBatchAlign", "ImageFlip", "ImageNormalize", "ImagePad", "ImageRandomCrop",
+    "ImageResizeKeepAspectRatio", "ImageResizeToFixed", "ImageTargetResize", "Invert", "MixUp",
+    "Normalize", "OFRecordEncoder", "OFRecordFrame", "ObjectBboxFlip", "ObjectBboxScale",
     "ObjectSegmentationPolygonFlip", "ObjectSegmentationPolygonScale",
     "ObjectSegmentationPolygonToMask", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize",
     "RandAugment", "RandomAffine", "RandomCrop", "RandomErasing", "RandomFlip",
     "RandomResizedCrop", "RandomRotation", "RecordEncoder", "Resize", "Rotate", "RowLength",
-    "SequenceExampleDecoder", "SizeRatio", "Slice", "Solarize", "TrivialAugment",
+    "SequenceExampleDecoder", "SizeRatio", "Slice", "Solarize", "TFRecordFrame", "TrivialAugment",
 }  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def test_what_the_attrs_ask_for(table, attrs, kind):
 
 
 def test_none_and_random_shuffle_contradict_each_other():
-    with pytest.raises(flow.InvalidArgumentError, match="shuffle' = 'none'.*leave one of the two"):
+    with pytest.raises(flow.InvalidArgumentError, match="shuffle' asks for.*leave one of the two"):
         flow.MiniReader("data", shuffle="none", random_shuffle=True)
 
 

@@ -164,7 +164,7 @@ def test_wrong_use_is_refused(folder):
         for wrong in (None, 5, "step"):
             with pytest.raises(flow.InvalidArgumentError, match="step = .*must be a function"):
                 flow.sink(loader, wrong)
-        with pytest.raises(flow.InvalidArgumentError, match="a list was given as loader"):
+        with pytest.raises(flow.InvalidArgumentError, match="a list was given"):
             flow.sink([1], firsts)
         run = flow.sink(loader, lambda _: run())
         with pytest.raises(flow.UnsupportedError, match="running already"):

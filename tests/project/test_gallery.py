@@ -1,4 +1,4 @@
-"""Runs the examples that docs/gallery shows, and compares with what the page says they print."""
+"""Runs the examples that docs/gallery/index.md shows, and compares with what it says they print."""
 
 import importlib.util
 import os

@@ -204,7 +204,7 @@ def test_a_format_that_is_known_elsewhere_is_found(tmp_path):
     for name, line in {
         "cli/head.py": 'is_table = source.format.name == "csv"',
         "formats/base/open_source.py": '_READERS = {"TarReader"}',
-        "formats/mds.py": "from .csv.cells import Column",
+        "formats/mds.py": "from .csv.cells import dtype_of",
         "formats/csv/table.py": "from .. import tar",
     }.items():
         with (package / name).open("a") as file:

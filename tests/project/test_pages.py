@@ -15,9 +15,8 @@ BLOCKS = {page: blocks_of(page) for page in pages()}
 # Blocks with other tests, which compare with more than the page: a page, words of the block ("" for
 # all of the page), and the test.
 ELSEWHERE = [
-    ("README.md", "NumberReader", "tests/project/test_readme.py"),
-    ("docs/gallery/index.md", "python tests/", "tests/project/test_gallery.py"),
-    ("docs/gallery/index.md", "python examples/", "tests/project/test_gallery.py"),
+    ("docs/how-to/add-an-op.md", "NumberReader", "tests/project/test_add_an_op_page.py"),
+    ("docs/gallery/index.md", "", "tests/project/test_gallery.py"),
     ("docs/learn/custom-reader.md", "", "tests/project/test_example_custom_reader.py"),
     ("docs/coming-from/equivalents-images.md", "", "tests/images/test_oneflow_chains.py"),
     ("docs/coming-from/equivalents-datasets.md", "", "tests/datasets/test_equivalents.py"),

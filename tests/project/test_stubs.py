@@ -139,7 +139,7 @@ EXAMPLES = {"int": "1", "bool": "True", "float": "0.5", "object": "[1]", "dtype"
 def example(attr):
     """A value that a type checker accepts for the attr."""
     if attr.choices and attr.type.word == "str":
-        return repr(attr.choices[-1])
+        return repr(attr.choices[0])
     if attr.type.element is not None:
         return f"[{attr.type.element(1)!r}]"
     return EXAMPLES.get(attr.type.word, "'text'")

@@ -143,7 +143,7 @@ def test_interrupts_are_never_swallowed():
     code = f"""
 import signal
 import pyflowdata as flow
-x, y = flow.MiniDecoder(flow.MiniReader({DATA!r}))
+x, y = flow.MiniDecoder(flow.MiniReader({DATA!r}, batch_size=1))
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 with flow.DataLoader(x, y) as loader:
     batches = loader.repeat()

@@ -1,6 +1,7 @@
 """Names that the package does not have: the error says which one is meant."""
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -20,12 +21,27 @@ from pyflowdata.nodes.other_names import _ELSEWHERE
     ("RandomHorizontalFlip", "RandomHorizontalFlip: RandomFlip(x, horizontal=0.5)"),
     ("Randomhorizontalflip", "RandomHorizontalFlip: RandomFlip(x, horizontal=0.5)"),
     ("Lambda", "flow.register_decoder"),
+    ("TFRecord", "did you mean 'TFRecordReader'?"),
+    ("TensorDataset", "flow.from_arrays"),
+    ("random_split", "split("),
+    ("TorchLoader", "from pyflowdata.integrations.torch import TorchLoader"),
 ])  # fmt: skip
 def test_what_is_meant(name, says):
     with pytest.raises(AttributeError) as caught:
         getattr(flow, name)
     assert f"'{name}'; " in str(caught.value) and says in str(caught.value)
     assert caught.value.name == name
+
+
+def test_ops_and_the_builder_of_ops_say_the_same():
+    for name, says in (("CsvReader", "CSVReader"), ("TFRecord", "TFRecordReader"),
+                       ("ToTensor", "Normalize(")):  # fmt: skip
+        with pytest.raises(AttributeError, match=re.escape(says)):
+            getattr(flow.ops, name)
+        if name != "CsvReader":  # a spelling that the registry accepts
+            with pytest.raises(flow.InvalidArgumentError, match=re.escape(says)):
+                flow.user_op_builder().Op(name)
+    assert not hasattr(flow.ops, "xyz")
 
 
 def test_names_like_none():
@@ -56,7 +72,11 @@ def test_what_other_libraries_have_is_named_rightly():
     assert len([name for name, text in _ELSEWHERE.items() if calls(text)]) > 20
     for name, text in _ELSEWHERE.items():
         assert not hasattr(flow, name)
+        for method in re.findall(r"(flow)?\.(\w+)\(", text):
+            assert hasattr(flow if method[0] else flow.Dataset, method[1]), name
         for call in calls(text):
+            if isinstance(call.func, ast.Attribute):
+                continue
             op = find_op(call.func.id)
             assert op.name == call.func.id and len(call.args) <= 1
             given = {keyword.arg for keyword in call.keywords}

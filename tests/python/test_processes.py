@@ -147,7 +147,8 @@ def raised(folder, cls, fault, at, **options):  # noqa: F811
 
 def test_an_exception_has_its_traceback_and_the_place(folder, workers):  # noqa: F811
     failure = raised(folder, flow.UserFunctionError, "ValueError", 317)
-    assert failure.message == "faulty() raised ValueError: of a record"
+    assert failure.message.startswith("faulty() raised ValueError: of a record (")
+    assert "process_functions.py:" in failure.message
     assert failure.line == 18 and failure.file.endswith("part-1")
     assert failure.op == "FaultyInProcesses"
     cause = failure.__cause__

@@ -93,7 +93,8 @@ import types
 import pyflowdata as flow
 with open({str(tmp_path / "part-0")!r}, "w") as file:
     file.write("1,2\\nx\\n3,4\\n")
-blob = flow.MiniReader({str(tmp_path)!r}, on_error="skip", with_id=True, name="r", seed=3)[0]
+blob = flow.MiniReader({str(tmp_path)!r}, batch_size=1, on_error="skip", with_id=True,
+                       name="r", seed=3)[0]
 x = flow.user_op_builder("d").Op("mini_decoder").Input("in", blob).Output("x").Build()
 z = flow.Affine(x.SoleOutputBlob(), scale=2, dtype="float32")
 for values in ([1], [0.5], ["a"], "a", 0.5, True):
@@ -278,12 +279,12 @@ def test_dtypes():
 @pytest.mark.parametrize(
     "given, says",
     [
-        ((), "no blobs"),
-        (((),), "no blobs"),
-        (({},), "no blobs"),
-        ((3,), "3 was given as a blob"),
-        (("rows", "more"), "'rows' was given"),
-        ((Secret(),), r"<Secret without a repr\(\)> was given"),
+        ((), "none is given"),
+        (((),), "none is given"),
+        (({},), "none is given"),
+        ((3,), "an int was given"),
+        (("rows", "more"), r"a str was given: open the files, flow.open\('rows'\)"),
+        ((Secret(),), "a Secret was given"),
     ],
 )
 def test_what_is_no_blob(given, says):

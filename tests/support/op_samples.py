@@ -279,6 +279,14 @@ SAMPLES = {
     ),
     "CacheReader": cached,
     "RecordEncoder": lambda: flow.RecordEncoder(*flow.MiniDecoder(mini_rows())),
+    "CSVCellTypes": lambda: flow.CSVCellTypes(text_lines(), missing=["NA"]),
+    "CSVEncoder": lambda: flow.CSVEncoder(*flow.MiniDecoder(mini_rows())),
+    "ExampleEncoder": lambda: flow.ExampleEncoder(text_lines(), names=["text"]),
+    "TFRecordFrame": lambda: flow.TFRecordFrame(text_lines()),
+    "OFRecordEncoder": lambda: flow.OFRecordEncoder(
+        *flow.MiniDecoder(mini_rows()), names=["x", "y"]
+    ),
+    "OFRecordFrame": lambda: flow.OFRecordFrame(text_lines()),
     "ImageFolderReader": lambda: flow.ImageFolderReader(image_folder(), batch_size=4),
     "ManifestReader": lambda: flow.ManifestReader(manifest(), batch_size=4),
     "COCOReader": lambda: coco()[3],

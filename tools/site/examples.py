@@ -20,10 +20,12 @@ FOLDER = ROOT / "docs" / "reference" / "examples"
 
 # Files that no writer of this library makes; other libraries wrote them.
 FILES = {
-    "MindRecordReader": {"digits.mindrecord": "tests/fixtures/mindspore/blobs.gz"},
+    "MDSReader": {name: f"tests/fixtures/streaming/plain/{name}"
+                  for name in ("index.json", *(f"shard.0000{i}.mds" for i in range(3)))},
+    "MindRecordReader": {"blobs.mindrecord": "tests/fixtures/mindspore/blobs.gz"},
     "OneRecReader": {"features.onerec": "tests/fixtures/flatbuffers/features.onerec"},
     "OneRecDecoder": {"features.onerec": "tests/fixtures/flatbuffers/features.onerec"},
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

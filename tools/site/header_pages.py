@@ -15,6 +15,9 @@ _HEADERS = {
     "pyflowdata.h": "The C interface that the Python package binds: registry, nodes and loaders.",
     "kit.h": "The C interface of the library that checks and measures ops.",
 }
+_DECLARED = re.compile(
+    r"^typedef .*?\b(pfd_\w+);|^\} (pfd_\w+);|^[\w \*]*?\b(pfd_\w+)\(", re.M
+)
 _SECTION = re.compile(r"^/\* ---- (.+?) -*\s*(?:\*/|\n)", re.M)
 
 
@@ -73,6 +76,6 @@ def _plain(comment: str) -> str:
 
 def _names(said: str) -> str:
     """What a section declares."""
-    found = re.findall(r"^typedef .*?\b(pfd_\w+);|^\} (pfd_\w+);|^[\w \*]*?\b(pfd_\w+)\(", said, re.M)
+    found = _DECLARED.findall(said)
     names = dict.fromkeys(next(one for one in match if one) for match in found)
     return ", ".join(f"`{one}`" for one in names)

@@ -1,5 +1,5 @@
-"""What the site adds to the pages of docs/, as MkDocs calls it: the reference, the sources that pages
-link to, descriptions, pictures in the colours of the page, and a search that needs no server.
+"""What the site adds to the pages of docs/, as MkDocs calls it: the reference, the sources that
+pages link to, descriptions, pictures in the colours of the page, and a search without a server.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools.site import reference, source_pages, svg  # noqa: E402
 
+_BEGINNING = re.compile(r"\s*# (.+?)\n\s*([^\n#`|<!].*?)\n *\n", re.S)
 _IMAGE = re.compile(r'<img alt="([^"]*)" src="([^"]*pictures/([\w-]+\.svg))" */?>')
 
 
@@ -53,20 +54,24 @@ def on_files(files: Files, config: Any) -> Files:
             old.content_string = text
         else:
             files.append(File.generated(config, path, content=text))
-    styles = (f"{svg.colors(svg.LIGHT, '[data-md-color-scheme=default] ')}\n"
-              f"{svg.colors(svg.DARK, '[data-md-color-scheme=slate] ')}\n")  # fmt: skip
-    files.append(File.generated(config, "site/pictures.css", content=styles))
+    files.append(File.generated(config, "site/pictures.css", content=svg.page_colors()))
     config.extra_css.append("site/pictures.css")
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
     """Gives the page its description, the first sentence after the title."""
-    found = re.match(r"\s*# (.+?)(?: \{.*\})?\n+(?:!\[.*\n+)*([^\n#`|<].*?)\n *\n", markdown + "\n\n",
-                     re.S)  # fmt: skip
+    found = _BEGINNING.match(markdown + "\n\n")
     if found is None:
         raise ValueError(f"{page.file.src_uri} does not begin with a title and a sentence")
     page.meta["description"] = _plain(found[2])
+    path = page.file.src_uri
+    if path == "index.md":
+        page.meta["hide"] = ["navigation"]
+    if path.startswith(source_pages.FOLDER + "/"):
+        page.meta["search"] = {"exclude": True}
+    elif path not in reference.pages():
+        page.meta["search"] = {"boost": 2}  # a page on a subject before the names it mentions
     return markdown
 
 

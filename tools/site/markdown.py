@@ -53,7 +53,7 @@ def heading(level: int, said: str, anchor: str) -> str:
 def summary(said: str) -> str:
     """The first sentence."""
     first = inspect.cleandoc(said).split("\n\n")[0].replace("\n", " ")
-    return re.split(r"(?<=[.:]) {1,2}(?=[A-Z`])", first)[0]
+    return re.split(r"(?<=[.:;]) {1,2}(?=[A-Z`])", first)[0].rstrip(":;.") + "."
 
 
 # ---- Docstrings ---------------------------------------------------------------------------------
@@ -156,8 +156,7 @@ def signature(name: str, made: inspect.Signature | None, *, skip_self: bool = Fa
 
 
 def _parameter(one: inspect.Parameter) -> str:
-    stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
-    said = stars + one.name
+    said = str(one.replace(annotation=one.empty, default=one.empty))  # with its stars
     if one.annotation is not one.empty:
         said += f": {_annotation(one.annotation)}"
     if one.default is not one.empty:
@@ -168,6 +167,6 @@ def _parameter(one: inspect.Parameter) -> str:
 
 
 def _annotation(kind: object) -> str:
-    said = kind if isinstance(kind, str) else inspect.formatannotation(kind)
+    said: str = kind if isinstance(kind, str) else inspect.formatannotation(kind)
     said = said.strip("'\"")
     return re.sub(r"\b(?:collections\.abc|typing|pyflowdata(?:\.\w+)*|numpy(?=\.nd))\.", "", said)

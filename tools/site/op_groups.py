@@ -110,7 +110,8 @@ def groups() -> tuple[Group, ...]:
 
 def _in(ops: dict[str, Op], folder: str) -> list[Op]:
     """Readers first, each kind by name."""
-    found = [op for name, op in ops.items() if sources()[name].parts[1:-1] == tuple(folder.split("/"))]
+    wanted = tuple(folder.split("/"))
+    found = [op for name, op in ops.items() if sources()[name].parts[1:-1] == wanted]
     return sorted(found, key=lambda op: (not op.is_reader, op.name))
 
 

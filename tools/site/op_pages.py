@@ -90,8 +90,8 @@ def _of_readers() -> Page:
         "## Batches, order and ranks\n", _attr_table(everywhere, with_anchors=True),
         "## Outputs\n", "Besides its own outputs, every reader can have two more.\n",
         _output_table(next(op for op in _readers() if len(op.outputs) == 3), only=("mask", "id")),
-        "\nWhat orders there are, and what they cost: [Shuffling](../../concepts/shuffle.md). Ranks: "
-        "[Several processes](../../how-to/distributed.md). How files are named, and which formats "
+        "\nWhat orders there are, and what they cost: [Shuffling](../../concepts/shuffle.md). "
+        "Ranks: [Several processes](../../how-to/distributed.md). How files are named, and which formats "
         "there are: [Formats](../formats.md).\n",
     ]  # fmt: skip
     return Page(SHARED, "What every reader has", "\n".join(anchors))
@@ -116,14 +116,16 @@ def _of_group(group: Group) -> Page:
 
 def _about_format(group: Group) -> str:
     found = FORMATS[group.format]
-    rows = [["name for `format=` and the commands", code(found.name)]]
+    rows = []
     if found.suffixes:
         rows.append(["names of files", ", ".join(code(one) for one in found.suffixes)])
     rows.append(["checks while reading", prose(found.checks or "none")])
     if found.writer is not None:
         writer = found.writer.__name__
         rows.append(["writer", f"[{writer}](../python/writers.md#{writer})"])
-    return f"{prose(found.doc)}\n\n" + table(["the format", ""], rows)
+    return f"{prose(found.doc)}\n\n" + table(
+        ["name for `format=` and the commands", code(found.name)], rows
+    )
 
 
 def _first(doc: str) -> str:

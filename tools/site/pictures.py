@@ -9,12 +9,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import data_way
+from . import data_way, fused_chain, orders
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 
 PICTURES: dict[str, Callable[[], str]] = {
     "data-way.svg": data_way.drawn,
+    "orders.svg": orders.drawn,
+    "fused-chain.svg": fused_chain.drawn,
 }
 
 

@@ -16,6 +16,17 @@ from .markdown import docstring, fenced, heading, prose, signature, summary, tab
 from .page import Page
 
 _SPECIAL = ("__call__", "__getitem__", "__iter__", "__len__", "__next__")
+# Methods that other modules of the package call, and no program.
+_INNER = {
+    "DataLoader": {"check_life", "check_process", "count_copy", "data_loader", "keep_place", "lent",
+                   "must_not_wait", "places", "read", "state_at"},
+    "TorchLoader": {"data_loader", "keep_place"},
+    "JaxLoader": {"data_loader", "keep_place"},
+    "Dataset": {"first_batch"},
+    "Blob": {"fill"},
+    "Report": {"add", "with_counters"},
+    "FlowDatasource": {"estimate_inmemory_data_size", "get_read_tasks"},
+}
 _LIBRARIES = ("torch", "jax", "ray", "pyarrow")
 
 
@@ -157,9 +168,10 @@ def _members(one: type) -> list[tuple[str, Any]]:
     """Methods and properties, also inherited ones of this package, by name; those of data classes
     are in the docstring of the class."""
     found: dict[str, Any] = {}
+    hidden = set().union(*(_INNER.get(base.__name__, set()) for base in one.__mro__))
     for base in _bases(one):
         for name, value in vars(base).items():
-            if name.startswith("_") and name not in _SPECIAL:
+            if name.startswith("_") and name not in _SPECIAL or name in hidden:
                 continue
             if isinstance(value, (property, functools.cached_property, classmethod, staticmethod)):
                 found.setdefault(name, value)

@@ -67,7 +67,8 @@ def _index() -> Page:
         parts.append(f"## {section.title}{anchor}\n")
         rows = [
             [f"[{page.title}]({page.path})",
-             ", ".join(f"[{name}]({page.path}#{name})" for name in page.names)]
+             ", ".join(f"[{name}]({page.path}#{name})" for name in page.names)
+             or page.text.split("\n\n")[1]]
             for page in section.pages
         ]  # fmt: skip
         parts.append(table(["page", "ops" if is_ops else "names"], rows))

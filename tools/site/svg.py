@@ -36,6 +36,16 @@ def colors(scheme: dict[str, str], under: str = "") -> str:
     )
 
 
+def page_colors() -> str:
+    """The style of a page that has pictures in it, and drawings of graphs: as the page is."""
+    rules = []
+    for name, scheme in (("default", LIGHT), ("slate", DARK)):
+        under = f"[data-md-color-scheme={name}] "
+        rules += [colors(scheme, under), f"{under}svg.pfd-graph{{color:{scheme['ink']};"
+                                         f"background:{scheme['panel']}}}"]  # fmt: skip
+    return "\n".join(rules) + "\n"
+
+
 _STYLE = (
     f".pfd text{{font-family:{_SANS};font-size:12px}}.pfd .head{{font-size:14px;font-weight:600}}"
     f".pfd .mono{{font-family:{_MONO};font-size:11.5px}}"

@@ -3,6 +3,7 @@
  * The bits of all cells of a column say which type holds them, and whether a float64 holds them
  * exactly.  A number whose text would change when it is written again, as 01234 or +5, is text.
  */
+#include "core/bytes.h"
 #include "core/rows.h"
 #include "parse/parse_double.h"
 #include "parse/row_type.h"
@@ -151,13 +152,46 @@ static uint32_t type_of_other(pfd_bytes cell)
     return isinf(value) ? FLOAT | INFINITE : FLOAT;
 }
 
+/* ---- Usual floats ---------------------------------------------------------------------------- */
+
+#define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* The top bit of each byte that is not a digit. */
+static inline uint64_t other_than_digits(uint64_t bytes)
+{
+    uint64_t x = bytes ^ EACH_BYTE('0');
+    return (((x & EACH_BYTE(0x7f)) + EACH_BYTE(0x76)) | x) & EACH_BYTE(0x80);
+}
+
+/* The top bit of each byte that is a point. */
+static inline uint64_t points(uint64_t bytes)
+{
+    uint64_t x = bytes ^ EACH_BYTE('.');
+    return ~(((x & EACH_BYTE(0x7f)) + EACH_BYTE(0x7f)) | x) & EACH_BYTE(0x80);
+}
+
+/* Whether 8 to 16 bytes are digits and one point, with no zero in front that is written for
+ * nothing. */
+static inline int32_t is_usual_float(const uint8_t *at, int64_t size)
+{
+    if (*at == '0' ? at[1] != '.' : !is_digit(*at)) return 0;
+    uint64_t first = pfd_load_le64(at), last = pfd_load_le64(at + size - 8);
+    uint64_t found = points(first), other = other_than_digits(first) ^ found;
+    uint64_t skipped = size == 16 ? 0 : ~UINT64_C(0) >> 8 * (size - 8); /* are in `first`, too */
+    uint64_t more = points(last) & ~skipped;
+    other |= (other_than_digits(last) & ~skipped) ^ more;
+    return !other && __builtin_popcountll(found) + __builtin_popcountll(more) == 1;
+}
+
 static uint32_t type_of(const words *missing, pfd_bytes cell)
 {
     if (cell.size && (cell.data[0] <= ' ' || cell.data[cell.size - 1] <= ' ')) cell = stripped(cell);
     if (is_missing(missing, cell)) return MISSING;
     int32_t is_negative = *cell.data == '-';
     const uint8_t *digits = cell.data + is_negative, *end = cell.data + cell.size;
-    int64_t size = after_digits(digits, end) - digits;
+    int64_t size = end - digits;
+    if (size >= 8 && size <= 16 && is_usual_float(digits, size)) return FLOAT;
+    size = after_digits(digits, end) - digits;
     if (size == 0 || digits + size < end) return type_of_other(cell);
     if (cell.size > MOST_DIGITS) return TEXT;
     if (*digits != '0') return type_of_digits(digits, size, is_negative);

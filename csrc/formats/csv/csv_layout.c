@@ -1,6 +1,7 @@
 /* Finds the columns of one CSV file by its header, or by number. */
 #include "formats/csv/csv_layout.h"
 
+#include "parse/nearest_name.h"
 #include "parse/quote.h"
 
 #include <inttypes.h>
@@ -125,15 +126,34 @@ static const char *shown_row(const pfd_csv_layout *layout, char *out, size_t cap
     return pfd_quote_bytes(layout->first_row, layout->first_row_size, out, capacity);
 }
 
+/* The name of the header that is most like another one, as "; did you mean 'name'?", or "". */
+static const char *near_name(const maker *m, const char *name, int64_t size, char *out,
+                             size_t capacity)
+{
+    int64_t n = m->layout->num_fields;
+    const char **names = calloc((size_t)n + 1, sizeof *names);
+    char *wanted = strndup(name, (size_t)size);
+    for (int64_t i = 0; names && wanted && i < n; i++)
+        names[i] = strndup((const char *)m->names[i].text, (size_t)m->names[i].size);
+    const char *near = NULL;
+    if (names && wanted && names[n > 0 ? n - 1 : 0]) near = pfd_nearest_name(wanted, names, n);
+    (void)snprintf(out, capacity, near ? "; did you mean '%.100s'?" : "", near);
+    for (int64_t i = 0; names && i < n; i++) free((char *)(uintptr_t)names[i]);
+    free(names);
+    free(wanted);
+    return out;
+}
+
 static pfd_status fail_missing(const maker *m, const char *name, int64_t size, pfd_error *err)
 {
-    char row[256], text[256];
-    return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
+    char row[256], text[256], near[160];
+    return m->host->fail_attr(err, "columns", m->file, PFD_INVALID_ARGUMENT,
                               ": '%s' asks for column %s, which is not one of the %" PRId64
-                              " of the header %s; columns are found by their exact name, or by "
+                              " of the header %s%s; columns are found by their exact name, or by "
                               "number from 0", m->column->spec,
                               pfd_quote_bytes((const void *)name, size, text, sizeof text),
-                              m->layout->num_fields, shown_row(m->layout, row, sizeof row));
+                              m->layout->num_fields, shown_row(m->layout, row, sizeof row),
+                              near_name(m, name, size, near, sizeof near));
 }
 
 static pfd_status place_of(maker *m, const pfd_csv_place *place, int64_t *out,
@@ -145,14 +165,14 @@ static pfd_status place_of(maker *m, const pfd_csv_place *place, int64_t *out,
         pfd_status status = find_name(m, place, &matches, out, err);
         if (status != PFD_OK || matches == 1) return status;
         if (matches == 0) return fail_missing(m, place->name, place->size, err);
-        return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
+        return m->host->fail_attr(err, "columns", m->file, PFD_INVALID_ARGUMENT,
                                   ": '%s' asks for a column by a name that %" PRId64
                                   " columns of the header %s have; ask for it by number",
                                   m->column->spec, matches, shown_row(m->layout, row, sizeof row));
     }
     *out = place->number;
     if (*out < m->layout->num_fields) return PFD_OK;
-    return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
+    return m->host->fail_attr(err, "columns", m->file, PFD_INVALID_ARGUMENT,
                               ": '%s' asks for column %" PRId64 ", but the first row %s has "
                               "%" PRId64 " fields; columns are counted from 0", m->column->spec,
                               *out, shown_row(m->layout, row, sizeof row), m->layout->num_fields);
@@ -182,7 +202,7 @@ static pfd_status find_column(maker *m, pfd_error *err)
         PFD_TRY(place_of(m, &key.first, &first, err));
         PFD_TRY(place_of(m, &key.last, &last, err));
         if (last < first)
-            return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
+            return m->host->fail_attr(err, "columns", m->file, PFD_INVALID_ARGUMENT,
                                       ": in '%s' a range goes from column %" PRId64
                                       " to column %" PRId64 " of this file; a range must not go "
                                       "backwards",
@@ -192,7 +212,7 @@ static pfd_status find_column(maker *m, pfd_error *err)
     }
     if (status != PFD_END) return status;
     if (values == m->column->num_values) return PFD_OK;
-    return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
+    return m->host->fail_attr(err, "columns", m->file, PFD_INVALID_ARGUMENT,
                               ": '%s' is %" PRId64 " columns of this file, but its shape has "
                               "%" PRId64 " values", m->column->spec, values, m->column->num_values);
 }
@@ -232,7 +252,7 @@ static pfd_status fill(maker *m, const pfd_csv_column *columns, int64_t num_colu
     for (int64_t i = 0; i < num_columns && status == PFD_OK; i++) {
         m->column = &columns[i];
         status = find_column(m, err);
-        if (status == PFD_CORRUPT_DATA) err->byte = m->offset; /* of the header */
+        if (status == PFD_INVALID_ARGUMENT) err->byte = m->offset; /* of the header */
         layout->run_bounds[i + 1] = m->num_runs;
     }
     return status;

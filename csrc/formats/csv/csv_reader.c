@@ -6,6 +6,7 @@
 #include "sources/text_head.h"
 #include "sources/wrapped_source.h"
 #include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
 #include "formats/csv/csv_rows.h"
 #include "formats/csv/csv_value.h"
 #include "parse/quote.h"
@@ -322,13 +323,47 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return pfd_csv_compute(pfd_wrapped_source_state(args->source), args, err);
 }
 
+/* ---- When the node is made ------------------------------------------------------------------- */
+
+/* Whether the columns are those of the first file, where they were given. */
+static pfd_status check_file(const pfd_propose_args *args, const pfd_file *file,
+                             pfd_csv_table *table, pfd_error *err)
+{
+    int64_t head;
+    extent first;
+    pfd_csv_layout *layout = NULL;
+    int32_t header = has_header(args->host, args->attrs);
+    PFD_TRY(parse_columns(args->host, args->attrs, table, err));
+    PFD_TRY(find_head(args->host, file, args->attrs, header, args->scratch, &head, &first, err));
+    if (!first.text) return PFD_OK;
+    pfd_status status = pfd_csv_layout_make(
+        args->host, file, header ? head - first.found.next : head + first.at, &table->format,
+        table->columns, table->num_columns, header, first.text, first.found.size, &layout, err);
+    pfd_csv_layout_free(layout);
+    return status;
+}
+
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
+{
+    const csv_attrs *attrs = args->attrs;
+    const pfd_file *file;
+    int64_t n = attrs->columns.size;
+    if (n == 0) return PFD_OK; /* the language of the program finds them in the first rows */
+    PFD_TRY(check_format(args->host, attrs, err));
+    PFD_TRY(args->open(args->found, 0, &file, err));
+    pfd_csv_table table = {.format = format_of(attrs), .num_columns = n};
+    table.columns = args->host->alloc(args->scratch, n * (int64_t)sizeof *table.columns);
+    return table.columns ? check_file(args, file, &table, err) : fail_memory(args->host, err);
+}
+
 /* ---- The op ---------------------------------------------------------------------------------- */
 
 static const pfd_attr attrs_table[] = {
-    PFD_STRINGS_ATTR(csv_attrs, columns, NULL,
-                     "The columns to read, one output each: [NAME=]KEY[:TYPE][=DEFAULT]. KEY is a "
-                     "column's name or number, a range such as 1..64, or several of these "
-                     "separated by |, for one array."),
+    PFD_FOUND_ATTR_ROW(csv_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
+                       "The columns to read, one output each: [NAME=]KEY[:TYPE][=DEFAULT]. KEY is "
+                       "a column's name or number, a range such as 1..64, or several of these "
+                       "separated by |, for one array. Left out, they are all columns, with the "
+                       "types that the first rows have."),
     PFD_STRING_ATTR(csv_attrs, delimiter, ",", "The byte between two fields."),
     PFD_STRING_ATTR(csv_attrs, quote, "\"",
                     "The byte that encloses fields with delimiters in them; empty: quotes are "
@@ -356,7 +391,7 @@ static const pfd_port outputs[] = {
 
 const pfd_op pfd_op_csv_reader = {
     PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    .flags = PFD_READS_FILES | PFD_CHECKS_FILES,
     .name = "CSVReader",
     .doc = "Reads columns of CSV files and of other delimited text. Each element of columns "
            "becomes an output. Its type is float64 unless the element gives another one: bool, an "
@@ -368,6 +403,7 @@ const pfd_op pfd_op_csv_reader = {
     PFD_OP_ATTRS(csv_attrs, attrs_table),
     PFD_OP_OUTPUTS(outputs),
     .outputs_attr = "columns",
+    .propose = propose,
     .infer = infer,
     .open = open_source,
     .compute = compute,

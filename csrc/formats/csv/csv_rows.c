@@ -63,7 +63,12 @@ static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t
                                        "%s: %s is out of the range of %s, the type of '%s'",
                                        name_of(r, field, name, sizeof name), shown, dtype,
                                        column->spec);
-    const char *hint = r->layout->has_header
+    double number;
+    int64_t size = at->end - at->begin;
+    int32_t is_number = r->args->host->parse_double((const char *)r->text + at->begin, size,
+                                                    &number) == size && size > 0;
+    const char *hint = is_number ? "; float64 is the type of such numbers, as in 'name:float64'"
+                       : r->layout->has_header
                            ? "; the type of a text column is bytes, as in 'name:bytes'"
                            : "; if the first line of the file is a header, set header='yes'";
     return r->args->host->fail_row(

@@ -14,10 +14,11 @@ pfd_status pfd_feature_compute(const pfd_compute_args *args, const pfd_feature_m
 
 extern const pfd_port pfd_feature_inputs[1], pfd_feature_outputs[1];
 
-/* Their attrs; the arguments complete the docs. */
-#define PFD_FEATURE_ATTR_ROWS(features_doc, raw_doc, mismatch_doc)                                 \
-    PFD_STRINGS_ATTR(pfd_feature_attrs, features, NULL,                                            \
-                     "The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]: " features_doc),    \
+/* Their attrs; `flags` are of the first one, and the other arguments complete the docs. */
+#define PFD_FEATURE_ATTR_ROWS(flags, features_doc, raw_doc, mismatch_doc)                          \
+    PFD_ATTR_ROW_WITH(pfd_feature_attrs, features, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,         \
+                      "The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]: " features_doc,    \
+                      flags),                                                                      \
     PFD_STRINGS_ATTR(pfd_feature_attrs, decode_raw, "",                                            \
                      "The names of those fields whose " raw_doc                                    \
                      " little-endian numbers of the field's dtype."),                              \

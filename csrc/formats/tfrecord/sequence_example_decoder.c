@@ -14,7 +14,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_FEATURE_ATTR_ROWS("'label:int64' is one of the context, "
+    PFD_FEATURE_ATTR_ROWS(0, "'label:int64' is one of the context, "
                           "'frames=feature_lists/frames:float32[?,3]' a list of steps with three "
                           "values each; a list that may be missing ends with '='.",
                           "features are one byte string, of each step, with",

@@ -614,6 +614,11 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
  * inputs in another order.  Not for plugins. */
 #define PFD_VIEW 1073741824u
 
+/* pfd_op.flags of readers, not for plugins: propose() is called although no attr was left out, where
+ * the files are there, to see whether the attrs fit them.  It returns PFD_INVALID_ARGUMENT where they
+ * do not; other failures are left to open(). */
+#define PFD_CHECKS_FILES 536870912u
+
 /* What the language of the program does for readers whose source is one of its objects.  open() is
  * given the fields that are wanted of a sample: keys, and types of rows.  A record is then
  *

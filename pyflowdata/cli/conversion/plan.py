@@ -153,11 +153,12 @@ class Conversion:
         """Takes down how many damaged records were left out, and some of them."""
         self.left_out, self.left_out_first = records, errors[:_NAMED]
 
-    def tasks(self, is_stream: bool, jobs: int) -> list[Task]:
+    def tasks(self, is_stream: bool, batch_size: int, jobs: int) -> list[Task]:
         """What is left to do; of a stream one process reads all.
 
         Args:
             is_stream: Whether the source is one.
+            batch_size: Records that are read at a time.
             jobs: How many processes there are at most; if they work at images, their threads share
                 the cores.
         """
@@ -172,7 +173,7 @@ class Conversion:
             cores = len(os.sched_getaffinity(0))
             threads = max(cores // max(min(jobs, len(groups)), 1), 1)
         return [
-            Task(self.source, self.target, str(self.folder), tuple(group), threads)
+            Task(self.source, self.target, str(self.folder), tuple(group), batch_size, threads)
             for group in groups
         ]
 

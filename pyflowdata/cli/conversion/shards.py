@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CorruptDataError, Error
-from ...formats import Source, image_fields
+from ...formats import Source
+from ...io import Writer
 from ...loader import DataLoader
 from .target import Target
 
 LeftOut = Callable[[int, list[Error]], None]
 
-_BATCH = 1024
-_IMAGES = 64  # of records that are large
+_ENCODED = "__encoded__"  # the name of a blob of what the file has of each record
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Task:
     Attributes:
         shards: (number, first record, record after the last; -1 for the end).
         folder: Where they are made.
+        batch_size: Records that are read at a time.
         threads: Of the loader; None: its default.
     """
 
@@ -33,6 +34,7 @@ class Task:
     target: Target
     folder: str
     shards: tuple[tuple[int, int, int], ...]
+    batch_size: int
     threads: int | None = None
 
 
@@ -57,8 +59,11 @@ def _batches(
 ) -> Generator[tuple[int, int, Any], None, None]:
     """(first record, record after the last, batch) from there on."""
     attrs: dict[str, Any] = {"on_error": "skip"} if task.target.skip else {}
-    batch_size = _IMAGES if image_fields(task.source.fields) else _BATCH
+    batch_size = task.batch_size
     blobs = task.target.blobs(task.source, batch_size=batch_size, **attrs)
+    encoded = task.target.encoded(task.source, blobs)
+    if encoded is not None:
+        blobs = {_ENCODED: encoded}
     budget = task.source.memory_budget
     with DataLoader(blobs, num_threads=task.threads, memory_budget=budget) as loader:
         loader.seek(begin // batch_size)
@@ -95,12 +100,25 @@ def write_shards(
         return _write_from(task, batches, done)
 
 
+def _write(writer: Writer, part: dict[str, Any], task: Task, shapes: dict[str, Any]) -> None:
+    if _ENCODED not in part:
+        writer.write_batch(task.target.adapted(part, task.source))
+        return
+    if shapes:
+        writer.expect(shapes)
+    writer.write_encoded(part[_ENCODED])
+
+
 def _write_from(
     task: Task,
     batches: Iterator[tuple[int, int, Any]],
     done: Callable[[int, int], None] | None,
 ) -> list[int]:
     counts = []
+    shapes = {
+        field.name: () if None in field.shape else field.shape
+        for field in task.target.fields(task.source)
+    }
     held: tuple[int, int, Any] | None = None
     for number, begin, end in task.shards:
         path = Path(task.folder) / f"{number:05d}"
@@ -116,7 +134,7 @@ def _write_from(
                 part = _slice(batch, begin - first, end - first if end >= 0 else last - first)
                 rows = len(next(iter(part.values())))
                 if rows:
-                    writer.write_batch(task.target.adapted(part, task.source))
+                    _write(writer, part, task, shapes)
                     count(rows)
                 if 0 <= end <= last:
                     break  # what is left of the batch belongs to the next shard

@@ -16,6 +16,7 @@ from ...formats import (
     ImageChange,
     ImageFields,
     Source,
+    as_float32,
     image_fields,
 )
 from ...nodes import Blob
@@ -110,6 +111,15 @@ class Target:
         chosen = {name: blobs[name] for name in names}
         images = self.images(source)
         return images.blobs(chosen) if images else chosen
+
+    def encoded(self, source: Source, blobs: dict[str, Blob]) -> Blob | None:
+        """The bytes that the file has of each record; None where the writer makes them."""
+        fields, images = self.fields(source), self.images(source)
+        if images is not None:
+            return None
+        narrow = {field.name for field in source.fields if self._narrowed(field) != field}
+        made = [as_float32(blob) if name in narrow else blob for name, blob in blobs.items()]
+        return self.kind.encoded(fields, made)
 
     # ---- Fields -------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ Walk = Callable[[str, mmap.mmap, "Scan"], "Iterator[Damage]"]
 Opener = Callable[..., DataLoader[Any]]  # a loader of the records, with further attrs of the reader
 
 _BATCH = 64  # a loader keeps at most 100 skipped records of a batch (PFD_MOST_SKIPPED_ERRORS)
+_LARGE_BATCH = 1024  # of records that are most likely whole
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,12 @@ class Scan:
     Attributes:
         good: How many records are whole.
         notes: What could not be checked.
+        told: Is called now and then with how many records were whole so far.
     """
 
     good: int = 0
     notes: list[str] = field(default_factory=list)
+    told: Callable[[int], None] = lambda records: None
 
 
 def damage_of(path: str, failure: Error) -> Damage:
@@ -75,6 +78,8 @@ def read_all(path: str, opener: Opener, is_stream: bool, scan: Scan) -> list[Dam
     Raises:
         OutOfMemoryError: One record is more than the memory budget of the loader allows.
     """
+    if _is_whole(opener, scan):
+        return []
     batch_size = _BATCH
     while True:
         scan.good = 0
@@ -84,6 +89,20 @@ def read_all(path: str, opener: Opener, is_stream: bool, scan: Scan) -> list[Dam
             if batch_size == 1 or failure.file is not None:  # one record is too large
                 raise
             batch_size = batch_size // 8  # perhaps a few records fit
+
+
+def _is_whole(opener: Opener, scan: Scan) -> bool:
+    """Reads the records in large batches up to the first damage, which this does not name."""
+    try:
+        with opener(batch_size=_LARGE_BATCH, on_error="skip") as loader:
+            for batch in loader:
+                if loader.stats()["skipped"]:
+                    return False
+                scan.good += len(next(iter(batch.values())))
+                scan.told(scan.good)
+            return not loader.stats()["skipped"]
+    except (CorruptDataError, FileError, OutOfMemoryError):
+        return False
 
 
 def _read(
@@ -108,6 +127,7 @@ def _read(
                 if batch is None:
                     return
                 scan.good += len(next(iter(batch.values())))
+                scan.told(scan.good)
     except (CorruptDataError, FileError) as failure:
         if failure.reason == "no-records":
             return

@@ -130,3 +130,9 @@ def lengths_of(blob: Blob) -> Blob:
         InvalidArgumentError: The rows are single numbers.
     """
     return Node(find_op("RowLength"), None, [blob], {}).outputs[0]
+
+
+def as_float32(blob: Blob) -> Blob:
+    """The same numbers as float32; those that are too large are infinite, as in NumPy."""
+    attrs = {"dtype": "float32", "overflow": "wrap"}
+    return Node(find_op("Cast"), None, [blob], attrs).outputs[0]

@@ -8,11 +8,11 @@ reader, or of its decoder.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...errors import CorruptDataError, UnsupportedError
-from ...nodes import Blob, find_op
+from ...nodes import Blob, Op, find_op
 from ...loader import DataLoader
 from .damage import Damage, Scan, read_all
 from .detection import Detected
@@ -109,6 +109,28 @@ class Format(RecordFormat):
         else:
             fields = output_fields(node.outputs)
         return dataclasses.replace(source, fields=fields)
+
+    def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
+        """What the first records say of attrs of the reader that were left out.
+
+        Args:
+            values: The attrs that were given.
+
+        Raises:
+            InvalidArgumentError: They say nothing, and the reader needs it.
+            FileError: There are no files.
+        """
+        return {}
+
+    def found_by_decoder(
+        self, op: Op, record: Blob, values: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """The same of a decoder whose input `record` is.
+
+        Raises:
+            InvalidArgumentError: Also where attrs that were given do not fit the first records.
+        """
+        return {}
 
     def _decoder_fields(self, record: Blob) -> tuple[Field, ...]:
         """The outputs of the usual decoder; none if only the user can name them."""

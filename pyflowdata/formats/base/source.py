@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...errors import CorruptDataError, InvalidArgumentError, OutOfMemoryError, shown
@@ -14,6 +14,26 @@ from ...loader import DataLoader
 from .fields import Field, output_fields, port_name, specs
 
 RECORD = "__record__"  # the name of the blob of whole records
+
+
+Told = Callable[[int], None]  # is told how many records are done
+Change = Callable[[dict[str, Blob]], dict[str, Blob]]
+
+_USUAL_ROWS = 1024  # of a batch of records whose size is not known
+_BATCH_BYTES, _MOST_ROWS = 4 << 20, 1 << 16
+
+
+def rows_of_batch(records: int, size: int, compression: str | None) -> int:
+    """How many records a batch of about 4 MB has.
+
+    Args:
+        records: In the files; -1: not known.
+        size: Bytes of the files; 0: not known.
+        compression: Of the files.
+    """
+    if compression is not None or records <= 0 or size <= 0:
+        return _USUAL_ROWS
+    return max(min(_BATCH_BYTES * records // size, _MOST_ROWS), 1)
 
 
 def make_node(name: str, inputs: Sequence[Blob], **attrs: Any) -> Node:
@@ -54,7 +74,7 @@ class RecordFormat(FileFormat):
         made = make_node(op.name, [record], **{op.outputs_attr: specs(fields)}).outputs
         return {field.name: blob for field, blob in zip(fields, made, strict=True)}
 
-    def widened(self, source: Source, exact: bool) -> Source:
+    def widened(self, source: Source, exact: bool, told: Told) -> Source:
         """The source with types that hold the values of all records; see `Source.with_types`."""
         return source
 
@@ -120,18 +140,21 @@ class Source:
         values = ((name, _parsed(op, name, text)) for name, text in texts.items())
         return dataclasses.replace(self, attrs=(*self.attrs, *values))
 
-    def with_types(self, *, exact: bool = False) -> Source:
+    def with_types(self, *, exact: bool = False, told: Told = lambda records: None) -> Source:
         """The same where types that are guessed hold all records.
 
         Args:
             exact: Whether numbers that the guessed type does not hold exactly are an error.
+            told: Called now and then with how many records were looked at.
 
         Raises:
             InvalidArgumentError: There is such a number.
             CorruptDataError: A file is damaged.
         """
         is_guessed = any(field.is_guessed for field in self.fields)
-        return self.format.widened(self, exact) if is_guessed and not self.is_empty else self
+        if not is_guessed or self.is_empty:
+            return self
+        return self.format.widened(self, exact, told)
 
     def reader(self, **attrs: Any) -> Node:
         """The node that reads the files, on one rank, with these attrs of every reader."""
@@ -154,25 +177,52 @@ class Source:
         names = (field.name for field in output_fields(node.outputs))
         return _chosen(self.fields, dict(zip(names, node.outputs, strict=True)))
 
-    def loader(self, wanted: Iterable[str] | None = None, **attrs: Any) -> DataLoader[Any]:
-        """A loader of dicts: of these fields, or all of them without RECORD."""
+    def loader(
+        self, wanted: Iterable[str] | None = None, *, change: Change | None = None, **attrs: Any
+    ) -> DataLoader[Any]:
+        """A loader of dicts: of these fields, or all of them without RECORD.
+
+        Args:
+            wanted: Names of fields.
+            change: Makes the blobs that are read of these.
+            **attrs: Of the reader.
+        """
         blobs = self.blobs(**attrs)
         names = [field.name for field in self.fields] if wanted is None else list(wanted)
         chosen = {name: blobs[name] for name in names or [RECORD]}
-        return DataLoader(chosen, memory_budget=self.memory_budget)
+        return DataLoader(change(chosen) if change else chosen, memory_budget=self.memory_budget)
+
+    def batch_rows(self) -> int:
+        """How many records a batch has that is large enough for its own cost not to matter, and
+        small enough for a few of them to fit into a cache.
+
+        Raises:
+            CorruptDataError: A file is damaged where records are looked for.
+        """
+        if self.is_empty:
+            return _USUAL_ROWS
+        try:
+            with self.loader(batch_size=1) as loader:
+                reader = loader.readers[0]
+                return rows_of_batch(reader.records, reader.bytes, self.compression)
+        except CorruptDataError as failure:
+            if failure.reason != "no-records":
+                raise
+            return _USUAL_ROWS
 
     def batches(
-        self, wanted: Iterable[str] | None = None, *, batch_size: int, **attrs: Any
+        self, wanted: Iterable[str] | None = None, *, batch_size: int,
+        change: Change | None = None, **attrs: Any,
     ) -> Iterator[dict[str, Any]]:
         """All records in the order of the files; none where there are none, by the reader's word.
 
-        Batches are smaller where the memory budget asks for that.
+        Batches are smaller where the memory budget asks for that.  Arguments as of `loader`.
         """
         names = None if wanted is None else list(wanted)
         done = 0  # batches of this size
         while not self.is_empty:
             try:
-                with self.loader(names, batch_size=batch_size, **attrs) as loader:
+                with self.loader(names, change=change, batch_size=batch_size, **attrs) as loader:
                     loader.seek(done)
                     for batch in loader:
                         yield batch

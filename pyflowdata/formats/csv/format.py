@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import mmap
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from ...errors import InvalidArgumentError, shown
 from ...nodes import Blob, find_op
 from ..base.damage import Damage, Scan
 from ..base.detection import HEAD, Detected
-from ..base.fields import BYTES, Field
+from ..base.fields import BYTES, Field, specs
 from ..base.format import Format
-from ..base.source import Source, make_node
-from .cells import Column
+from ..base.open_source import open_source
+from ..base.reader_values import files_in, reading_in
+from ..base.source import Source, Told, make_node
+from .cells import TYPES, UNSURE, dtype_of, is_exact, types_of
 from .table import cells_of, places_of, table_of, widened
 from .writer import ENCODER, CSVWriter
 
@@ -51,11 +56,11 @@ class CSV(Format):
 
     writer = CSVWriter
 
-    def _missing(self) -> frozenset[bytes]:
-        """The cells that count as missing values by default."""
+    def _missing(self) -> list[str]:
+        """The cells that count as missing values by default, besides empty ones."""
         attr = find_op(self.reader).attr("missing")
         default: Any = attr.default if attr else ()
-        return frozenset((b"", *(str(text).encode() for text in default)))
+        return list(map(str, default))
 
     def open(self, source: Source, found: Sequence[Detected], *, as_stored: bool) -> Source:
         """The columns of the first file that has records; all must have the same."""
@@ -63,6 +68,22 @@ class CSV(Format):
         if dict(source.attrs).get("header") == "yes" and found[0].head:
             _refuse_other_columns(found)
         return source
+
+    def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
+        """All columns, with the types of the first rows, and the dialect."""
+        op = find_op(self.reader)
+        if values.get(op.outputs_attr):
+            return {}
+        own = reading_in(values)
+        files = files_in(op.name, values, **{op.outputs_attr: ["0"]})
+        source = open_source(files, self.name, values=own)
+        if not source.fields:
+            raise InvalidArgumentError(
+                f"{op.outputs_attr} was left out, and there is no row to find the columns in: give "
+                "it", attr=op.outputs_attr,
+            )  # fmt: skip
+        dialect = {name: value for name, value in source.attrs if name not in own}
+        return {op.outputs_attr: specs(source.fields), **dialect}
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The columns and the dialect that the first lines of a file show."""
@@ -86,26 +107,50 @@ class CSV(Format):
         is_empty = next(looked.batches(batch_size=1), None) is None
         return dataclasses.replace(source, is_empty=is_empty)
 
-    def widened(self, source: Source, exact: bool) -> Source:
+    def widened(self, source: Source, exact: bool, told: Told) -> Source:
         """The types of guessed columns, by the cells of all records."""
         cells = cells_of(field for field in source.fields if field.is_guessed)
-        missing = self._missing()
-        columns = {one.key: Column(missing) for one in cells}
         looked = dataclasses.replace(source, fields=cells)
-        for batch in looked.batches(batch_size=_SCANNED, on_error="skip"):
-            for one in cells:
-                columns[one.key].add(batch[one.name].to_bytes_list())
+        found = np.zeros(len(cells), np.uint16)
+        for types in self._types(looked, told):
+            found |= np.bitwise_or.reduce(types, axis=0)
+        types_by = {one.key: int(types) for one, types in zip(cells, found, strict=True)}
         fields: list[Field] = []
         for field in source.fields:
-            own = [columns[str(one)] for one in places_of(field)] if field.is_guessed else []
-            wrong = next((one.inexact for one in own if one.inexact), None)
-            if wrong is not None and exact:
-                raise InvalidArgumentError(
-                    f"{field.name} has {wrong.decode()[:40]}, which float64 does not hold: choose "
-                    f"its type with --fields, as {field.name}:bytes"
-                )
-            fields += widened(field, own) if own else [field]
+            own = {one: types_by[str(one)] for one in places_of(field)} if field.is_guessed else {}
+            dtypes = set(map(dtype_of, own.values()))
+            fields += widened(field, dtypes) if own else [field]
+            unsure = {str(place) for place, types in own.items() if types & UNSURE}
+            if exact and unsure and BYTES not in dtypes and "float64" in dtypes:
+                self._refuse_inexact(field, [one for one in cells if one.key in unsure], looked)
         return dataclasses.replace(source, fields=tuple(fields))
+
+    def _types(self, looked: Source, told: Told) -> Iterator[npt.NDArray[np.uint16]]:
+        """The types of the cells of all records, batch by batch."""
+        missing, done = self._missing(), 0
+
+        def types(blobs: dict[str, Blob]) -> dict[str, Blob]:
+            return {TYPES: make_node(TYPES, list(blobs.values()), missing=missing).outputs[0]}
+
+        rows = looked.batch_rows()
+        for batch in looked.batches(batch_size=rows, change=types, on_error="skip"):
+            done += len(batch[TYPES])
+            told(done)
+            yield batch[TYPES]
+
+    def _refuse_inexact(self, field: Field, cells: Sequence[Field], looked: Source) -> None:
+        """Looks for a number that a column of float64 does not hold."""
+        looked = dataclasses.replace(looked, fields=tuple(cells))
+        for batch in looked.batches(batch_size=_SCANNED, on_error="skip"):
+            for one in cells:
+                texts = batch[one.name].to_bytes_list()
+                for cell, types in zip(texts, types_of(texts, self._missing()), strict=True):
+                    number = cell.strip(b" \t")
+                    if types & UNSURE and not is_exact(number, types):
+                        raise InvalidArgumentError(
+                            f"{field.name} has {number.decode()[:40]}, which float64 does not "
+                            f"hold: choose its type with --fields, as {field.name}:bytes"
+                        )
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """Reads with and without line breaks in cells, and returns what has more whole records: an

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import functools
 import io
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...errors import CorruptDataError
 from ..base.fields import BYTES, Field
-from .cells import Column
+from .cells import dtype_of, types_of
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Table:
 
 
 def table_of(
-    head: bytes, is_whole: bool, given: Mapping[str, Any], missing: frozenset[bytes]
+    head: bytes, is_whole: bool, given: Mapping[str, Any], missing: Sequence[str]
 ) -> Table:
     """From the first lines.
 
@@ -42,7 +44,7 @@ def table_of(
         head: These.
         is_whole: Whether there are no others.
         given: Attrs of the reader.
-        missing: The cells that count as missing values.
+        missing: The cells that count as missing values, besides empty ones.
     """
     text = head.decode("utf-8-sig", "replace")
     if not is_whole:
@@ -63,9 +65,8 @@ def table_of(
     body = rows[1:] if has_header else rows
     dtypes = []
     for place in range(len(names)):
-        column = Column(missing)
-        column.add([row[place].encode("utf-8", "replace") for row in body if place < len(row)])
-        dtypes.append(column.dtype)
+        cells = [row[place].encode("utf-8", "replace") for row in body if place < len(row)]
+        dtypes.append(dtype_of(functools.reduce(operator.or_, types_of(cells, missing), 0)))
     has_quotes = '"' in text  # a later cell may have a line break where none of these has
     return Table(delimiter, has_header, has_quotes, tuple(_fields(names, dtypes)), bool(body))
 
@@ -135,12 +136,12 @@ def _as_cells(field: Field) -> list[Field]:
     ]
 
 
-def widened(field: Field, columns: Sequence[Column]) -> list[Field]:
-    """The field with the type of all its columns' cells; several fields if they are not numbers."""
-    dtypes = {column.dtype for column in columns}
+def widened(field: Field, dtypes: set[str]) -> list[Field]:
+    """The field with the type of all its columns' cells, which are of these; several fields if they
+    are not numbers."""
     if BYTES in dtypes:
         return _as_cells(field)
-    dtype = dtypes.pop() if len(dtypes) == 1 else "float64"
+    dtype = next(iter(dtypes)) if len(dtypes) == 1 else "float64"
     return [_guess(dataclasses.replace(field, dtype=dtype))]
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
-from ....errors import Error
-from ....nodes import Blob
+from ....errors import Error, InvalidArgumentError, shown
+from ....graphs.planned_ops import files_of
+from ....nodes import Blob, Op
 from ..detection import Detected
-from ..fields import BYTES, Field
+from ..fields import BYTES, Field, specs
 from ..format import Format
+from ..open_source import open_source
+from ..reader_values import reader_of, reading_in
 from ..source import RECORD, Source, make_node
 from .decode import Feature
 from .message_writer import MessageWriter
@@ -44,6 +47,32 @@ class MessageFormat(Format):
         Raises:
             ValueError: It is not a message of features.
         """
+
+    def found_by_decoder(
+        self, op: Op, record: Blob, values: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """All features of the first records, in the order of their names; where features were
+        given, the first records must have them."""
+        reader = reader_of(record)
+        listed = op.outputs_attr
+        if op.name != self.decoders[0] or reader is None or reader.op.name != self.reader:
+            return {}
+        if listed in values:
+            return {}
+        own = reading_in(reader.values)
+        source = open_source(files_of(reader), self.name, values=own)
+        found = specs(source.fields)
+        if source.left_out:
+            raise InvalidArgumentError(
+                f"{listed} was left out, and {source.left_out[0]}, cannot be an output: give it, "
+                f"as {listed}={shown(found)}", attr=listed,
+            )  # fmt: skip
+        if not found:
+            raise InvalidArgumentError(
+                f"{listed} was left out, and the first records have no features: give it",
+                attr=listed, file=source.files[0],
+            )  # fmt: skip
+        return {listed: found}
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The source with the features of the first records of a file."""

@@ -7,7 +7,7 @@ import operator
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -146,6 +146,13 @@ class Writer(ABC):
 
     def _finish(self, shard: Shard) -> None:
         """Writes the part after the last record, and values that were not known before."""
+
+    def expect(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Takes note of the fields of encoded rows, for files that name them.
+
+        Args:
+            shapes: Name of a field -> shape of its rows; () where the shape varies.
+        """
 
     def write_encoded(self, rows: Ragged) -> None:
         """Writes records that are encoded already: rows of the bytes that the file has of each, as

@@ -1,0 +1,11 @@
+import pyflowdata as flow
+
+with open("poem.txt", "w") as file:
+    file.write("so much depends\nupon\n")
+
+line = flow.TextLineReader(files="poem.txt", batch_size=2)
+with flow.DataLoader(line) as loader:
+    for lines in loader:
+        print(lines.to_bytes_list())
+
+# [b'so much depends', b'upon']

@@ -1,0 +1,47 @@
+"""The attrs of a reader's node: where its files are, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...graphs.planned_ops import files_of
+from ...nodes import Blob, Node, find_op
+
+_OF_PLACES = {
+    "data_dir", "files", "data_part_num", "part_name_prefix", "part_name_suffix_length"
+}  # fmt: skip
+
+
+def places_in(values: Mapping[str, object]) -> dict[str, object]:
+    """Those that say where the files are."""
+    return {name: value for name, value in values.items() if name in _OF_PLACES}
+
+
+def reading_in(values: Mapping[str, object]) -> dict[str, object]:
+    """Those that say how the files are read, without those of batches."""
+    others = {attr.name for attr in find_op("BatchDataset").attrs} | _OF_PLACES
+    return {name: value for name, value in values.items() if name not in others}
+
+
+def files_in(op: str, values: Mapping[str, object], **placeholders: object) -> list[str]:
+    """The files that such attrs name.
+
+    Args:
+        op: The reader.
+        values: Its attrs.
+        placeholders: Those that it needs, and that were left out.
+
+    Raises:
+        FileError: There are none.
+    """
+    given = {**places_in(values), **placeholders, "rank": 0, "world_size": 1}
+    return files_of(Node(find_op(op), None, (), given))
+
+
+def reader_of(record: Blob) -> Node | None:
+    """The reader whose first output a blob is, also by way of views and batches; of several the
+    first one.  None: other ops are between them."""
+    while record.node.op.is_view and record.index < len(record.node.inputs):
+        record = record.node.inputs[record.index]
+    node = record.node
+    return node if node.op.is_reader and not node.inputs and record.index == 0 else None

@@ -1,0 +1,55 @@
+"""Attrs that list the outputs of an op, found in the first records where they were left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import CorruptDataError, Error
+from .registry import Op
+
+if TYPE_CHECKING:
+    from .node import Blob, Node
+
+Look = Callable[[Op, "Sequence[Blob]", Mapping[str, object]], Mapping[str, object]]
+
+
+def _look_at_nothing(
+    op: Op, inputs: Sequence[Blob], values: Mapping[str, object]
+) -> Mapping[str, object]:
+    return {}
+
+
+_look: Look = _look_at_nothing
+
+
+def set_look(look: Look) -> None:
+    """Says who looks at the first records, for ops whose attr `outputs_attr` may be left out.
+
+    Args:
+        look: Given op, inputs and attrs, it returns what it finds of attrs that were left out, and
+            raises InvalidArgumentError where those that were given do not fit the records.
+    """
+    global _look
+    _look = look
+
+
+def left_out_values(
+    op: Op, inputs: Sequence[Blob], values: Mapping[str, object]
+) -> Mapping[str, object]:
+    """Attrs that were left out, as the first records have them; none where these do not say it."""
+    listed = op.attr(op.outputs_attr)
+    return _look(op, inputs, values) if listed is not None and listed.is_found else {}
+
+
+def say_sample(failure: Error, nodes: Iterable[Node]) -> None:
+    """Adds to the failure of a record that the types it does not fit are those of a sample."""
+    for node in nodes:
+        listed = node.op.outputs_attr
+        if isinstance(failure, CorruptDataError) and failure.op == node.op.name \
+                and listed in node.sampled and failure.ordinal is not None:  # fmt: skip
+            failure.message += (
+                f" ({listed} was left out, and found in the first records; give {listed}= for "
+                "other types)"
+            )
+            return
