@@ -39,8 +39,7 @@ def write_modules(folder: Path) -> int:
         lines: list[str] = []
         for block in blocks:
             if block.title:
-                place = folder / name / block.title
-                place.parent.mkdir(parents=True, exist_ok=True)
+                place = folder / f"{name}__{Path(block.title).name}"
                 place.write_text(block.at_its_line(), encoding="utf-8")
                 count += 1
             elif "not run" not in block.marks and not is_omitted(block):

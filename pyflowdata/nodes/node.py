@@ -49,6 +49,8 @@ class Node:
         "__weakref__", "found", "handle", "inputs", "name", "op", "outputs", "sampled", "values",
         "worlds",
     )  # fmt: skip
+    op: Op
+    found: tuple[str, ...]
 
     def __init__(
         self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]

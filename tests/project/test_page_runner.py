@@ -97,4 +97,4 @@ def test_modules_have_the_lines_of_their_page(tmp_path):
     text = (tmp_path / "modules" / "how_to_map.py").read_text()
     page = blocks_of("docs/how-to/map.md")[0]
     assert text.splitlines()[page.line - 1] == page.text.splitlines()[0] == "import numpy as np"
-    assert (tmp_path / "modules" / "how_to_python_ops" / "collatz.py").exists()
+    assert (tmp_path / "modules" / "how_to_python_ops__collatz.py").exists()
