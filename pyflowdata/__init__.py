@@ -98,7 +98,6 @@ __all__ += ops.__all__
 __version__ = version()
 
 if TYPE_CHECKING:
-    from . import io as io, testing as testing
     from .graphs.drawing import Graph
     from .loader.sinks import Sink
     from .progress_bars.progress import Progress
