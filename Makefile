@@ -206,7 +206,7 @@ check-types: all .venv/types
 	    tools/page_types.py tools/site/*.py
 	$(IN_VENV) -m tools.page_types build/pages
 	$(IN_VENV) -m mypy --cache-dir build/mypy-pages --follow-imports=silent --ignore-missing-imports \
-	    --allow-redefinition --local-partial-types $$(find build/pages examples -name '*.py') \
+	    --allow-redefinition --local-partial-types $$(find build/pages docs examples -name '*.py') \
 	    tests/project/typed_uses.py tests/test_mini_dataloader.py
 	.venv/bin/basedpyright --project tools/pyright.json --pythonpath $(IN_VENV)
 check-tests: all .venv/test

@@ -97,7 +97,6 @@ __all__ += ops.__all__
 __version__ = version()
 
 if TYPE_CHECKING:
-    from . import io as io, testing as testing
     from .graphs.drawing import Graph
     from .loader.sinks import Sink
     from .plugins.compiler import compile as compile  # not in __all__, like `open`

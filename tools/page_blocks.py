@@ -21,7 +21,7 @@ _FENCED = re.compile(
 _COMMAND = re.compile(
     r"(?P<marks>(?:^<!--[^\n]*-->\n\s*)*)(?P<text>(?:^    pyflowdata .*\n(?:^      .*\n)*)+)", re.M
 )
-_MARK = re.compile(r"<!-- *([a-z]+(?: [a-z]+)*)(?:: *([^\n]*?))? *-->")
+_MARK = re.compile(r"<!-- *([a-z]+(?: \w+)*)(?:: *([^\n]*?))? *-->")
 
 
 @dataclass

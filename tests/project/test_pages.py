@@ -71,7 +71,8 @@ def test_no_block_is_forgotten():
     """A block of Python is run here, by a test that names its page, or says why it is not."""
     for page, words, test in ELSEWHERE:
         assert any(words in block.text for block in BLOCKS[page]), (page, words)
-        assert page.removeprefix("docs/").removesuffix(".md") in (ROOT / test).read_text()
+        name = page.removesuffix("/index.md").rpartition("/")[2].removesuffix(".md")
+        assert name in (ROOT / test).read_text(), f"{test} does not name {page}"
     for block in sum(BLOCKS.values(), []):
         assert block.marks.get("not run", "why") != "", f"{block.where}: not run, and no reason"
         if block.title and block.language in ("python", "sh"):

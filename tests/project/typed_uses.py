@@ -1,4 +1,4 @@
-"""What type checkers make of the public names: mypy and Pyright check this file, and nobody runs it."""
+"""What type checkers make of the public names: mypy and Pyright check it, and nobody runs it."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyflowdata as flow
 
 with open("1.png", "wb") as file:
-    file.write(flow.ImageEncoder(np.zeros((20, 30, 3), np.uint8), format="png"))
+    file.write(bytes(flow.ImageEncoder(np.zeros((20, 30, 3), np.uint8), format="png")))
 with open("all.json", "w") as file:
     json.dump({
         "images": [{"id": 1, "file_name": "1.png", "height": 20, "width": 30}],

@@ -8,6 +8,6 @@ size, kind = flow.CSVReader(
 )
 with flow.DataLoader(size, kind) as loader:
     for sizes, kinds in loader:
-        print(sizes.tolist(), kinds.to_bytes_list())
+        print(sizes.tolist(), [kind.tobytes() for kind in kinds])
 
 # [[1.5, 2.0], [1.25, 3.0]] [b'cat', b'dog']

@@ -1,7 +1,7 @@
 import numpy as np
 import pyflowdata as flow
 
-image = np.uint8([[[100], [120]], [[140], [150]]])
+image = np.array([[[100], [120]], [[140], [150]]], np.uint8)
 print(flow.Equalize(image).shape)
 
 # (2, 2, 1)

@@ -1,7 +1,7 @@
 import numpy as np
 import pyflowdata as flow
 
-record = flow.ExampleEncoder(np.float32([0.5, 1.0]), np.int64(7), names=["x", "label"])
+record = flow.ExampleEncoder(np.array([0.5, 1.0], np.float32), np.int64(7), names=["x", "label"])
 x, label = flow.ExampleDecoder(record, features=["x:float32[2]", "label:int64"])
 print(x, label)
 

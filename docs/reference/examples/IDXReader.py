@@ -5,7 +5,7 @@ from pyflowdata.io import IDXWriter
 with IDXWriter("digits") as writer:
     writer.write_batch({"images": np.zeros((4, 28, 28), np.uint8)})
 with IDXWriter("labels") as writer:
-    writer.write_batch({"labels": np.uint8([5, 0, 4, 1])})
+    writer.write_batch({"labels": np.array([5, 0, 4, 1], np.uint8)})
 
 images, labels = flow.IDXReader(files="digits", labels="labels", batch_size=4)
 with flow.DataLoader(images, labels) as loader:

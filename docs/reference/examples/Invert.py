@@ -1,7 +1,7 @@
 import numpy as np
 import pyflowdata as flow
 
-image = np.uint8([[[100], [120]], [[140], [150]]])
+image = np.array([[[100], [120]], [[140], [150]]], np.uint8)
 print(flow.Invert(image).ravel())
 
 # [155 135 115 105]

@@ -4,7 +4,7 @@ import numpy as np
 import pyflowdata as flow
 
 with open("1.png", "wb") as image, open("all.manifest", "w") as lines:
-    image.write(flow.ImageEncoder(np.zeros((20, 30, 3), np.uint8), format="png"))
+    image.write(bytes(flow.ImageEncoder(np.zeros((20, 30, 3), np.uint8), format="png")))
     json.dump({"source": "1.png", "usage": "train", "annotation": [{"name": "cat"}]}, lines)
 
 file, label = flow.ManifestReader(files="all.manifest", usage="train", batch_size=1)

@@ -1,7 +1,8 @@
 import numpy as np
 import pyflowdata as flow
 
-out, mask = flow.Pad([np.int64([1, 2, 3]), np.int64([4])], shape=[4], value=-1, with_mask=True)
+rows = [np.array([1, 2, 3], np.int64), np.array([4], np.int64)]
+out, mask = flow.Pad(rows, shape=[4], value=-1, with_mask=True)
 print([row.tolist() for row in out])
 print([row.tolist() for row in mask])
 

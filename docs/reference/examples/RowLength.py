@@ -1,6 +1,7 @@
 import numpy as np
 import pyflowdata as flow
 
-print([int(one) for one in flow.RowLength([np.int64([1, 2, 3]), np.int64([4])])])
+rows = [np.array([1, 2, 3], np.int64), np.array([4], np.int64)]
+print([int(one) for one in flow.RowLength(rows)])
 
 # [3, 1]

@@ -8,6 +8,6 @@ with TarWriter("train.tar") as writer:
 text, number = flow.TarReader(files="train.tar", fields=["txt", "cls"], batch_size=2)
 with flow.DataLoader(text, flow.DecodeClass(number)) as loader:
     for texts, classes in loader:
-        print(texts.to_bytes_list(), classes)
+        print([text.tobytes() for text in texts], classes)
 
 # [b'a cat', b'a dog'] [0 1]

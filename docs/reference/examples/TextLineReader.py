@@ -6,6 +6,6 @@ with open("poem.txt", "w") as file:
 line = flow.TextLineReader(files="poem.txt", batch_size=2)
 with flow.DataLoader(line) as loader:
     for lines in loader:
-        print(lines.to_bytes_list())
+        print([line.tobytes() for line in lines])
 
 # [b'so much depends', b'upon']
