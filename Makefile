@@ -273,7 +273,7 @@ instructions: all .venv/train
 	$(IN_VENV) -m bench.instructions $(if $(RECORD),--record) $(ARGS)
 
 # What is released, in dist/, and its tests in bare venvs: tools/wheel/Makefile.
-wheel sdist test-wheel:
+wheel sdist test-wheel release-check:
 	@$(MAKE) --no-print-directory -f tools/wheel/Makefile $@
 
 clean:
@@ -305,11 +305,13 @@ help:
 	@echo 'make abi      writes the declarations for Python, and the files that pin the layout of op.h'
 	@echo 'make wheel    wheels for x86_64 and aarch64 in dist/, with the codecs in them'
 	@echo 'make sdist    the source distribution in dist/'
+	@echo 'make release-check  all of these, for a release: see RELEASING.md'
 	@echo 'make test-wheel  installs both into bare venvs and uses them there'
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests run-c-tests train test test-arm test-reports test-torch test-jax \
         test-numba test-ray test-pages soak check check-warnings check-lines check-types \
         check-tests stubs abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
-        bench-smoke instructions wheel sdist test-wheel clean help pictures always
+        bench-smoke instructions wheel sdist test-wheel \
+        release-check clean help pictures always
 .DELETE_ON_ERROR:

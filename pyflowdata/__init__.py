@@ -39,9 +39,8 @@ from .loader import DataLoader
 from .loader.sink import sink
 from .native import include_dir, version
 from .ops import *  # noqa: F403
-from .nodes.other_names import unknown_name
+from .nodes.other_names import missing
 from .plugins import Plugin, load_library, load_plugins_of_environment
-from .plugins import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .pyops import register_decoder
 from .ragged import Ragged
 from .progress_bars.progress import progress
@@ -101,6 +100,7 @@ if TYPE_CHECKING:
     from . import io as io, testing as testing
     from .graphs.drawing import Graph
     from .loader.sinks import Sink
+    from .plugins.compiler import compile as compile  # not in __all__, like `open`
     from .progress_bars.progress import Progress
     from .reports.report import RankReport, Report
     from .reports.tuning import Decision, Tuning
@@ -120,6 +120,7 @@ else:  # a type checker finds unknown names by itself
         "Stall": "stalls.watchdog",
         "Trace": "tracing.trace",
         "Tuning": "reports.tuning",
+        "compile": "plugins.compiler",
     }
 
     _MODULES = ("io", "testing")
@@ -133,9 +134,7 @@ else:  # a type checker finds unknown names by itself
             return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
         if name in _MODULES:
             return importlib.import_module(f".{name}", __name__)
-        # With a name, but no object, Python adds no suggestion of its own.
-        known = [*__all__, "compile", "open"]
-        raise AttributeError(unknown_name(name, known), name=name, obj=None)
+        raise missing(name, [*__all__, "compile", "open"])
 
 
 load_plugins_of_environment()

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from .nodes import registered_ops
 from .nodes.op_functions import make_function
-from .nodes.other_names import unknown_name
+from .nodes.other_names import missing
 
 __all__ = [op.name for op in registered_ops()]
 
@@ -14,8 +14,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         known = [one for one in globals() if one[:1].isupper() and one != "TYPE_CHECKING"]
-        said = unknown_name(name, known, "pyflowdata.ops")
-        raise AttributeError(said, name=name, obj=None)
+        raise missing(name, known, "pyflowdata.ops")
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
+from .errors import shown
+
 UNITS = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "KB": 10**3}
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 _COUNTS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -79,3 +84,11 @@ def joined(texts: list[str], last: str = "or") -> str:
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} {last} {texts[-1]}"
+
+
+def no_field(name: object, known: Iterable[str], noun: str = "field") -> str:
+    """That there is no such field: which one was meant, and all that there are."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, 1, 0.5) if isinstance(name, str) else []
+    meant = f"; did you mean {near[0]!r}? There are " if near else "; there are "
+    return f"there is no {noun} {shown(name)}{meant}{', '.join(names) or 'none'}"

@@ -53,7 +53,9 @@ from .nodes import Blob
 from .ragged import Ragged
 
 '''
+# The last overload takes what the others take, for a choice made at run time.
 _PLUGIN_HEAD = f'''\
+# mypy: disable-error-code="overload-overlap"
 """The ops of a plugin.  Written by `pyflowdata stubs`, not by hand.
 {_RAISED}\
 from collections.abc import Sequence

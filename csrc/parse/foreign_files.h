@@ -4,11 +4,8 @@
  */
 #ifndef PFD_PARSE_FOREIGN_FILES_H
 #define PFD_PARSE_FOREIGN_FILES_H
-#include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h" /* has pfd_foreign_container() */
 
-/* What such a file is and how its data get here, as "Parquet (convert it ...)", or NULL. */
+/* The same, also of what readers here take as a record, such as a JPEG. */
 const char *pfd_foreign_file(const uint8_t *data, int64_t size);
-
-/* The same, without what readers here take as a record, such as a JPEG. */
-const char *pfd_foreign_container(const uint8_t *data, int64_t size);
 #endif

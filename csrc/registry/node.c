@@ -32,7 +32,8 @@ static pfd_status fail_unknown_attr(const pfd_op *op, const char *name, pfd_erro
     for (uint32_t i = 0; i < op->num_attrs; i++) names[i] = op->attrs[i].name;
     const char *near = pfd_nearest_name(name, names, op->num_attrs);
     if (near) pfd_text_add(&text, "; did you mean '%s'?", near);
-    else pfd_text_add(&text, op->num_attrs > 0 ? ". Attrs of %s: " : ". %s has no attrs.", op->name);
+    else
+        pfd_text_add(&text, op->num_attrs > 0 ? ". Attrs of %s: " : ". %s has no attrs.", op->name);
     for (uint32_t i = 0; !near && i < op->num_attrs; i++)
         pfd_text_add(&text, i > 0 ? ", %s" : "%s", names[i]);
     free(names);

@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="a line of JSON for each file")
     parser.add_argument("--images", action="store_true", help="decode all images, too")
     parser.epilog = (
-        "Exit status: 0 where all files are whole, 1 where one is damaged or cannot be read, 2 for "
-        "a wrong call."
+        "Exit status: 0 where all files are whole, 1 where one is damaged, cannot be read, or has "
+        "only hashes that cannot be computed here, 2 for a wrong call."
     )
     add_source_arguments(parser)
     add_memory_argument(parser)
@@ -52,8 +52,10 @@ def _print(path: str, title: str, scan: Scan, damage: list[Damage]) -> None:
         if note != _NOT_DECODED:
             say(f"{path}: {note}")
     said = f"{len(damage)} damaged places" if len(damage) != 1 else "1 damaged place"
+    if not damage and scan.is_unchecked:
+        said = "not checked: none of the hashes can be computed here"
     say(f"{path}: {title or 'unreadable'}: {scan.good} records whole, "
-        f"{said if damage else 'no damage'}"
+        f"{said if damage or scan.is_unchecked else 'no damage'}"
         f"{f'; {_NOT_DECODED} (--images does)' if _NOT_DECODED in scan.notes else ''}")  # fmt: skip
 
 
@@ -99,7 +101,7 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
     except (CorruptDataError, FileError) as failure:
         damage = [damage_of(path, failure)]
     (_print_json if args.json else _print)(path, title, scan, damage)
-    return not damage
+    return not damage and not scan.is_unchecked
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import InvalidArgumentError, shown
+from ..plain_text import no_field
 from ..formats import Field, field_of, output_names
 from ..nodes import Blob, Node, find_op
 from ..nodes.records import Records
@@ -61,9 +62,7 @@ class DatasetBase(Records):
             InvalidArgumentError: There is no such field.
         """
         if name not in self._fields:
-            raise InvalidArgumentError(
-                f"there is no field {shown(name)}; there are {', '.join(self._fields)}"
-            )
+            raise InvalidArgumentError(no_field(name, self._fields))
         return self.blobs[name]
 
     @property

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
-from ..errors import InvalidArgumentError, shown
+from ..errors import InvalidArgumentError
 from ..nodes import Blob, Node
 from ..nodes.registry import HOST_OUTPUTS
+from ..plain_text import no_field
 from .map_types import Outputs, SampleBatch
 from .mapping import Maps, chosen, computed
 from .other_names import unknown_of_batches
@@ -39,9 +40,7 @@ class Batches(tuple[Blob, ...]):
     def __getitem__(self, key: Any, /) -> Any:
         if isinstance(key, str):
             if key not in self.blobs:
-                raise InvalidArgumentError(
-                    f"there is no field {shown(key)}; there are {', '.join(self.blobs)}"
-                )
+                raise InvalidArgumentError(no_field(key, self.blobs))
             return self.blobs[key]
         if isinstance(key, list):
             return tuple(self[name] for name in key)

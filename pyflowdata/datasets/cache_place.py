@@ -14,7 +14,6 @@ import contextlib
 import fcntl
 import json
 import os
-import shutil
 import stat
 import sys
 import time
@@ -89,6 +88,8 @@ class Place:
         Args:
             most: Of memory, what this process may use.
         """
+        import shutil
+
         free = shutil.disk_usage(self.folder).free
         return min(free, most, _available_memory()) if self.is_memory else free
 
@@ -243,6 +244,8 @@ def _remove_unused(cache: Path) -> None:
                 found.append(os.fstat(file.fileno()).st_ino)
         records = cache / "records"
         if not records.exists() or records.stat().st_ino in found:  # else they were made meanwhile
+            import shutil
+
             shutil.rmtree(cache)
 
 

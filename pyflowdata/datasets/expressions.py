@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
+from ..plain_text import no_field
 from ..ragged import Ragged
 from .parsing import parsed
 
@@ -183,8 +184,7 @@ class Expression:
 
     def _check_name(self, node: ast.expr, name: str) -> str:
         if name not in self._fields:
-            self._refuse(node, f"there is no field {name!r}; the fields are "
-                         f"{', '.join(self._fields)}")  # fmt: skip
+            self._refuse(node, no_field(name, self._fields))
         return name
 
     # ---- Evaluation ---------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob, Node, find_op
 from ..nodes.row_types import RowType, row_type
+from ..plain_text import no_field
 from ..pyops.mapped import mapped_op
 from ..pyops.row_function import RowFunction, is_bytes
 from .base import named_view
@@ -149,9 +150,7 @@ def checked(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
     """
     for i, name in enumerate(names):
         if not isinstance(name, str) or name not in blobs:
-            raise InvalidArgumentError(
-                f"there is no field {shown(name)}; there are {', '.join(blobs)}"
-            )
+            raise InvalidArgumentError(no_field(name, blobs))
         if name in names[:i]:
             raise InvalidArgumentError(f"the field '{name}' is named twice")
     return list(names)

@@ -82,7 +82,7 @@ def _source_of(
         raise InvalidArgumentError(f"open(): {listed} is made of fields=", attr=listed)
     found = found.choose(fields)
     attr = find_op(found.format.reader).attr(listed)
-    if attr is not None and attr.required and not found.fields:
+    if attr is not None and not found.fields:
         raise InvalidArgumentError(
             "its fields cannot be found, as there are no records; say them, as in "
             'fields=["x:float32[3]"]', file=files[0],

@@ -11,7 +11,6 @@ import operator
 import os
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -154,6 +153,8 @@ class Sizes:
 
     def of_hashes(self, hashes: Hashes) -> Array:
         """The part of each record, by fractions."""
+        from fractions import Fraction  # few programs split by hash
+
         total, sums, bounds = sum(map(Fraction, self.fractions)), Fraction(0), []
         for fraction in self.fractions[:-1]:
             sums += Fraction(fraction)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from ..errors import InvalidArgumentError, shown
 from ..nodes.attr_words import ORDER_KEY
+from ..nodes.other_arguments import takes_names_only
 from .base import DatasetBase, SetT, Shuffle, check_sources, named_view, several_view
+from .batching import batch_node
 from .mixing import Changes, Weights, mix
 
 _FAR = 2**63 - 1  # beyond all records
@@ -90,6 +92,7 @@ class Views(DatasetBase):
                 blobs[name] = blob
         return type(self)(named_view("ZipDataset", blobs, {}))
 
+    @takes_names_only("it shuffles all records, without a buffer: shuffle(), or shuffle(seed=7)")
     def shuffle(
         self: SetT,
         *,
@@ -117,5 +120,8 @@ class Views(DatasetBase):
         given = {"shuffle_block_size": block_size, "shuffle_window": window,
                  "shuffle_lanes": lanes, "shuffle_buffer_size": buffer_size}  # fmt: skip
         attrs = {name: value for name, value in given.items() if value is not None}
-        order = Shuffle(seed, kind, order_key, reshuffle, attrs)
-        return type(self)(self.blobs, order)
+        made = type(self)(self.blobs, Shuffle(seed, kind, order_key, reshuffle, attrs))
+        rows = lanes if isinstance(lanes, int) and lanes > 0 else 1  # of a batch that has all lanes
+        one_rank = {"batch_size": rows, "rank": 0, "world_size": 1}
+        batch_node(made._fields, made, one_rank)  # checks seed, kind and so on
+        return made

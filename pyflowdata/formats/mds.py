@@ -1,4 +1,4 @@
-"""MDS datasets: comparison of shards with the hashes in index.json."""
+"""MDS datasets: comparison of shards with what index.json says of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import FileError, InvalidArgumentError
+from ..errors import FileError, InvalidArgumentError, shown
 from ..native import ffi, lib
 from .base.damage import Damage, Scan
+from .base.detection import head_of
 from .base.format import Format
 from .base.source import Source
 
 _PIECE = 1 << 20
+_WORD = 4  # bytes of the number of samples, and of each offset, of which there is one more
+_OF_COLUMNS = ("column_names", "column_encodings", "column_sizes")
 
 
 def _pieces(path: str) -> Iterator[bytes]:
@@ -73,6 +76,11 @@ def _read_index(path: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _shards_of(index: str) -> list[Any]:
+    shards = _read_index(index).get("shards")
+    return shards if isinstance(shards, list) else []
+
+
 def _file_of(index: str, shard: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The file of a shard that readers take, and its hashes: decompressed if that is there."""
     for part in ("raw_data", "zip_data"):
@@ -98,35 +106,85 @@ def _check_hashes(index: str, scan: Scan) -> Iterator[Damage]:
     Raises:
         FileError: A shard cannot be read.
     """
-    shards = _read_index(index).get("shards")
     unknown: dict[str, int] = {}
-    for shard in shards if isinstance(shards, list) else []:
+    known = 0
+    for shard in _shards_of(index):
         path, hashes = _file_of(index, shard) if isinstance(shard, dict) else ("", {})
         for kind, said in sorted(hashes.items()):
             digest = _digest(kind)
             if digest is None:
                 unknown[kind] = unknown.get(kind, 0) + 1
                 continue
+            known += 1
             try:
                 value = digest(path)
             except OSError as failure:
                 raise FileError(failure.strerror or str(failure), file=path) from None
             if value != str(said).lower():
                 yield Damage(path, None, None, f"its {kind} is {value}, and {index} says {said}")
+    scan.is_unchecked = bool(unknown) and not known
     scan.notes += [
         f"{kind} of {count} shards not checked: it cannot be computed here"
         for kind, count in sorted(unknown.items())
     ]
 
 
+def _header_of(path: str) -> dict[str, Any] | None:
+    """The JSON of a shard, before its samples; None: it does not lie in what can be seen of it."""
+    head = head_of(path)
+    data = head.data
+    if head.compression is None:
+        with open(path, "rb") as file:
+            count = int.from_bytes(file.read(_WORD), "little")
+            file.seek(_WORD * (count + 2))
+            offset = int.from_bytes(data[_WORD : 2 * _WORD], "little")
+            text = file.read(max(offset - _WORD * (count + 2), 0))
+    else:
+        count, offset = (int.from_bytes(data[at : at + _WORD], "little") for at in (0, _WORD))
+        text = data[_WORD * (count + 2) : offset]
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _check_headers(index: str, scan: Scan) -> Iterator[Damage]:
+    """The shards that say other columns of themselves than the index says of them.
+
+    Raises:
+        FileError: A shard cannot be read.
+    """
+    unseen = 0
+    for shard in _shards_of(index):
+        path, _ = _file_of(index, shard) if isinstance(shard, dict) else ("", {})
+        if not path:
+            continue
+        try:
+            header = _header_of(path)
+        except OSError as failure:
+            raise FileError(failure.strerror or str(failure), file=path) from None
+        unseen += header is None
+        for name in _OF_COLUMNS if header is not None else ():
+            if header.get(name) != shard.get(name):
+                yield Damage(
+                    path, None, None, f"its {name} are {shown(header.get(name))}, and {index} says "
+                    f"{shown(shard.get(name))}"
+                )  # fmt: skip
+    if unseen:
+        scan.notes.append(f"the columns of {unseen} shards were not compared with the index")
+
+
 class MDS(Format):
-    """Its shards are compared with their hashes, where the index.json is named."""
+    """Its shards are compared with the index.json where that is named: columns and hashes."""
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """The damage that the reader finds, and the shards whose hashes differ from the index."""
+        """The damage that the reader finds, and the shards that differ from the index."""
         found = super().damage(source, scan)
         (path,) = source.files
-        return [*found, *_check_hashes(path, scan)] if path.endswith(".json") else found
+        if not path.endswith(".json"):
+            return found
+        return [*found, *_check_headers(path, scan), *_check_hashes(path, scan)]
 
 
 FORMAT = MDS

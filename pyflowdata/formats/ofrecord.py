@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import mmap
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import CorruptDataError, InvalidArgumentError
-from ..nodes import Blob
+from ..nodes import Blob, Op
 from ..ragged import Ragged
 from .base.damage import Damage, Scan, walk_file
 from .base.detection import Detected, detect
@@ -18,11 +18,13 @@ from .base.features.decode import fields as wire_fields
 from .base.features.encode import Kinds, encode_message, encode_messages
 from .base.features.message_format import MessageFormat
 from .base.features.message_writer import MessageWriter
+from .base.features.wanted import Wanted
 from .base.fields import BYTES, Field
 from .base.images import ImageFields
 from .base.source import Source, make_node
 
 _LENGTH = struct.Struct("<q")  # before each record
+_NAME = "blob_name"  # the attr of decoders that names a feature
 
 _KINDS = Kinds(
     "OFRecordEncoder",
@@ -124,6 +126,22 @@ class OFRecord(MessageFormat):
             if number != 1:
                 raise ValueError(f"an OFRecord has no field {number}")
         return decode_features(record, _KINDS.dtypes)
+
+    @staticmethod
+    def frames(data: bytes) -> Iterator[bytes]:
+        """The whole records at the beginning of the bytes of a file."""
+        at = 0
+        while at + _LENGTH.size <= len(data):
+            begin = at + _LENGTH.size
+            at = begin + max(_LENGTH.unpack_from(data, at)[0], 0)
+            if at > len(data):
+                return
+            yield data[begin:at]
+
+    def wanted(self, op: Op, values: Mapping[str, object]) -> Iterable[Wanted]:
+        """The one feature that a decoder takes out."""
+        name = values.get(_NAME)
+        return [Wanted(name, "", True, name, _NAME)] if isinstance(name, str) else ()
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The source with the features of the first records that have a decoder."""

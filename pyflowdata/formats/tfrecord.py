@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..native import ffi, lib
+from ..nodes import Op
 from ..ragged import Ragged
 from .base.damage import Damage, Scan, walk_file
 from .base.features.decode import Feature, decode_features
@@ -15,6 +16,7 @@ from .base.features.decode import fields as wire_fields
 from .base.features.encode import Kinds, encode_lists, encode_message, encode_messages
 from .base.features.message_format import MessageFormat
 from .base.features.message_writer import MessageWriter
+from .base.features.wanted import Wanted, wanted_of
 from .base.fields import Field
 from .base.images import ImageFields
 from .base.source import Source
@@ -200,6 +202,25 @@ class TFRecord(MessageFormat):
                 raise ValueError(f"an Example has no field {number} of the wire type {kind}")
             found |= decode_features(body, _EXAMPLE.dtypes)
         return found
+
+    @staticmethod
+    def frames(data: bytes) -> Iterator[bytes]:
+        """The whole records at the beginning of the bytes of a file."""
+        at = 0
+        while at + _HEAD <= len(data):
+            begin, end = at + _HEAD, at + _HEAD + _LENGTH.unpack_from(data, at)[0]
+            if end + _FOOT > len(data):
+                return
+            yield data[begin:end]
+            at = end + _FOOT
+
+    def wanted(self, op: Op, values: Mapping[str, object]) -> Iterable[Wanted]:
+        """The features of Examples; those of SequenceExamples are not looked for."""
+        if op.name != self.decoders[0]:
+            return ()
+        elements: Any = values.get(op.outputs_attr, ())
+        raw: Any = values.get("decode_raw", ())
+        return [wanted_of(element, raw, op.outputs_attr) for element in elements]
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """If a frame is damaged, the reader refuses the whole file.  Then a second walk finds the

@@ -181,7 +181,7 @@ class DataLoader(AnyLoader[BatchT]):
         self.observed.report_at_end_of(self)
         warn_of_readers(self._readers)
         advise_on_batches(wanted, self._readers)
-        self.repeating = repeating_orders(wanted, self._readers)  # names
+        self.repeating = repeating_orders(wanted, self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What is said of things that are given to a loader in place of blobs: how blobs are made of them."""
+"""What is said of things given to a loader in place of blobs: how to make blobs of them."""
 
 from __future__ import annotations
 

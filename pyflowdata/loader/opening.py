@@ -53,7 +53,7 @@ def _dict_form(keys: list[Any]) -> Callable[[list[Batch]], dict[Any, Batch]]:
     return lambda arrays: dict(zip(keys, arrays, strict=True))
 
 
-def _whole(name: str, value: object, bits: int) -> int:
+def _whole(name: str, value: object, bits: int, or_text: str = "") -> int:
     """An option as C takes it; None is 0, which stands for "choose"."""
     if value is None:
         return 0
@@ -63,7 +63,7 @@ def _whole(name: str, value: object, bits: int) -> int:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise InvalidArgumentError(
-            f"{name} = {shown(value)} ({type(value).__name__}); it must be an int or None"
+            f"{name} = {shown(value)} ({type(value).__name__}); it must be an int{or_text} or None"
         ) from None
     if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
         raise InvalidArgumentError(f"{name} = {shown(number)}; it must be a number of {bits} bits")
@@ -72,12 +72,10 @@ def _whole(name: str, value: object, bits: int) -> int:
 
 def _tuned(name: str, value: object) -> int:
     """The same of an option that may be "auto"."""
-    if isinstance(value, str):
-        if value != "auto":
-            raise InvalidArgumentError(f'{name} = {shown(value)}; the only text is "auto"')
+    if isinstance(value, str) and value == "auto":
         automatic: int = lib.PFD_AUTO
         return automatic
-    return _whole(name, value, 32)
+    return _whole(name, value, 32, ', "auto"')
 
 
 def open_loader(

@@ -39,10 +39,13 @@ def advise_on_batches(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
             return
 
 
-def repeating_orders(blobs: Iterable[Blob], readers: Sequence[Reader]) -> tuple[str, ...]:
-    """The readers that have the same random order in every epoch, and were not told to."""
+def repeating_orders(
+    blobs: Iterable[Blob], readers: Sequence[Reader]
+) -> tuple[tuple[str, str], ...]:
+    """The readers that have the same random order in every epoch, and were not told to: each with
+    the attr that changes it."""
     return tuple(
-        reader.name
+        (reader.name, "shuffle_after_epoch=True" if "shuffle" in node.values else "shuffle=True")
         for node, reader in _pairs(blobs, readers)
         if reader.spec.get("random_shuffle") == "true"
         and reader.spec.get("shuffle_after_epoch") == "false"
@@ -50,15 +53,15 @@ def repeating_orders(blobs: Iterable[Blob], readers: Sequence[Reader]) -> tuple[
     )
 
 
-def advise_on_orders(names: Iterable[str]) -> None:
+def advise_on_orders(repeating: Iterable[tuple[str, str]]) -> None:
     """Says of these readers that a second epoch has the order of the first one, once for each."""
-    for name in names:
+    for name, attr in repeating:
         if name not in _said_of_orders:
             _said_of_orders.add(name)
             warn_program(
                 UserWarning(
                     f"{name}: every epoch has the same random order, as shuffle_after_epoch is "
-                    "left out; give the reader shuffle=True for a new order in each, or "
+                    f"left out; give the reader {attr} for a new order in each, or "
                     "shuffle_after_epoch=False to keep this one."
                 )
             )

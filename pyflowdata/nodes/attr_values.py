@@ -83,9 +83,9 @@ def _plain(attr: Attr, value: object) -> Plain:
         return os.fsdecode(value)
     if isinstance(value, (list, tuple)):
         return _list(attr, value)
-    is_left_out = value is None and not attr.required
-    hint = ": leave it out" + (f" for {attr.default!r}" if attr.default else "")
-    raise _refuse(attr, value, _a(attr.type.word) + (hint if is_left_out else ""))
+    is_shown = value is None and attr.default not in (None, "", ())
+    example = f", such as {attr.default!r}" if is_shown else ""
+    raise _refuse(attr, value, _a(attr.type.word) + example)
 
 
 class _Filler:

@@ -38,8 +38,7 @@ def left_out_values(
     op: Op, inputs: Sequence[Blob], values: Mapping[str, object]
 ) -> Mapping[str, object]:
     """Attrs that were left out, as the first records have them; none where these do not say it."""
-    listed = op.attr(op.outputs_attr)
-    return _look(op, inputs, values) if listed is not None and listed.is_found else {}
+    return _look(op, inputs, values)
 
 
 def say_sample(failure: Error, nodes: Iterable[Node]) -> None:

@@ -49,6 +49,11 @@ class Node:
         "__weakref__", "found", "handle", "inputs", "name", "op", "outputs", "sampled", "values",
         "worlds",
     )  # fmt: skip
+    op: Op
+    found: tuple[str, ...]
+
+    op: Op
+    found: tuple[str, ...]
 
     def __init__(
         self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
@@ -67,7 +72,9 @@ class Node:
         found: World | None = None
         try:
             self.values = used = plain_values(op, values)
-            looked = plain_values(op, left_out_values(op, inputs, used))
+            listed = op.attr(op.outputs_attr)
+            is_left_out = listed is not None and listed.is_found and not used.get(listed.name)
+            looked = plain_values(op, left_out_values(op, inputs, used) if is_left_out else {})
             self.values = used = {**used, **looked}
             if op.is_reader and is_left_open(used):
                 found = find_world()
@@ -76,6 +83,8 @@ class Node:
             self._create(op, name, inputs, used)
             self.found = (*looked, *self.found)
             self.sampled = tuple(looked)
+            if not looked:
+                left_out_values(op, inputs, used)  # checks those that were given
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name

@@ -153,8 +153,8 @@ def _array_function(self: Any, function: Any, _types: Any, _args: Any, _options:
 def _torch_function(
     cls: Any, function: Any, _types: Any, args: Any = (), _options: Any = None
 ) -> NoReturn:
-    several = [one for given in args for one in (given if type(given) in (list, tuple) else [given])]
-    blob = next((one for one in several if isinstance(one, cls)), None)
+    lists = [given if type(given) in (list, tuple) else [given] for given in args]
+    blob = next((one for given in lists for one in given if isinstance(one, cls)), None)
     name = getattr(function, "__name__", "torch")
     if blob is None:
         raise WrongUseError(f"{name}() cannot take a Blob, a column of batches to come: {_DEVICE}")

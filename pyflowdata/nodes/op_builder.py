@@ -9,7 +9,7 @@ from .node import Blob, Node, is_present
 from .op_functions import take_inputs
 from .other_names import what_is_meant
 from .registry import Op as RegisteredOp
-from .registry import Port, find_op
+from .registry import Port, find_op, registered_ops
 
 # OneFlow's name of an attr -> the name here, for ops without an attr of the first name.  Here
 # `name` is that of a node, and dtypes have NumPy's names.
@@ -92,7 +92,7 @@ class UserOpBuilder:
         try:
             self._op = find_op(op_type_name)
         except InvalidArgumentError:
-            meant = what_is_meant(op_type_name)
+            meant = what_is_meant(op_type_name, [op.name for op in registered_ops()])
             if not meant:
                 raise
             raise InvalidArgumentError(f"unknown op {op_type_name!r}; {meant}") from None

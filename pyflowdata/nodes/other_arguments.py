@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
-from ..errors import WrongUseError
+from ..errors import WrongUseError, shown
 from .registry import Op, find_op
 
 P = ParamSpec("P")
@@ -16,7 +16,7 @@ ResultT = TypeVar("ResultT")
 _THREADS = "threads make the batches, flow.DataLoader(blobs, num_threads=4)"
 _NO_WORKERS = "leave it out, as threads make the batches and no workers are started"
 _LAST = 'the reader has last_batch="drop", and a data set .batch(n, last="drop")'
-_SHUFFLE = "the reader has shuffle=True, and a data set .shuffle()"
+_SHUFFLE = "the reader has shuffle=True, and a data set .shuffle().batch(n)"
 _ORDER = "the data have the order: data.shuffle(), data.sample(weights) or data.select(indices)"
 _RANKS = "the reader has rank= and world_size=; left out, both are inferred"
 _DEVICE = "pyflowdata.integrations.torch.TorchLoader(loader, device=...) brings batches to a device"
@@ -27,7 +27,7 @@ _LOADER = "give it to flow.DataLoader(...)"
 # Arguments of the loaders and data sets of PyTorch, tf.data and MindData -> what to do here.
 _ELSEWHERE = {
     "batch_sampler": _ORDER,
-    "buffer_size": f"{_SHUFFLE}, which need no buffer",
+    "buffer_size": f"{_SHUFFLE}; neither needs a buffer",
     "collate_fn": "ops form the batch: flow.PadBatch(x) pads its rows, and "
     'flow.register_decoder(..., per="batch") makes an op of a function',
     "dataset": "give the blobs, as flow.DataLoader(flow.open(path).batch(n))",
@@ -115,6 +115,21 @@ def takes_own_arguments(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
 def _num_arguments(function: Callable[..., Any]) -> int:
     code = function.__code__
     return int(code.co_argcount + code.co_kwonlyargcount)
+
+
+def takes_names_only(hint: str) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
+    """Makes a method without positional arguments answer those with a hint."""
+
+    def changed(method: Callable[P, ResultT]) -> Callable[P, ResultT]:
+        @functools.wraps(method)
+        def called(*args: P.args, **given: P.kwargs) -> ResultT:
+            if len(args) > 1:
+                raise WrongUseError(f"{method.__name__}({shown(args[1])}): {hint}")
+            return method(*args, **given)
+
+        return called
+
+    return changed
 
 
 def refuse_other_argument(op: Op, name: str) -> None:

@@ -4,7 +4,9 @@ same as the function or class of another library."""
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable
+from opcode import opname
 
 from ..errors import InvalidArgumentError
 from .registry import find_op
@@ -115,10 +117,18 @@ def _begins(name: str, names: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
-def what_is_meant(name: str) -> str:
-    """What does the same here as a name of another library; "": it is not known."""
+def what_is_meant(name: str, known: Iterable[str]) -> str:
+    """What does the same here as a name of another library, or which of the known names is meant;
+    "": it is like none."""
     elsewhere = _FOLDED.get(name.casefold())
-    return f"{elsewhere}: {_ELSEWHERE[elsewhere]}" if elsewhere is not None else ""
+    if elsewhere is not None:
+        return f"{elsewhere}: {_ELSEWHERE[elsewhere]}"
+    by_folded = {one.casefold(): one for one in known if not one.startswith("_")}
+    near = difflib.get_close_matches(name.casefold(), by_folded, 1, 0.75)
+    begins = _begins(name.casefold().replace("_", ""), by_folded)
+    found = begins if begins and begins.endswith("reader") else near[0] if near else begins
+    meant = _spelled(name) or (by_folded[found] if found else None)
+    return f"did you mean {meant!r}?" if meant else ""
 
 
 def unknown_name(name: str, known: Iterable[str], place: str = "pyflowdata") -> str:
@@ -127,14 +137,19 @@ def unknown_name(name: str, known: Iterable[str], place: str = "pyflowdata") -> 
     Args:
         place: The module that was asked for it.
     """
-    text = f"{place} has no {name!r}"
-    elsewhere = what_is_meant(name)
-    if elsewhere:
-        return f"{text}; {elsewhere}"
-    by_folded = {one.casefold(): one for one in known if not one.startswith("_")}
-    folded = name.casefold().replace("_", "")
-    near = difflib.get_close_matches(name.casefold(), by_folded, 1, 0.75)
-    begins = _begins(folded, by_folded)
-    found = begins if begins and begins.endswith("reader") else near[0] if near else begins
-    meant = _spelled(name) or (by_folded[found] if found else None)
-    return f"{text}; did you mean {meant!r}?" if meant else text
+    meant = what_is_meant(name, known)
+    return f"{place} has no {name!r}" + (f"; {meant}" if meant else "")
+
+
+def missing(name: str, known: Iterable[str], place: str = "pyflowdata") -> Exception:
+    """What `__getattr__` of a module raises for a name: for `from module import name` an
+    ImportError, as Python drops the text of an AttributeError there.
+
+    Args:
+        known, place: As of `unknown_name`.
+    """
+    said, frame = unknown_name(name, known, place), sys._getframe(2)
+    if opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM":
+        return ImportError(said, name=place)
+    # With a name, but no object, Python adds no suggestion of its own.
+    return AttributeError(said, name=name, obj=None)

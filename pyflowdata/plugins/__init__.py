@@ -1,6 +1,5 @@
-"""Shared libraries with ops: loading them, and compiling them from C source."""
+"""Shared libraries with ops: loading them, and (`.compiler`, when it is wanted) compiling them."""
 
-from .compiler import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .loading import Plugin, load_library, load_plugins_of_environment
 
 __all__ = ["Plugin", "load_library", "load_plugins_of_environment"]

@@ -11,7 +11,7 @@ from .. import ops
 from ..errors import UnsupportedError
 from ..loader import DataLoader
 from ..nodes import Blob
-from ..plugins import compile as compile_plugin
+from ..plugins.compiler import compile as compile_plugin
 from ..pyops import register_decoder
 from .check import LeftOut, rows, same
 

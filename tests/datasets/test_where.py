@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import traceback
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +18,7 @@ import pyflowdata as flow
 from pyflowdata.datasets import column_pass, columns
 from pyflowdata.datasets.columns import column
 from pyflowdata.datasets.fingerprints import of_function
-from pyflowdata.errors import InvalidArgumentError
+from pyflowdata.errors import InvalidArgumentError, UserFunctionError
 
 N = 3000
 VALUES = np.random.default_rng(0).integers(-20, 20, (N, 2))
@@ -474,7 +475,7 @@ def test_the_fingerprint_is_the_same_in_every_process():
 def test_what_is_refused_when_it_is_written(path):
     data, other = opened(path), opened(path)
     for predicate, says in [
-        ("pari[0] > 3", "character 1 (pari): there is no field 'pari'; the fields are pair, first"),
+        ("pari[0] > 3", "character 1 (pari): there is no field 'pari'; did you mean 'pair'? There are pair, first"),
         ("pair[0] >", "at its end: invalid syntax"),
         ("pair[0]", "'pair[0]' gives int64 for a record; a predicate gives one truth"),
         ("pair", "'pair' gives int64 of shape (2,) for a record; a predicate gives one truth"),
@@ -508,9 +509,11 @@ def test_what_is_refused_when_it_is_evaluated(path):
     def divide(pair):
         return 1 / 0
 
-    with pytest.raises(ZeroDivisionError) as failure:
+    with pytest.raises(UserFunctionError) as failure:
         len(data.where(divide))
-    assert failure.traceback[-1].name == "divide"
+    assert isinstance(failure.value.__cause__, ZeroDivisionError)
+    trace = traceback.extract_tb(failure.value.__cause__.__traceback__)
+    assert trace[-1].name == "divide"
     with pytest.raises(InvalidArgumentError, match="gives int64 of shape .* one value for each"):
         column(data, lambda pair: pair[:5])
 

@@ -548,6 +548,6 @@ def test_counters_are_those_of_the_data_loader(folder):
         assert loader.stats()["batches"] == inner.stats()["batches"] == STEPS
         assert loader.skipped == [] and loader.last_stall is None
         assert loader.tuning is not None and loader.tuning.automatic == ("num_threads",)
-        instead = r"a TorchLoader was given.*; give it to pyflowdata.integrations.torch.sink\(\)"
+        instead = r"a TorchLoader was given: give it to pyflowdata.integrations.torch.sink\(\)"
         with pytest.raises(flow.InvalidArgumentError, match=instead):
             flow.sink(loader, len)

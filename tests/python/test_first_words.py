@@ -69,6 +69,8 @@ WRONG_USE = {
     "flow.sink(x, print)": "flow.DataLoader(x, y)",
     "flow.sink(Samples(), print)": "flow.GeneratorReader",
     "flow.sink(loader, print, num_workers=2)": "num_threads",
+    "data.shuffle(1000)": "shuffle(seed=7)",
+    "data.batch(2, sampler=1)": "data.sample(weights)",
     "next(loader)": "iter(loader)",
     "loader[0]": "data[i]",
     "loader['x']": "dict",
@@ -158,6 +160,7 @@ def test_the_argument_is_a_field_of_the_error(given):
                           ("flow.MiniReader(DATA, batch_size='6')", "batch_size")):  # fmt: skip
         assert error(written, given).attr == name
     assert error("flow.MiniReader(DATA, sampler=1)", given).op == "MiniReader"
+    assert error("data.shuffle(seed='1')", given).attr == "seed"  # at its own line
     assert "use 6" in str(error("flow.MiniReader(DATA, batch_size='6')", given))
 
 
@@ -208,9 +211,10 @@ def test_a_seed_of_none_is_drawn():
 
 
 def test_an_order_that_repeats_is_said_once():
-    for number, attrs in enumerate(({"random_shuffle": True}, {"shuffle": "window"})):
-        attrs["name"] = f"repeated{number}"
-        with pytest.warns(UserWarning, match="shuffle=True") as told:
+    for attrs, word in (({"random_shuffle": True}, " shuffle=True"),
+                        ({"shuffle": "window"}, "shuffle_after_epoch=True")):  # fmt: skip
+        attrs["name"] = f"repeated {word}"
+        with pytest.warns(UserWarning, match=word) as told:
             first, second, _ = epochs(3, **attrs)
         assert first == second and len(told) == 1
         assert told[0].filename == __file__ and attrs["name"] in str(told[0].message)

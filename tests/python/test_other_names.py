@@ -44,6 +44,15 @@ def test_ops_and_the_builder_of_ops_say_the_same():
     assert not hasattr(flow.ops, "xyz")
 
 
+def test_imports_say_the_same():
+    with pytest.raises(ImportError, match="did you mean 'CSVReader'"):
+        from pyflowdata import CsvReader  # noqa: F401
+    with pytest.raises(ImportError, match="import TorchLoader"):
+        from pyflowdata import TorchLoader  # noqa: F401
+    with pytest.raises(ImportError, match="did you mean 'TFRecordReader'"):
+        from pyflowdata.ops import TFRecord  # noqa: F401
+
+
 def test_names_like_none():
     for name in ("xyz", "__path_of_nothing__"):
         with pytest.raises(AttributeError, match=f"^pyflowdata has no '{name}'$"):

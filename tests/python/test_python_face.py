@@ -114,6 +114,30 @@ assert not set(sys.modules).intersection(["cffi", "pycparser"])
     assert (run.returncode, run.stderr) == (0, "")
 
 
+# Modules of Python that take time to import, and that few programs need.  Some are part of numpy's
+# own import in some versions, so numpy is imported first.
+HEAVY = (
+    "asyncio bz2 concurrent.futures csv ctypes decimal email fractions html http "
+    "importlib.metadata lzma multiprocessing pickletools platform queue secrets select "
+    "shutil socket sqlite3 ssl subprocess tempfile typing_extensions unittest urllib.request xml zipfile"
+)
+
+
+def test_heavy_modules_are_not_imported():
+    """`import pyflowdata`, and a loader, take little longer than NumPy."""
+    code = f"""
+import sys
+import numpy
+before = set(sys.modules)
+import pyflowdata as flow
+with flow.DataLoader(flow.MiniReader("data", batch_size=4)) as loader:
+    next(iter(loader))
+print(*sorted(set({HEAVY!r}.split()) & set(sys.modules) - before))
+"""
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout.split() == [] and not run.stderr
+
+
 # ---- Functions ----------------------------------------------------------------------------------
 
 

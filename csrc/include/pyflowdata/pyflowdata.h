@@ -50,9 +50,9 @@ extern "C" {
 uint32_t pfd_abi_version(void);
 const char *pfd_version(void);
 
-/* What this build has in it, by name: "compiler", then "SIMD" with the instructions that are used on
- * this machine, then the libraries for compressed files and images.  *version is NULL for a library
- * that this build lacks; the name is NULL past the end. */
+/* What this build has in it, by name: "compiler", then "SIMD" with the instructions that are used
+ * on this machine, then the libraries for compressed files and images.  *version is NULL for a
+ * library that this build lacks; the name is NULL past the end. */
 const char *pfd_build_part(int64_t i, const char **version);
 
 /* PFD_INTERNAL when an op's descriptor is faulty: the error names op and field, and no op is there.
@@ -676,6 +676,10 @@ uint64_t pfd_xxh64(const void *data, int64_t size);
 pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t *size,
                          int64_t *file_size, const char **compression, pfd_error *damage,
                          pfd_error *err);
+
+/* What a file of another program is, by the bytes that it begins with, and how its data get here, as
+ * "Parquet (convert it ...)"; NULL: it is none. */
+const char *pfd_foreign_container(const uint8_t *data, int64_t size);
 
 /* Why a path, or a pattern of glob(3), stands for no file, and what is there instead, as text of at
  * most `room` bytes with its NUL. */

@@ -50,11 +50,13 @@ class Scan:
 
     Attributes:
         good: How many records are whole.
-        notes: What could not be checked.
+        is_unchecked: Whether there are checksums, and none of them could be computed.
+        notes: What could not be checked, and what looks odd.
         told: Is called now and then with how many records were whole so far.
     """
 
     good: int = 0
+    is_unchecked: bool = False
     notes: list[str] = field(default_factory=list)
     told: Callable[[int], None] = lambda records: None
 

@@ -97,6 +97,13 @@ def _detect_folder(path: str, format: str | None) -> Detected | None:
     return Detected(path, name, None, b"", 0) if name in own and name is not None else None
 
 
+def _refuse_foreign(path: str, head: bytes, format: str) -> None:
+    """Refuses Parquet, a zip archive and the like, which are of no format here."""
+    words = text(lib.pfd_foreign_container(head, len(head)))
+    if words:
+        raise InvalidArgumentError(f"it looks like {words}, which is not {format}", file=path)
+
+
 def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
     """The format of a file, by its content, and by its name if the content is not enough.
 
@@ -122,7 +129,9 @@ def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
     if folder is not None:
         return folder
     head = head_of(where)
-    if format is None:
+    if format is not None:
+        _refuse_foreign(where, head.data, format)
+    else:
         format = detect_format(where, head.data, None if head.compression else head.size)
     is_empty = not head.data and head.damage is None
     return Detected(where, format, head.compression, head.data, head.size, is_empty)

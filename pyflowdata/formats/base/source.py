@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from ...errors import CorruptDataError, InvalidArgumentError, OutOfMemoryError, shown
+from ...errors import CorruptDataError, InvalidArgumentError, OutOfMemoryError
 from ...nodes import Blob, Node, Op, find_op
 from ...nodes.attr_values import parse_attr
 from ...nodes.registry import FileFormat
 from ...loader import DataLoader
+from ...plain_text import no_field
 from .fields import Field, output_fields, port_name, specs
 
 RECORD = "__record__"  # the name of the blob of whole records
@@ -119,9 +120,7 @@ class Source:
             name, colon, kind = one.rpartition(":") if one not in known else (one, "", "")
             name = name if colon else one
             if name not in known and not colon:
-                raise InvalidArgumentError(
-                    f"there is no field {shown(name)}; there are {', '.join(known) or 'none'}"
-                )
+                raise InvalidArgumentError(no_field(name, known))
             field = known.get(name, Field(name, ""))
             chosen.append(field.with_type(kind) if colon else field)
         return dataclasses.replace(self, fields=tuple(chosen), left_out=())
@@ -250,7 +249,5 @@ def _chosen(fields: Sequence[Field], blobs: Mapping[str, Blob]) -> dict[str, Blo
     """The blobs of the fields, by name."""
     for field in fields:
         if (field.key or field.name) not in blobs:
-            raise InvalidArgumentError(
-                f"there is no field {shown(field.name)}; there are {', '.join(blobs)}"
-            )
+            raise InvalidArgumentError(no_field(field.name, blobs))
     return {field.name: blobs[field.key or field.name] for field in fields}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import mmap
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..base.open_source import open_source
 from ..base.reader_values import files_in, reading_in
 from ..base.source import Source, Told, make_node
 from .cells import TYPES, UNSURE, dtype_of, is_exact, types_of
+from .long_cells import suspicious_cells
 from .table import cells_of, places_of, table_of, widened
 from .writer import ENCODER, CSVWriter
 
@@ -157,6 +159,7 @@ class CSV(Format):
         unclosed quote hides everything up to the next one."""
         found = super().damage(source, scan)
         if not found:
+            self._note_long_cells(source, scan)
             return found
         has_breaks = bool(dict(source.attrs).get("multiline", False))
         other = dataclasses.replace(source, attrs=(*source.attrs, ("multiline", not has_breaks)))
@@ -166,6 +169,20 @@ class CSV(Format):
             return found
         scan.good = again.good
         return places
+
+    def _note_long_cells(self, source: Source, scan: Scan) -> None:
+        """Notes quoted cells that look like rows of which a quote is missing."""
+        attrs = dict(source.attrs)
+        path = source.files[0]
+        if source.compression or not attrs.get("multiline") or not os.path.getsize(path):
+            return
+        columns = sum(len(places_of(field)) for field in source.fields)
+        found = suspicious_cells(path, attrs.get("delimiter", ","), attrs.get("quote", '"'), columns)
+        if found:
+            scan.notes.append(
+                f"{found.count} quoted cells span lines that look like rows, the first one from "
+                f"line {found.line} to {found.line + found.lines - 1}: is a quote missing?"
+            )
 
     def is_copied_to(self, target: Format) -> bool:
         """Cells stay as they are in another CSV file, and as the lines of a text."""

@@ -78,7 +78,7 @@ def test_each_file_has_its_own_header(table) -> None:
 def test_a_file_without_the_column_is_named(table) -> None:
     first, second = table("a,b\n1,2\n"), table("a,z\n6,0\n", "b.csv")
     says = r"b\.csv.*asks for column 'b', which is not one of the 2 of the header 'a,z'"
-    with pytest.raises(flow.CorruptDataError, match=says):
+    with pytest.raises(flow.InvalidArgumentError, match=says):
         flow.DataLoader(flow.CSVReader(files=[first, second], columns=["b"], batch_size=2))
 
 
@@ -125,8 +125,10 @@ def test_attrs_are_checked_when_the_node_is_made(attrs: dict[str, object], says:
 ])
 def test_columns_that_the_file_has_not(table, columns: list[str], says: str) -> None:
     text = "a,b,b\n1,2,3\n" if columns == ["b"] else "a,b,c\n1,2,3\n"
-    with pytest.raises(flow.CorruptDataError, match=says):
-        read(table(text), columns)
+    path = table(text)
+    with pytest.raises(flow.InvalidArgumentError, match=says) as caught:
+        flow.CSVReader(files=path, columns=columns)
+    assert caught.value.attr == "columns" and caught.value.file == str(path)
 
 
 def test_names_as_they_stand(table) -> None:
@@ -136,7 +138,7 @@ def test_names_as_they_stand(table) -> None:
 
 def test_more_columns_than_any_file_has(table) -> None:
     path = table("a,b\n1,2\n")
-    with pytest.raises(flow.CorruptDataError, match="asks for column 900000000, but the first row"):
+    with pytest.raises(flow.InvalidArgumentError, match="asks for column 900000000, but the first row"):
         read(path, ["x=0..900000000:int8=7"])
 
 

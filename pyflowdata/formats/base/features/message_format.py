@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import ClassVar
 
 from ....errors import Error, InvalidArgumentError, shown
 from ....graphs.planned_ops import files_of
-from ....nodes import Blob, Op
-from ..detection import Detected
+from ....nodes import Blob, Node, Op
+from ..detection import Detected, head_of
 from ..fields import BYTES, Field, specs
 from ..format import Format
 from ..open_source import open_source
@@ -18,8 +19,11 @@ from ..reader_values import reader_of, reading_in
 from ..source import RECORD, Source, make_node
 from .decode import Feature
 from .message_writer import MessageWriter
+from .wanted import Wanted, refuse_unknown
 
 _LOOKED_AT = 256  # records, to find the fields
+_CHECKED = 16  # records, in which features that are asked for must be
+_MOST_BYTES = 1 << 20  # of a file, for the first one of these
 _MISSING = -1  # a count, where a record has no such feature
 
 
@@ -48,6 +52,15 @@ class MessageFormat(Format):
             ValueError: It is not a message of features.
         """
 
+    @staticmethod
+    @abstractmethod
+    def frames(data: bytes) -> Iterator[bytes]:
+        """The whole records at the beginning of the bytes of a file."""
+
+    @abstractmethod
+    def wanted(self, op: Op, values: Mapping[str, object]) -> Iterable[Wanted]:
+        """The features that a decoder with these attrs reads."""
+
     def found_by_decoder(
         self, op: Op, record: Blob, values: Mapping[str, object]
     ) -> Mapping[str, object]:
@@ -55,9 +68,11 @@ class MessageFormat(Format):
         given, the first records must have them."""
         reader = reader_of(record)
         listed = op.outputs_attr
-        if op.name != self.decoders[0] or reader is None or reader.op.name != self.reader:
+        if reader is None or reader.op.name != self.reader:
             return {}
-        if listed in values:
+        attr = op.attr(listed)
+        if attr is None or not attr.is_found or listed in values:
+            refuse_unknown(self.wanted(op, values), lambda: self._first_features(reader))
             return {}
         own = reading_in(reader.values)
         source = open_source(files_of(reader), self.name, values=own)
@@ -73,6 +88,19 @@ class MessageFormat(Format):
                 attr=listed, file=source.files[0],
             )  # fmt: skip
         return {listed: found}
+
+    def _first_features(self, reader: Node) -> list[dict[str, Feature | None]]:
+        """Of the first records of the first file, where they can be seen without a loader."""
+        try:
+            path = files_of(reader)[0]
+            head = head_of(path)
+            data = head.data
+            if head.compression is None and next(self.frames(data), None) is None:
+                with open(path, "rb") as file:
+                    data = file.read(_MOST_BYTES)
+            return list(map(self.features, islice(self.frames(data), _CHECKED)))
+        except (Error, OSError, ValueError):  # the loader says so
+            return []
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The source with the features of the first records of a file."""

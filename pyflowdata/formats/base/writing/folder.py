@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .output import check_length, failed, not_made, sync_folder, temporary
@@ -77,6 +75,8 @@ class OutputFolder:
 
     def seal(self) -> None:
         """Makes all files last."""
+        from concurrent.futures import ThreadPoolExecutor
+
         try:
             with ThreadPoolExecutor(_SYNCING) as pool:
                 for folder, _, names in os.walk(self.path):
@@ -88,12 +88,16 @@ class OutputFolder:
 
     def discard(self) -> None:
         """Removes it; nothing is raised.  A forked child leaves it alone."""
+        import shutil
+
         if os.getpid() == self._process:
             shutil.rmtree(self.path, ignore_errors=True)
 
 
 def remove(path: Path) -> None:
     """Removes a file, or a folder with all that is in it."""
+    import shutil  # for few programs
+
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

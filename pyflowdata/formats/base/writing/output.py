@@ -6,7 +6,6 @@ import contextlib
 import errno
 import importlib
 import os
-import secrets
 import zlib
 from collections.abc import Callable
 from io import FileIO
@@ -72,7 +71,7 @@ def temporary(target: Path) -> Path:
     """A name beside the target for what is not finished; another one in each call."""
     # Names have a limit in bytes; a character that is cut there is left out.
     stem = os.fsencode(target.name)[:_STEM].decode("utf-8", "ignore")
-    return target.parent / f".{stem}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    return target.parent / f".{stem}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
 
 
 def check_length(target: Path) -> None:
