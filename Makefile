@@ -162,10 +162,10 @@ test-numba: all .venv/numba
 	    tests/project/test_pages.py $(ARGS)
 test-ray: all .venv/ray
 	$(PYTEST) tests/integrations/test_ray.py $(ARGS)
-# The pages that reports are, in a browser.
-test-pages: all .venv/pages
+# The pages that reports are, and the site, in a browser.
+test-pages: docs .venv/pages
 	@tools/install_packages 'pages in a browser' chromium
-	$(PYTEST) tests/reports/test_page_in_browser.py $(ARGS)
+	$(PYTEST) tests/reports/test_page_in_browser.py tests/project/test_site_in_browser.py $(ARGS)
 
 # Processes that are killed and resumed with other world sizes, and random pipelines of views; for a
 # short one make soak CYCLES=20 PIPELINES=100.

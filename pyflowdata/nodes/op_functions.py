@@ -7,6 +7,7 @@ import functools
 import inspect
 import itertools
 import keyword
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -37,6 +38,7 @@ _LISTS: dict[type, object] = {
 _WRITTEN = {"true": "True", "false": "False"}  # choices that are no strings in Python
 _FOLDER = "data_dir"  # attrs of every reader of files
 _COLUMNS = 100
+_HYPHENATED = re.compile(r"[a-zA-Z]-[a-zA-Z]|-{2}")  # where textwrap may end a line
 BAD_ARGUMENT_DOC = (
     "InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range; "
     "the text says what is allowed."
@@ -173,7 +175,7 @@ def description(op: Op, attrs: Sequence[Attr], last: str) -> str:
     if op.outputs_attr:
         outputs[0] = f"one for each of {op.outputs_attr}: {op.outputs[0].doc}"
     returns = "The blob of the output" if len(op.outputs) == 1 else "The blobs of the outputs"
-    on_rows = [] if op.is_reader or op.is_view else ["", *textwrap.wrap(_ON_ROWS, _COLUMNS - 4)]
+    on_rows = [] if op.is_reader or op.is_view else ["", *_lines(_ON_ROWS)]
     return "\n".join(
         [
             *_paragraphs(op.doc),
@@ -188,12 +190,26 @@ def _paragraphs(doc: str) -> list[str]:
     """The summary, and the rest as a separate paragraph."""
     summary, stop, rest = doc.partition(". ")
     if not stop or not rest.strip():
-        return textwrap.wrap(doc, _COLUMNS - 4)
+        return _lines(doc)
     return [
-        *textwrap.wrap(summary + ".", _COLUMNS - 4),
+        *_lines(summary + "."),
         "",
-        *textwrap.wrap(rest.strip(), _COLUMNS - 4),
+        *_lines(rest.strip()),
     ]
+
+
+def _lines(text: str, first: str = "", others: str = "") -> list[str]:
+    """As textwrap.wrap() does it, which takes a good part of the time of `import pyflowdata`."""
+    if _HYPHENATED.search(text):
+        width = _COLUMNS - 4
+        return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=others)
+    lines, line = [], first
+    for word in text.split():
+        if len(line) + len(word) > _COLUMNS - 4:
+            lines.append(line[:-1])
+            line = others
+        line += word + " "
+    return [*lines, line[:-1]]
 
 
 def _section(title: str, items: list[str]) -> list[str]:
@@ -202,9 +218,7 @@ def _section(title: str, items: list[str]) -> list[str]:
 
 @functools.cache  # readers share most of their attrs
 def _wrapped(item: str) -> list[str]:
-    if len(item) <= _COLUMNS - 8:
-        return [" " * 4 + item]
-    return textwrap.wrap(item, _COLUMNS - 4, initial_indent=" " * 4, subsequent_indent=" " * 8)
+    return _lines(item, " " * 4, " " * 8)
 
 
 # ---- Call ---------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ def test_a_picture_is_as_drawn(name):
 
 
 def test_every_picture_is_drawn():
-    assert {path.name for path in FOLDER.glob("*.svg")} == set(PICTURES)
+    """That of speed is drawn by `make bench`."""
+    assert {path.name for path in FOLDER.glob("*.svg")} - {"speed.svg"} == set(PICTURES)
 
 
 def test_the_order_in_the_picture_is_an_epoch():

@@ -25,7 +25,8 @@ def test_every_op_with_all_its_attrs():
         (page,) = (page for page in PAGES.values() if f"{{ #{op.name} }}" in page.text)
         section = page.text.split(f"{{ #{op.name} }}")[1].split("\n## ")[0]
         for attr in op.attrs:
-            row = f"{op_pages.code(op_pages.python_name(attr.name))} | {attr.type.word} |"
+            name = op_pages.code(op_pages.python_name(attr.name))
+            row = f'{name} | <span class="facts">{attr.type.word}, '
             assert row in section or row in shared, (op.name, attr.name)
         for port in op.inputs + op.outputs:
             told = section + shared

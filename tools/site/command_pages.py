@@ -61,12 +61,12 @@ def _row(action: argparse.Action, parser: argparse.ArgumentParser) -> list[str]:
                      for one in names)  # fmt: skip
     about = parser._get_formatter()._expand_help(action) if action.help else ""
     if action.choices is not None:
-        about += " — one of " + ", ".join(map(str, action.choices))
+        about += ": one of " + ", ".join(map(str, action.choices))
     return [said, prose(about)]
 
 
 def _values(action: argparse.Action) -> str:
-    if action.nargs == 0:
+    if action.nargs == 0 or action.choices is not None and action.option_strings:
         return ""
     metavar: Any = action.metavar or (action.dest.upper() if action.option_strings else action.dest)
     return " ".join(metavar) if isinstance(metavar, tuple) else str(metavar)

@@ -12,6 +12,7 @@ import io
 import os
 import re
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,7 +62,8 @@ def run(op: str) -> str:
         here = os.getcwd()
         os.chdir(folder)
         try:
-            with contextlib.redirect_stdout(printed):
+            with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+                warnings.simplefilter("error")
                 exec(compile(found.code, f"{op}.py", "exec"), {"__name__": "__main__"})
         finally:
             os.chdir(here)

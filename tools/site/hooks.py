@@ -18,7 +18,8 @@ sys.path.insert(0, str(ROOT))
 
 from tools.site import reference, source_pages, svg  # noqa: E402
 
-_BEGINNING = re.compile(r"\s*# (.+?)\n\s*([^\n#`|<!].*?)\n *\n", re.S)
+_BEGINNING = re.compile(r"\s*# ([^\n]+)\n\n?((?!```)[^\s#|<!].*?)\n *\n", re.S)
+_OWN_STYLE = re.compile(r'<svg[^>]* class="pfd')  # rules are for that class alone
 _IMAGE = re.compile(r'<img alt="([^"]*)" src="([^"]*pictures/([\w-]+\.svg))" */?>')
 
 
@@ -38,9 +39,10 @@ def on_files(files: Files, config: Any) -> Files:
     """Adds pages that are not files: the reference, sources, and styles of pictures."""
     texts = {file.src_uri: file.content_string for file in files.documentation_pages()}
     for path, page in reference.pages().items():
-        texts[path] = page.text
-    wanted: set[str] = set()
+        texts[path] = f"{texts[path]}\n{page.text}" if path in texts else page.text
+    wanted = {"CHANGELOG.md", "CONTRIBUTING.md"}  # which the navigation has
     made = {path: source_pages.with_links(path, text, wanted) for path, text in texts.items()}
+    made["index.md"] = source_pages.with_sections_of_readme(made["index.md"], wanted)
     done: set[str] = set()
     while wanted - done:
         for path in sorted(wanted - done):
@@ -61,15 +63,17 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
     """Gives the page its description, the first sentence after the title."""
+    path = page.file.src_uri
+    if path.startswith(source_pages.FOLDER + "/"):
+        page.meta["description"] = f"{path.partition('/')[2].removesuffix('.md')} of pyflowdata"
+        page.meta["search"] = {"exclude": True}
+        return markdown
     found = _BEGINNING.match(markdown + "\n\n")
     if found is None:
-        raise ValueError(f"{page.file.src_uri} does not begin with a title and a sentence")
+        raise ValueError(f"docs/{path} does not begin with a title and a sentence")
     page.meta["description"] = _plain(found[2])
-    path = page.file.src_uri
     if path == "index.md":
         page.meta["hide"] = ["navigation"]
-    if path.startswith(source_pages.FOLDER + "/"):
-        page.meta["search"] = {"exclude": True}
     elif path not in reference.pages():
         page.meta["search"] = {"boost": 2}  # a page on a subject before the names it mentions
     return markdown
@@ -87,6 +91,8 @@ def on_page_content(html: str, page: Page, config: Any, files: Files) -> str:
 
     def inlined(match: re.Match[str]) -> str:
         text = (ROOT / "docs" / "pictures" / match[3]).read_text(encoding="utf-8")
+        if not _OWN_STYLE.match(text):
+            return match[0]  # its style would be that of the page as well
         return f'<span class="picture" tabindex="0">{text.strip()}</span>'
 
     return _IMAGE.sub(inlined, html)

@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 _SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises")
+# Of code in HTML; names break after underscores.
+_CODE = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "*": "&#42;", "_": "&#95;<wbr>"}
 _SECTION = re.compile(rf"^(?:Args|Attributes|Returns|Yields|Raises):$")
 _ENTRY = re.compile(r"^(\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*)(?: \(([^)]*)\))?: (.*)$", re.S)
 
@@ -27,8 +29,9 @@ def code(said: str) -> str:
     """A text in letters of equal width, also in a table."""
     if not said:
         return ""
-    said = said.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return f"<code>{said.replace('|', '&#124;').replace('*', '&#42;').replace('_', '&#95;')}</code>"
+    for one, shown in _CODE.items():
+        said = said.replace(one, shown)
+    return f"<code>{said}</code>"
 
 
 def fenced(said: str, language: str) -> str:

@@ -73,7 +73,7 @@ _VALUES = "Numbers, rows and batches", (
     "Ops that convert, scale, join, slice and pad rows of numbers, and decode raw bytes."
 )
 _MEMORY = "Arrays and Python objects", "Readers of arrays in memory and of Python data sets."
-_CACHE = "Caches", "The reader of what Dataset.cache() keeps."
+_CACHE = "Cache files", "The reader of what Dataset.cache() keeps."
 
 
 @functools.cache

@@ -91,8 +91,8 @@ def _of_readers() -> Page:
         "## Outputs\n", "Besides its own outputs, every reader can have two more.\n",
         _output_table(next(op for op in _readers() if len(op.outputs) == 3), only=("mask", "id")),
         "\nWhat orders there are, and what they cost: [Shuffling](../../concepts/shuffle.md). "
-        "Ranks: [Several processes](../../how-to/distributed.md). How files are named, and which formats "
-        "there are: [Formats](../formats.md).\n",
+        "Ranks: [Several processes](../../how-to/distributed.md). How files are named, and which "
+        "formats there are: [Formats](../formats.md).\n",
     ]  # fmt: skip
     return Page(SHARED, "What every reader has", "\n".join(anchors))
 
@@ -138,6 +138,7 @@ def _of_op(op: Op) -> str:
     parts.append(fenced(_call(op), "python"))
     if rest:
         parts.append(prose(rest) + "\n")
+    parts.append(_example(op))
     facts = _facts(op)
     if facts:
         parts.append("\n".join(f"- {one}" for one in facts) + "\n")
@@ -147,7 +148,6 @@ def _of_op(op: Op) -> str:
     if own:
         parts.append(_attr_table(own))
     parts.append(_output_table(op))
-    parts.append(_example(op))
     parts.append(f"Source: [{sources()[op.name]}](../../../{sources()[op.name]})\n")
     return "\n".join(part for part in parts if part)
 
@@ -191,8 +191,16 @@ def _parameter(attr: Attr) -> str:
 
 
 def _value(attr: Attr) -> str:
+    """The default; of a fraction such as 4 / 3, four digits."""
     value = attr.default
-    return repr(list(value)) if isinstance(value, tuple) else repr(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_short, value))}]"
+    return _short(value)
+
+
+def _short(value: object) -> str:
+    is_long = isinstance(value, float) and len(repr(value)) > 12
+    return f"{value:.4f}" if is_long else repr(value)
 
 
 def _facts(op: Op) -> list[str]:
@@ -225,16 +233,17 @@ def _attr_table(attrs: Sequence[Attr], *, with_anchors: bool = False) -> str:
         name = code(python_name(attr.name))
         if with_anchors:
             name = f'<span id="{attr.name}"></span>{name}'
-        default = "*required*" if attr.required else "*from the files*"
+        default = "required" if attr.required else "found in the files if left out"
         if attr.default is not None:
-            default = code(_value(attr))
-        rows.append([name, attr.type.word, default, _limits(attr), prose(attr.doc)])
-    return table(["attr", "type", "default", "allowed", "what it is"], rows)
+            default = f"default {code(_value(attr))}"
+        facts = ", ".join(one for one in (attr.type.word, default, _limits(attr)) if one)
+        rows.append([name, f'<span class="facts">{facts}</span><br>{prose(attr.doc)}'])
+    return table(["attr", "what it is"], rows)
 
 
 def _limits(attr: Attr) -> str:
     if attr.choices:
-        return ", ".join(code(one) for one in attr.choices)
+        return "one of " + " ".join(code(one) for one in attr.choices)
     return prose(limits(attr))
 
 

@@ -53,13 +53,22 @@ class Part:
         return self.names or tuple(importlib.import_module(self.module).__all__)
 
 
+def _exceptions() -> tuple[str, ...]:
+    """Those of the package, the base class first."""
+    found = {name: getattr(flow, name) for name in flow.__all__}
+    names = (name for name, one in found.items()
+             if inspect.isclass(one) and issubclass(one, Exception))  # fmt: skip
+    return tuple(sorted(names, key=lambda name: len(found[name].__mro__)))
+
+
 PARTS = (
     Part("loader", "Loaders and blobs",
          "The loader, what it delivers, and how a loop shows and runs its steps.", "pyflowdata",
          ("DataLoader", "Blob", "Ragged", "progress", "Progress", "sink", "Sink",
           "user_op_builder", "ops", "IMAGENET_MEAN", "IMAGENET_STD")),
-    Part("datasets", "Data sets", "Records as values: open files, take views, mix and batch them.",
-         "pyflowdata", ("open", "from_arrays", "mix", "Dataset", "Batches")),
+    Part("datasets", "Dataset, open and mix",
+         "Records as values: open files, take views, mix and batch them.", "pyflowdata",
+         ("open", "from_arrays", "mix", "Dataset", "Batches")),
     Part("reports", "Reports, traces and graphs",
          "What a loader did, how fast it is, and what it computes.", "pyflowdata",
          ("Report", "RankReport", "Tuning", "Decision", "Speed", "Ceiling", "Trace", "Stall",
@@ -70,17 +79,15 @@ PARTS = (
     Part("ranks", "Ranks", "Which part of every batch a process gets.", "pyflowdata",
          ("world", "World")),
     Part("errors", "Errors and warnings", "What can go wrong, and what each error knows about it.",
-         "pyflowdata",
-         ("Error", "InvalidArgumentError", "FileError", "CorruptDataError", "UnsupportedError",
-          "CompileError", "CancelledError", "OutOfMemoryError", "UserFunctionError",
-          "InternalError", "StallWarning")),
+         "pyflowdata", _exceptions()),
     Part("writers", "Writers", "The classes and functions of pyflowdata.io, which write files.",
          "pyflowdata.io"),
-    Part("torch", "With torch", "Batches as torch tensors, on the host or on a device.",
+    Part("torch", "torch integration", "Batches as torch tensors, on the host or on a device.",
          "pyflowdata.integrations.torch"),
-    Part("jax", "With jax", "Batches as jax arrays, on one device or sharded over many.",
+    Part("jax", "jax integration", "Batches as jax arrays, on one device or sharded over many.",
          "pyflowdata.integrations.jax"),
-    Part("ray", "With Ray", "Readers as sources of Ray Data.", "pyflowdata.integrations.ray"),
+    Part("ray", "Ray integration", "Readers as sources of Ray Data.",
+         "pyflowdata.integrations.ray"),
     Part("testing", "Testing ops", "Checks of readers and decoders for test suites.",
          "pyflowdata.testing"),
 )  # fmt: skip

@@ -56,11 +56,8 @@ def pages() -> dict[str, Page]:
 
 
 def _index() -> Page:
-    """The first page: every op and every name by what it is on."""
-    parts = [
-        "# Reference\n",
-        "Every op, Python name, command and C header, made of the code that you have.\n",
-    ]
+    """What is added to the first page: every op and every name, by the page that it is on."""
+    parts = [f"There are {len(built_in_ops())} ops.\n"]
     for section in sections():
         is_ops = section.title.startswith(("Readers", "Ops"))
         anchor = " { #ops }" if section.title.startswith("Readers") else ""
@@ -72,5 +69,4 @@ def _index() -> Page:
             for page in section.pages
         ]  # fmt: skip
         parts.append(table(["page", "ops" if is_ops else "names"], rows))
-    count = f"There are {len(built_in_ops())} ops.\n"
-    return Page("index.md", "Reference", "\n".join([*parts[:2], count, *parts[2:]]))
+    return Page("index.md", "Reference", "\n".join(parts))

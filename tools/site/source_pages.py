@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from .markdown import fenced
@@ -11,7 +12,7 @@ from .markdown import fenced
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = "source"  # of these pages
 
-_LINK = re.compile(r"(?<!!)(\[[^\]]*\]\()([^)\s#:]+)(#[\w.-]+)?\)")
+_LINK = re.compile(r"(\[[^\]]*\]\()([^)\s#:]+)(#[\w.-]+)?\)")
 _LANGUAGES = {".py": "python", ".c": "c", ".h": "c", ".md": "markdown", ".toml": "toml",
               ".txt": "text", ".json": "json", ".csv": "text"}  # fmt: skip
 _MOST_BYTES = 200_000
@@ -33,7 +34,8 @@ def target_of(page: str, link: str) -> str | None:
 
 def place_of(path: str) -> str:
     """The page of a file or folder, from docs/."""
-    return "index.md" if path == "README.md" else f"{FOLDER}/{path.rstrip('/')}.md"
+    suffix = "" if path.endswith(".md") else ".md"
+    return "index.md" if path == "README.md" else f"{FOLDER}/{path.rstrip('/')}{suffix}"
 
 
 def with_links(page: str, text: str, found: set[str]) -> str:
@@ -48,6 +50,11 @@ def with_links(page: str, text: str, found: set[str]) -> str:
         anchor = (match[3] or "") if target.endswith(".md") else ""
         return f"{match[1]}{way}{anchor})"
 
+    return _linked(text, changed)
+
+
+def _linked(text: str, changed: Callable[[re.Match[str]], str]) -> str:
+    """The Markdown with every link changed that is not in code."""
     parts = re.split(r"(^ *```.*?^ *```$)", text, flags=re.S | re.M)
     return "".join(part if place % 2 else _LINK.sub(changed, part)
                    for place, part in enumerate(parts))  # fmt: skip
@@ -63,6 +70,25 @@ def page(path: str, found: set[str]) -> str:
         return _moved(path, text, found)
     language = _LANGUAGES.get(whole.suffix, "makefile" if whole.name == "Makefile" else "text")
     return f"# {whole.name}\n\nThe file `{path}` of the repository.\n\n{fenced(text, language)}"
+
+
+def with_sections_of_readme(text: str, found: set[str]) -> str:
+    """The first page, with the sections that its comment names in the place of the comment.
+
+    Raises:
+        LookupError: README.md has no such section.
+    """
+    comment = re.search(r"^<!-- .* README.md here: (.*) -->$", text, re.M)
+    if comment is None:
+        return text
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    parts = []
+    for title in comment[1].split(", "):
+        section = re.search(rf"^## {title}\n.*?(?=^## |\Z)", readme, re.M | re.S)
+        if section is None:
+            raise LookupError(f"README.md has no section {title!r}, which docs/index.md names")
+        parts.append(_moved("README.md", section[0], found))
+    return text.replace(comment[0], "\n".join(parts))
 
 
 def _moved(path: str, text: str, found: set[str]) -> str:
@@ -81,9 +107,7 @@ def _moved(path: str, text: str, found: set[str]) -> str:
         way = posixpath.relpath(place, posixpath.dirname(place_of(path)))
         return f"{match[1]}{way}{anchor})"
 
-    parts = re.split(r"(^ *```.*?^ *```$)", text, flags=re.S | re.M)
-    return "".join(part if place % 2 else _LINK.sub(changed, part)
-                   for place, part in enumerate(parts))  # fmt: skip
+    return _linked(text, changed)
 
 
 def _folder_page(path: str, whole: Path, found: set[str]) -> str:

@@ -14,7 +14,7 @@ with open("all.json", "w") as file:
     }, file)
 
 image, image_id, size, box, label, points, index = flow.COCOReader(
-    files="all.json", image_dir=".", group_by_ratio=False
+    files="all.json", image_dir=".", group_by_ratio=False, batch_size=1
 )
 with flow.DataLoader(size, box, label) as loader:
     for sizes, boxes, labels in loader:
