@@ -24,7 +24,7 @@ for part, count in (("train", 3000), ("test", 500)):
     for image, digit in zip(images, digits):
         pixels = [[int(row) >> bit & 1 for bit in (2, 1, 0)] for row in FONT[digit]]
         image[3:13, 5:11] += np.kron(pixels, [[100, 100], [100, 100]]).astype(np.uint8)
-    for name, array in (("images", images), ("labels", digits)):
+    for name, array in {"images": images, "labels": digits}.items():
         with IDXWriter(folder / f"{part}-{name}", dtype="uint8") as writer:
             writer.write_batch(array)
 
@@ -32,8 +32,7 @@ for part, count in (("train", 3000), ("test", 500)):
 def open_loader(part: str) -> flow.DataLoader:
     data = flow.open(folder / f"{part}-images", labels=folder / f"{part}-labels")
     image, label = data.shuffle(seed=1).batch(100)
-    if part == "train":
-        image = flow.RandomAffine(image, degrees=10, translate=[0.1, 0.1])
+    image = flow.RandomAffine(image, degrees=10, translate=[0.1, 0.1]) if part == "train" else image
     return flow.DataLoader(flow.Affine(image, scale=1 / 255, shift=-0.3, dtype="float32"), label)
 
 

@@ -16,7 +16,7 @@ from tools.page_blocks import ROOT, Block, blocks_of, pages
 
 
 # Parts of files in examples/, which are checked themselves; and an op that the reader compiles.
-OMITTED = [("docs/learn/custom-reader.md", ""), ("README.md", "flow.NumberReader")]
+OMITTED = [("docs/learn/custom-reader.md", "")]
 
 
 def is_omitted(block: Block) -> bool:

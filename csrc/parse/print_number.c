@@ -1,6 +1,6 @@
 /* Numbers as decimal text.  Integers are printed two digits at a time.  Floats by Schubfach
- * (R. Giulietti: The Schubfach way to render doubles, 2020), with the table of parse_double.c: three
- * products find the shortest decimal in the interval that rounds to the number.
+ * (R. Giulietti: The Schubfach way to render doubles, 2020), with the table of parse_double.c:
+ * three products find the shortest decimal in the interval that rounds to the number.
  */
 #include "parse/print_number.h"
 

@@ -81,19 +81,30 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def _said(failure: BaseException, list_attrs: Collection[str]) -> str:
+def _said(
+    failure: BaseException, list_attrs: Collection[str], settable: Collection[str]
+) -> str:
     """In words; those of the system name neither a class nor a number.
 
     Args:
         failure: What happened.
         list_attrs: Attrs that the command made of its --fields.
+        settable: Those that an --attr of it has set.
     """
     if isinstance(failure, OSError) and failure.strerror and not isinstance(failure, Error):
         name = f"{failure.filename}: " if failure.filename is not None else ""
         return f"{name}{failure.strerror}"
     attr = failure.attr if isinstance(failure, (Error, UsageError)) else None
-    made = f" ({attr} is made of --fields)" if attr in list_attrs else ""
-    return f"{failure}{made}"
+    if attr in list_attrs:
+        return f"{failure} ({attr} is made of --fields)"
+    option = f" (given as --attr {attr}=...)" if attr and attr in settable else ""
+    return f"{failure}{option}"
+
+
+def _settable(args: argparse.Namespace) -> set[str]:
+    """The attrs that an --attr of the command has set."""
+    given = getattr(args, "attr", None)
+    return {one.partition("=")[0] for one in given} if isinstance(given, list) else set()
 
 
 def _print_error(said: str) -> None:
@@ -152,12 +163,12 @@ def _run(arguments: list[str]) -> int:
         if args.debug:
             raise
         args.parser.print_usage(sys.stderr)
-        _print_error(_said(failure, getattr(args, "list_attrs", ())))
+        _print_error(_said(failure, getattr(args, "list_attrs", ()), _settable(args)))
         return 2
     except (Error, OSError) as failure:
         if args.debug:
             raise
-        _print_error(_said(failure, getattr(args, "list_attrs", ())))
+        _print_error(_said(failure, getattr(args, "list_attrs", ()), _settable(args)))
         try:
             sys.stdout.flush()
         except OSError:

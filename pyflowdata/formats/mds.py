@@ -164,8 +164,10 @@ def _check_headers(index: str, scan: Scan) -> Iterator[Damage]:
             header = _header_of(path)
         except OSError as failure:
             raise FileError(failure.strerror or str(failure), file=path) from None
-        unseen += header is None
-        for name in _OF_COLUMNS if header is not None else ():
+        if header is None:
+            unseen += 1
+            continue
+        for name in _OF_COLUMNS:
             if header.get(name) != shard.get(name):
                 yield Damage(
                     path, None, None, f"its {name} are {shown(header.get(name))}, and {index} says "

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..errors import FileError
 from ..nodes import Blob, Node
 from ..nodes.node import nodes_of
+from ..nodes.node_files import files_of
 from ..nodes.row_types import RowType
 from ..nodes.attr_words import prepared_of, said_of_tables, told_attrs, value_text, view_word
 from ..nodes.world import World
 from ..plain_text import counted, printable, size
 from .model import BATCH, BATCHES, FILES, OP, READER, VIEW, Edge, Files, Output, Vertex
-from .planned_ops import Planned, files_of, planned_ops
+from .planned_ops import Planned, planned_ops
 
 _FILE_ATTRS = ("files", "data_dir")  # which the vertex of the files says
 _RECORD_ATTRS = ("batch_size", "rank", "world_size")  # of the batches in which a data set is read

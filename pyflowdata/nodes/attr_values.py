@@ -173,7 +173,8 @@ def parse_attr(op: Op, name: str, said: str) -> Any:
         return attr.type.parse(said)
     except (ValueError, KeyError):
         raise InvalidArgumentError(
-            f"attr '{name}' = '{said}'; it must be a {attr.type.word}", op=op.name, attr=name
+            f"attr '{name}' = '{said}'; it must be a value of the type {attr.type.word}",
+            op=op.name, attr=name,
         ) from None
 
 

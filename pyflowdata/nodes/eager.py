@@ -72,8 +72,8 @@ class _Prepared:
             row.shape[0 : len(shape)] = shape
         out, err = ffi.new("pfd_eager **"), new_error()
         status = lib.pfd_eager_create(
-            encode_text(op.name, "op name"), encode_text(name or "", "name"), slots, len(plain), rows,
-            len(types), out, err,
+            encode_text(op.name, "op name"), encode_text(name or "", "name"), slots, len(plain),
+            rows, len(types), out, err,
         )  # fmt: skip
         keep.clear()  # C used raw pointers into these until here
         take_interrupt()

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..errors import CorruptDataError, Error
 from .registry import Op
 
-if TYPE_CHECKING:
-    from .node import Blob, Node
-
-Look = Callable[[Op, "Sequence[Blob]", Mapping[str, object]], Mapping[str, object]]
+Look = Callable[[Op, Sequence[Any], Mapping[str, object]], Mapping[str, object]]
 
 
 def _look_at_nothing(
-    op: Op, inputs: Sequence[Blob], values: Mapping[str, object]
+    op: Op, inputs: Sequence[Any], values: Mapping[str, object]
 ) -> Mapping[str, object]:
     return {}
 
@@ -35,13 +32,13 @@ def set_look(look: Look) -> None:
 
 
 def left_out_values(
-    op: Op, inputs: Sequence[Blob], values: Mapping[str, object]
+    op: Op, inputs: Sequence[Any], values: Mapping[str, object]
 ) -> Mapping[str, object]:
     """Attrs that were left out, as the first records have them; none where these do not say it."""
     return _look(op, inputs, values)
 
 
-def say_sample(failure: Error, nodes: Iterable[Node]) -> None:
+def say_sample(failure: Error, nodes: Iterable[Any]) -> None:
     """Adds to the failure of a record that the types it does not fit are those of a sample."""
     for node in nodes:
         listed = node.op.outputs_attr

@@ -52,9 +52,6 @@ class Node:
     op: Op
     found: tuple[str, ...]
 
-    op: Op
-    found: tuple[str, ...]
-
     def __init__(
         self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
     ) -> None:

@@ -55,6 +55,9 @@ BETTER = (
     ("near: utf-16, unmarked.csv", "*", "csv*", "!utf-16"),
     # The byte order mark of UTF-32 begins with that of UTF-16.
     ("near: utf-32.csv", "*", "!utf-16", "!utf-32"),
+    # The magic of a container counts more than what may be text.
+    ("*.bz2", "cut-8*", "text", "!unknown"),
+    ("near: hdf5.h5", "cut-8*", "text", "!unknown"),
 )
 
 

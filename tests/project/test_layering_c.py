@@ -224,9 +224,9 @@ def test_a_format_that_is_named_elsewhere_is_found(tmp_path):
 
 
 def test_signatures_of_others_are_not_those_of_formats_here():
-    table = (ROOT / "csrc/registry/format_detect.c").read_text()
-    table = table.split("foreign_signatures[] = {")[1].split("};")[0]
-    others = [name.casefold() for name in re.findall(r'\{"([^"]+)"', table)]
+    table = (ROOT / "csrc/parse/foreign_files.c").read_text()
+    table = table.split("containers[] = {")[1].split("};")[0]
+    others = [name.casefold().strip() for name in re.findall(r'\{"([^"(]+)', table)]
     assert len(others) > 8
     for name in FORMATS:
         own = code(ROOT / f"csrc/formats/{name}/{name}_format.c")

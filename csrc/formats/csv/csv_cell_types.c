@@ -185,7 +185,8 @@ static inline int32_t is_usual_float(const uint8_t *at, int64_t size)
 
 static uint32_t type_of(const words *missing, pfd_bytes cell)
 {
-    if (cell.size && (cell.data[0] <= ' ' || cell.data[cell.size - 1] <= ' ')) cell = stripped(cell);
+    if (cell.size && (cell.data[0] <= ' ' || cell.data[cell.size - 1] <= ' '))
+        cell = stripped(cell);
     if (is_missing(missing, cell)) return MISSING;
     int32_t is_negative = *cell.data == '-';
     const uint8_t *digits = cell.data + is_negative, *end = cell.data + cell.size;
@@ -221,8 +222,8 @@ static const pfd_attr attr_table[] = {
 static const pfd_port inputs[] = {{"in", "The cells, a column for each input, uint8 (None,)."}};
 
 static const pfd_port outputs[] = {
-    {"out", "For each cell the sum of what it is: 1 missing, 2 text, 4 a float, 8 an integer from 0 "
-            "to 2**63 - 1, 16 one from -2**63 to -1, 32 one from 2**63 to 2**64 - 1, 64 another "
+    {"out", "For each cell the sum of what it is: 1 missing, 2 text, 4 a float, 8 an integer from "
+            "0 to 2**63 - 1, 16 one from -2**63 to -1, 32 one from 2**63 to 2**64 - 1, 64 another "
             "integer, 128 an integer that float64 may not hold, 256 a finite float beyond float64; "
             "uint16 (columns,)."},
 };

@@ -47,7 +47,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
         const pfd_row_type *type = &args->inputs[i];
         if (is_text(type)) continue;
         if (pfd_is_ragged(type))
-            return refuse(args, i, "rows of different lengths have no columns: use Pad before", err);
+            return refuse(args, i, "rows of different lengths have no columns: use Pad before",
+                          err);
         if (pfd_row_elements(type) == 0)
             return refuse(args, i, "a row without elements has no columns", err);
     }
@@ -192,8 +193,8 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_port inputs[] = {
-    {"in", "The fields. Rows of bytes, uint8 (None,), are one cell; other rows have a cell for each "
-           "of their numbers, in row-major order."},
+    {"in", "The fields. Rows of bytes, uint8 (None,), are one cell; other rows have a cell for "
+           "each of their numbers, in row-major order."},
 };
 
 static const pfd_port outputs[] = {
@@ -205,8 +206,8 @@ const pfd_op pfd_op_csv_encoder = {
     .flags = PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
     .name = "CSVEncoder",
     .doc = "Encodes the fields of each row as a line of a CSV file. Numbers are the shortest text "
-           "that reads as the same number; text is quoted where needed. The lines one after another "
-           "are a file without a header, which CSVReader reads.",
+           "that reads as the same number; text is quoted where needed. The lines one after "
+           "another are a file without a header, which CSVReader reads.",
     PFD_OP_ATTRS(csv_encoder_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

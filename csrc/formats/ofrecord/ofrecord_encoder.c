@@ -46,7 +46,8 @@ const pfd_op pfd_op_ofrecord_encoder = {
     PFD_OP_SIZES,
     .flags = PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
     .name = "OFRecordEncoder",
-    .doc = "Encodes the fields of each row as an OFRecord of OneFlow. OFRecordRawDecoder and OFRecordBytesDecoder read it. "
+    .doc = "Encodes the fields of each row as an OFRecord of OneFlow. OFRecordRawDecoder and "
+           "OFRecordBytesDecoder read it. "
            "OFRecordFrame makes records of a file of it.",
     PFD_OP_ATTRS(ofrecord_encoder_attrs, attr_table),
     PFD_OP_INPUTS(inputs),

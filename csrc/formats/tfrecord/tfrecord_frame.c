@@ -48,8 +48,9 @@ const pfd_op pfd_op_tfrecord_frame = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "TFRecordFrame",
-    .doc = "Puts the frame of a TFRecord file around records: a length, its checksum, the bytes, and "
-           "their checksum. The rows one after another are a file, which TFRecordReader reads.",
+    .doc = "Puts the frame of a TFRecord file around records: a length, its checksum, the bytes, "
+           "and their checksum. The rows one after another are a file, which TFRecordReader "
+           "reads.",
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

@@ -23,7 +23,7 @@ def expanded(path: str, format: str | None = None) -> list[str]:
         FileError: There are none; the text says what is there instead.
     """
     if not os.path.exists(path):
-        found = sorted(glob.glob(path, recursive=True))
+        found = sorted(filter(os.path.exists, glob.glob(path, recursive=True)))
         if not found:
             raise FileError(_why_missing(path), file=path)
         return found

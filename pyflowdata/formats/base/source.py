@@ -135,7 +135,9 @@ class Source:
         op = find_op(self.format.reader)
         for name in texts:
             if name in ("files", *self.format.list_attrs):
-                raise InvalidArgumentError(f"the attr {name} is made of the files and fields")
+                raise InvalidArgumentError(
+                    f"--attr {name}: it is made of the files that are named and of --fields"
+                )
         values = ((name, _parsed(op, name, text)) for name, text in texts.items())
         return dataclasses.replace(self, attrs=(*self.attrs, *values))
 

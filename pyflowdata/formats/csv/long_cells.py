@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import mmap
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
 
 
-class LongCells(NamedTuple):
+@dataclass(frozen=True)
+class LongCells:
     """Cells whose lines look like rows of the file.
 
     Attributes:

@@ -1,5 +1,7 @@
 """The commands for files on CSV files: names, types and what is no damage."""
 
+import csv
+import io
 import json
 
 import numpy as np
@@ -127,4 +129,44 @@ def test_attrs_that_the_command_makes_are_refused(run, table):
     path = table("a\n1\n")
     for attr in ("columns=a:int64", "files=b.csv"):
         status, _, err = run("head", path, "--attr", attr)
-        assert status == 2 and f"the attr {attr.split('=')[0]} " in err
+        assert status == 2 and f"--attr {attr.split('=')[0]}" in err
+
+
+def test_records_pass_through_tfrecord_unchanged(run, table, tmp_path, monkeypatch):
+    """Also where they come in several batches, which do not end where shards do."""
+    monkeypatch.setattr("pyflowdata.formats.base.source._BATCH_BYTES", 900)
+    chance = np.random.default_rng(0)
+    texts = ["", " a", "#", '"', "a,b", "x\ny", "é", "plain"]
+    floats = [0.5, -1.5, float("inf"), float("nan"), 3.4028234663852886e38, 1e-45, -0.0]
+    lines = ["i,f,t,last"]
+    for row in range(300):
+        text = texts[row % len(texts)].replace('"', '""')
+        value = chance.standard_normal() if row % 2 else floats[row // 2 % len(floats)]
+        number = int(chance.integers(-(2**63), 2**63)) >> row % 63
+        lines.append(f'{number},{np.float32(value)!s},"{text}",{row}.5')
+    path = table("\n".join(lines) + "\n")
+    wanted = list(csv.reader(io.StringIO(path.read_text(), newline="")))
+    fields = ["--fields", "i:int64,f:float32,t:bytes,last:float32"]
+    convert(run, path, tmp_path / "b.tfrecord", *fields)
+    convert(run, tmp_path / "b.tfrecord", tmp_path / "c.csv", "--fields", "i,f,t,last")
+    found = list(csv.reader(io.StringIO((tmp_path / "c.csv").read_text(), newline="")))
+    assert [[row[0], *row[2:]] for row in found] == [[row[0], *row[2:]] for row in wanted]
+    pairs = [(np.float32(a[1]), np.float32(b[1])) for a, b in zip(found[1:], wanted[1:])]
+    assert all(a.tobytes() == b.tobytes() or a != a and b != b for a, b in pairs)
+    for shards in ("ofrecord", "csv"):
+        target = tmp_path / f"d.{shards}"
+        convert(run, path, target, "--shards", 7, "--jobs", 1, *fields)
+        convert(run, path, tmp_path / f"e.{shards}", *fields)
+        whole = (tmp_path / f"e.{shards}").read_bytes()
+        parts = [one.read_bytes() for one in sorted(tmp_path.glob(f"d-*.{shards}"))]
+        header = b"i,f,t,last\n" if shards == "csv" else b""
+        assert len(parts) == 7 and all(part.startswith(header) for part in parts)
+        assert header + b"".join(part.removeprefix(header) for part in parts) == whole
+
+
+def test_stats_of_many_batches(run, table, monkeypatch):
+    path = table(LATE)
+    whole = json.loads(run("stats", "--json", path)[1])
+    monkeypatch.setattr("pyflowdata.formats.base.source._BATCH_BYTES", 5000)
+    assert json.loads(run("stats", "--json", path)[1]) == whole
+    assert whole["fields"]["a"]["mean"] == 9001.5 / 9001 and whole["records"] == 9001

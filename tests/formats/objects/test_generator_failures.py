@@ -125,7 +125,7 @@ def test_exceptions_that_refuse(failure, batch_size):
         blob = flow.GeneratorReader(source, fields="x:int64", batch_size=batch_size)
         with flow.DataLoader(blob) as loader:
             says = f"{says} raised {type(failure).__name__}"
-            with pytest.raises(flow.InternalError, match=says) as caught:
+            with pytest.raises(flow.UserFunctionError, match=says) as caught:
                 list(loader)
         assert caught.value.__cause__ is failure
 
@@ -188,7 +188,7 @@ def test_what_a_source_raises_comes_with_its_traceback(source, says, on_error):
     with flow.DataLoader(blob) as loader:
         batches = iter(loader)
         assert [next(batches).tolist() for _ in range(2)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
-        with pytest.raises(flow.InternalError, match=says) as caught:
+        with pytest.raises(flow.UserFunctionError, match=says) as caught:
             next(batches)
     cause = caught.value.__cause__
     assert type(cause) is KeyError
@@ -202,7 +202,7 @@ def test_a_failure_is_met_again_and_can_be_passed_over():
         batches = iter(loader)
         next(batches)
         for _ in range(2):
-            with pytest.raises(flow.InternalError, match="missing 11"):
+            with pytest.raises(flow.UserFunctionError, match="missing 11"):
                 next(batches)
         loader.seek(2)
         assert [batch[0] for batch in loader] == [20, 30, 40, 50, 60, 70, 80, 90]
@@ -221,7 +221,7 @@ def test_a_failure_that_passes_is_read_again():
     with flow.DataLoader(flow.GeneratorReader(once, fields="x:int64", batch_size=4)) as loader:
         batches = iter(loader)
         assert next(batches).tolist() == [0, 1, 2, 3]
-        with pytest.raises(flow.InternalError, match="OSError: try again"):
+        with pytest.raises(flow.UserFunctionError, match="OSError: try again"):
             next(batches)
         assert [x for batch in batches for x in batch] == [4, 5, 6, 7, 8, 9]
         assert [x for batch in loader for x in batch] == list(range(10))
@@ -245,10 +245,10 @@ def test_a_factory_that_raises():
     def factory():
         raise OSError("no such place")
 
-    with pytest.raises(flow.InternalError, match="raised OSError: no such place") as caught:
+    with pytest.raises(flow.UserFunctionError, match="raised OSError: no such place") as caught:
         numbers(factory)
     assert type(caught.value.__cause__) is OSError
-    with pytest.raises(flow.InternalError, match="raised TypeError: 'int' object is not iterable"):
+    with pytest.raises(flow.UserFunctionError, match="raised TypeError: 'int' object is not iterable"):
         numbers(lambda: 3)
 
 
@@ -257,7 +257,7 @@ def test_a_generator_that_calls_itself_damaged_is_over():
         yield 1
         raise flow.CorruptDataError("hm")
 
-    with pytest.raises(flow.InternalError, match="ends a generator"):
+    with pytest.raises(flow.UserFunctionError, match="ends a generator"):
         numbers(broken, on_error="skip")
 
 
@@ -266,5 +266,5 @@ def test_an_iterable_that_can_be_gone_through_once():
         with pytest.raises(flow.InvalidArgumentError, match="only once; give the function"):
             flow.GeneratorReader(once, fields="x:int64")
     shared = iter(range(5))
-    with pytest.raises(flow.InternalError, match="yields nothing, and did in a former epoch"):
+    with pytest.raises(flow.UserFunctionError, match="yields nothing, and did in a former epoch"):
         numbers(lambda: shared, 2)

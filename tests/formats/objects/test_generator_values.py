@@ -183,7 +183,7 @@ def test_what_a_sample_raises(field, good):
         blob = flow.GeneratorReader(source, fields=field, batch_size=3, on_error="skip")
         with flow.DataLoader(blob) as loader:
             says = re.escape(f"{says} raised OSError: gone")
-            with pytest.raises(flow.InternalError, match=says) as caught:
+            with pytest.raises(flow.UserFunctionError, match=says) as caught:
                 list(loader)
         assert caught.value.__cause__ is failure
 

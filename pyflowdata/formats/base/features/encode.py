@@ -210,7 +210,8 @@ def encode_messages(kinds: Kinds, batch: Mapping[str, Any]) -> Ragged:
     made = []
     for row in range(count):
         try:
-            made.append(encode_message(kinds, {name: _row(one, row) for name, one in found.items()}))
+            sample = {name: _row(one, row) for name, one in found.items()}
+            made.append(encode_message(kinds, sample))
         except InvalidArgumentError as failure:
             raise InvalidArgumentError(failure.message, ordinal=row) from None
     return joined(made)

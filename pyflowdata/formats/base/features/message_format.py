@@ -9,8 +9,8 @@ from itertools import islice
 from typing import ClassVar
 
 from ....errors import Error, InvalidArgumentError, shown
-from ....graphs.planned_ops import files_of
 from ....nodes import Blob, Node, Op
+from ....nodes.node_files import files_of
 from ..detection import Detected, head_of
 from ..fields import BYTES, Field, specs
 from ..format import Format
