@@ -94,12 +94,8 @@ __all__ += ops.__all__
 __version__ = version()
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-=======
-    from . import io as io, testing as testing
     from .datasets import Batches, Dataset, from_arrays, mix
     from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
->>>>>>> 60a27ce4
     from .graphs.drawing import Graph
     from .loader.sinks import Sink
     from .plugins.compiler import compile as compile  # not in __all__, like `open`

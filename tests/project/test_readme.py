@@ -32,11 +32,7 @@ def test_commands_are_targets_and_links_lead_somewhere(page):
     text = (ROOT / page).read_text()
     rules = re.findall(r"^([a-z][a-z -]*):", (ROOT / "Makefile").read_text(), re.M)
     targets = " ".join(rules).split()
-<<<<<<< HEAD
-    for target in re.findall(r"(?:^    |&& |`)make ([a-z-]+)", text, re.M):
-=======
     for target in re.findall(r"(?:^    |&& |`)make ([a-z][a-z-]*)", text, re.M):
->>>>>>> 60a27ce4
         assert target in targets
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
     for link in re.findall(r"\]\(([^)#]+)(?:#[\w-]+)?\)", prose):
