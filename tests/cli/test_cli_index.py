@@ -45,7 +45,7 @@ def test_the_command_says_why_an_index_is_not_kept(data, capsys, monkeypatch):
         (["--attr", "seed=1", "--attr", "seed=2"], "--attr seed is given twice"),
         (["--attr", "data_dir=x"], "that is the argument PATH"),
         (["--attr", "data_part_nun=2"], "'data_part_num'"),
-        (["--attr", "data_part_num=many"], "attr 'data_part_num' = 'many'; it must be a int"),
+        (["--attr", "data_part_num=many"], "attr 'data_part_num' = 'many'"),
         (["--attr", "shuffle_after_epoch=yes"], "attr 'shuffle_after_epoch' = 'yes'"),
         (["--op", "MiniRaeder"], "MiniReader"),
         (["--op", "Affine"], "Affine reads no files"),
