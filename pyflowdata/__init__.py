@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 
 from . import native  # first: it handles Ctrl-C while the rest is imported
 from . import ops
-from .datasets import Batches, Dataset, from_arrays, mix
-from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
 from .errors import (
     CancelledError,
     CompileError,
@@ -44,7 +42,6 @@ from .plugins import Plugin, load_library, load_plugins_of_environment
 from .pyops import register_decoder
 from .ragged import Ragged
 from .progress_bars.progress import progress
-from .sheet import Sheet, show
 
 __all__ = [
     "IMAGENET_MEAN",
@@ -97,6 +94,8 @@ __all__ += ops.__all__
 __version__ = version()
 
 if TYPE_CHECKING:
+    from .datasets import Batches, Dataset, from_arrays, mix
+    from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
     from .graphs.drawing import Graph
     from .loader.sinks import Sink
     from .plugins.compiler import compile as compile  # not in __all__, like `open`
@@ -104,22 +103,31 @@ if TYPE_CHECKING:
     from .reports.report import RankReport, Report
     from .reports.tuning import Decision, Tuning
     from .speed.results import Ceiling, Speed
+    from .sheet import Sheet
+    from .sheet.show import show
     from .stalls.watchdog import Stall
     from .tracing.trace import Trace
 else:  # a type checker finds unknown names by itself
-    _LATER = {  # few programs name these, and importing some of them takes a while
+    _LATER = {  # not all programs name these, and importing some of them takes a while
+        "Batches": "datasets",
         "Ceiling": "speed.results",
+        "Dataset": "datasets",
         "Decision": "reports.tuning",
         "Graph": "graphs.drawing",
         "Progress": "progress_bars.progress",
         "RankReport": "reports.report",
         "Report": "reports.report",
+        "Sheet": "sheet",
         "Sink": "loader.sinks",
         "Speed": "speed.results",
         "Stall": "stalls.watchdog",
         "Trace": "tracing.trace",
         "Tuning": "reports.tuning",
         "compile": "plugins.compiler",
+        "from_arrays": "datasets",
+        "mix": "datasets",
+        "open": "datasets",
+        "show": "sheet",
     }
 
     _MODULES = ("io", "testing")

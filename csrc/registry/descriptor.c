@@ -194,9 +194,11 @@ static pfd_status check_propose(const pfd_op *op, pfd_error *err)
         int32_t is_found = (row->flags & PFD_ATTR_FOUND) != 0;
         if (is_found && row->type == PFD_ATTR_OBJECT)
             return fault_in(err, op->name, "attr", row->name, "flags: files have no objects");
-        finds |= is_found;
+        int32_t is_listed = op->outputs_attr && !strcmp(row->name, op->outputs_attr);
+        /* Of a decoder the language of the program finds it in records. */
+        finds |= is_found && (!is_listed || (op->flags & PFD_READS_FILES));
     }
-    if (finds && !op->propose && (op->flags & PFD_READS_FILES))
+    if (finds && !op->propose)
         return fault(err, op->name, "propose", "is NULL, but an attr has PFD_ATTR_FOUND");
     if (!finds && op->propose)
         return fault(err, op->name, "propose", "is set, but no attr has PFD_ATTR_FOUND");

@@ -144,10 +144,11 @@ static pfd_status fail_unknown(const uint8_t *data, int64_t size, pfd_error *err
     const char *foreign = foreign_name(data, size);
     if (foreign)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "it looks like %s, and none of the formats that are read: %s", foreign, names);
+                        "it looks like %s, and none of the formats that are read: %s", foreign,
+                        names);
     (void)pfd_fail(err, PFD_INVALID_ARGUMENT,
-                   "its content has none of the supported formats; these are %s, and those of a plugin "
-                   "when it is loaded or its package imported",
+                   "its content has none of the supported formats; these are %s, and those of a "
+                   "plugin when it is loaded or its package imported",
                    names);
     static const char argument[] = "format"; /* the argument by which a user can state the format */
     if (err->struct_size >= sizeof *err) memcpy(err->attr, argument, sizeof argument);

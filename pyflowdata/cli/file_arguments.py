@@ -28,7 +28,7 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fields", metavar="NAME[:TYPE],...", default="",
         help="only these fields, as x or x:float32[3] (default: all)")  # fmt: skip
     add("--attr", action="append", default=[], metavar="NAME=VALUE",
-        help="an attr of the reader, which messages write as NAME=VALUE (may be repeated)")  # fmt: skip
+        help="an attr of the reader, as NAME=VALUE (may be repeated)")  # fmt: skip
     add("--plugin", action="append", default=[], metavar="LIB",
         help="load this plugin, or that of this package, first")  # fmt: skip
 

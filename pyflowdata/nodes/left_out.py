@@ -34,7 +34,10 @@ def set_look(look: Look) -> None:
 def left_out_values(
     op: Op, inputs: Sequence[Any], values: Mapping[str, object]
 ) -> Mapping[str, object]:
-    """Attrs that were left out, as the first records have them; none where these do not say it."""
+    """Attrs that were left out, as the first records have them; none where these do not say it, and
+    none where an attr is unknown, which C refuses."""
+    if any(op.attr(name) is None for name in values):
+        return {}
     return _look(op, inputs, values)
 
 

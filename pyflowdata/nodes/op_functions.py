@@ -233,8 +233,9 @@ def _as_given(op: Op, value: object) -> str:
 
 def _is_near_name(key: str, names: Sequence[str]) -> bool:
     """Whether a mistyped `name` is more likely than any attr.  C suggests near attrs, but `name` is
-    not an attr."""
-    return difflib.get_close_matches(key, [*names, "name"], 1) == ["name"]
+    not an attr; an attr `names` is as near as that."""
+    nearest = difflib.get_close_matches(key, [*names, "name"], 1)
+    return nearest == ["name"] and "names" not in names
 
 
 class _Arguments:

@@ -11,9 +11,9 @@ from pyflowdata.conformance.spec import spec_of
 from pyflowdata.nodes import registered_ops
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
-# may end behind any of them.  Nor have the shards of MDS and MindRecord, whose columns have names
-# and types: where these are damaged, the attr seems to be wrong.  The zeros that end a tar file may
-# be cut short.
+# may end after any of them.  Nor have CSV files and the shards of MDS and MindRecord, whose columns
+# have names: where these are damaged, the attr seems to be wrong.  The zeros that end a tar file
+# may be cut short.
 UNNOTICED = {
     "CacheReader": {"damage-unnoticed"},
     "COCOReader": {"damage-unnoticed"},
@@ -21,7 +21,7 @@ UNNOTICED = {
     "MindRecordReader": {"damage-unnoticed", "damage-status"},
     "ManifestReader": {"damage-unnoticed", "cut-unnoticed"},
     "MiniReader": {"damage-unnoticed", "cut-unnoticed"},
-    "CSVReader": {"damage-unnoticed", "cut-unnoticed"},
+    "CSVReader": {"damage-unnoticed", "damage-status", "cut-unnoticed"},
     "TextLineReader": {"damage-unnoticed", "cut-unnoticed"},
     "TFRecordReader": {"cut-unnoticed"},
     "TarReader": {"damage-unnoticed", "cut-unnoticed", "tail-ignored"},

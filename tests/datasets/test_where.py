@@ -475,7 +475,7 @@ def test_the_fingerprint_is_the_same_in_every_process():
 def test_what_is_refused_when_it_is_written(path):
     data, other = opened(path), opened(path)
     for predicate, says in [
-        ("pari[0] > 3", "character 1 (pari): there is no field 'pari'; did you mean 'pair'? There are pair, first"),
+        ("pari[0] > 3", "character 1 (pari): there is no field 'pari'; did you mean 'pair'?"),
         ("pair[0] >", "at its end: invalid syntax"),
         ("pair[0]", "'pair[0]' gives int64 for a record; a predicate gives one truth"),
         ("pair", "'pair' gives int64 of shape (2,) for a record; a predicate gives one truth"),

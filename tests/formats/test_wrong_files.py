@@ -52,7 +52,8 @@ def test_files_of_other_programs_are_named_by_every_reader(tmp_path):
         "Parquet": b"PAR1" + bytes(60), "HDF5": b"\x89HDF\r\n\x1a\n" + bytes(60),
         "zip": _zip(x="text"), ".npz": _npz(), "pickle": pickle.dumps({"a": list(range(9))}),
         "pickle ": pickle.dumps({"a": list(range(9))}, protocol=2), "SQLite": _sqlite(tmp_path),
-        "PDF": b"%PDF-1.7\n" + bytes(60), "Git LFS": b"version https://git-lfs.github.com/spec/v1\n",
+        "PDF": b"%PDF-1.7\n" + bytes(60),
+        "Git LFS": b"version https://git-lfs.github.com/spec/v1\n",
         ".xlsx": _zip(**{"[Content_Types].xml": "<x/>"}),
         "torch": _zip(**{"archive/data.pkl": b"\x80\x02."}),
     }  # fmt: skip
@@ -148,7 +149,8 @@ def test_features_that_are_found_and_those_that_are_not_there(tmp_path):
     path = tmp_path / "a.tfrecord"
     with TFRecordWriter(path) as writer:
         for i in range(4):
-            writer.write({"y": i, "b/x": np.float32([i, i]), "a": b"%d" % i, "ids": np.ones(i, np.int64)})
+            ids = np.ones(i, np.int64)
+            writer.write({"y": i, "b/x": np.float32([i, i]), "a": b"%d" % i, "ids": ids})
     record = flow.TFRecordReader(files=path, batch_size=4)
     found = flow.ExampleDecoder(record)
     listed = ["a:bytes", "b/x:float32[2]", "ids:int64[?]", "y:int64"]

@@ -95,7 +95,7 @@ def test_numba_raises(folder, numba):
         if x[0] == 77:
             raise ValueError("no")
 
-    with pytest.raises(flow.UserFunctionError, match="numba_raising.. raised an exception") as caught:
+    with pytest.raises(flow.UserFunctionError, match="numba_raising.. raised an exc") as caught:
         read(numba_raising(pairs(folder)[0]))
     assert caught.value.line == 78
 

@@ -1,4 +1,4 @@
-"""docs/learn/own-format-recipes.md: its readers give what NumPy and Python read, and find damage."""
+"""docs/learn/own-format-recipes.md: its readers give what NumPy reads, and find damage."""
 
 import gzip
 import struct

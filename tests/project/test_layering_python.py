@@ -14,7 +14,7 @@ from pyflowdata import cli
 # Package or module of pyflowdata/ -> the ones that its files may import, besides their own.
 PYTHON_LAYERS = {
     "errors": set(),
-    "plain_text": set(),
+    "plain_text": {"errors"},
     "html_text": set(),
     "text_files": {"plain_text", "errors"},
     "batch_forms": set(),
@@ -43,7 +43,7 @@ PYTHON_LAYERS = {
     },
     "sheet": {"loader", "ops", "nodes", "ragged", "image_files", "errors"},
     "plugins": {"ops", "nodes", "native", "errors"},
-    "pyops": {"plugins", "nodes", "native", "ragged", "errors"},
+    "pyops": {"plugins", "ops", "nodes", "native", "ragged", "errors"},
     "__init__": {
         "datasets", "pyops", "plugins", "sheet", "graphs", "loader", "tracing", "stalls", "speed",
         "reports", "progress_bars", "ops", "nodes", "native", "ragged",

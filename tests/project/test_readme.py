@@ -20,7 +20,6 @@ def test_the_table_of_features_is_that_of_its_page():
     assert len(names) == 15 and all(page.count(f"\n{name} |") == 2 for name in names)
 
 
-MADE_FOR_THE_SITE = ROOT / "docs" / "reference" / "index.md"  # `make docs` finds links that are wrong
 PAGES = [
     "README.md",
     "CONTRIBUTING.md",
@@ -31,14 +30,14 @@ PAGES = [
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_are_targets_and_links_lead_somewhere(page):
     text = (ROOT / page).read_text()
-    rules = re.findall(r"^([a-z -]+):", (ROOT / "Makefile").read_text(), re.M)
-    targets = {target for rule in rules for target in rule.split()}
-    for target in re.findall(r"(?:^    |&& |`)make ([a-z-]+)", text, re.M):
+    rules = re.findall(r"^([a-z][a-z -]*):", (ROOT / "Makefile").read_text(), re.M)
+    targets = " ".join(rules).split()
+    for target in re.findall(r"(?:^    |&& |`)make ([a-z][a-z-]*)", text, re.M):
         assert target in targets
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
     for link in re.findall(r"\]\(([^)#]+)(?:#[\w-]+)?\)", prose):
         target = (ROOT / page).parent.joinpath(link)
-        assert target.exists() or target.resolve() == MADE_FOR_THE_SITE, link
+        assert target.exists(), link
     for path in re.findall(r"`((?:tests|csrc|pyflowdata)/[\w/.]*)`", text):
         exists = (ROOT / path).exists() or (ROOT / "csrc" / "include" / path).exists()
         assert exists or "number_reader." in path or "/north_sea" in path, path

@@ -119,7 +119,8 @@ assert not set(sys.modules).intersection(["cffi", "pycparser"])
 HEAVY = (
     "asyncio bz2 concurrent.futures csv ctypes decimal email fractions html http "
     "importlib.metadata lzma multiprocessing pickletools platform queue secrets select "
-    "shutil socket sqlite3 ssl subprocess tempfile typing_extensions unittest urllib.request xml zipfile"
+    "shutil socket sqlite3 ssl subprocess tempfile typing_extensions unittest "
+    "urllib.request xml zipfile"
 )
 
 

@@ -137,7 +137,8 @@ static const char *near_name(const maker *m, const char *name, int64_t size, cha
         names[i] = strndup((const char *)m->names[i].text, (size_t)m->names[i].size);
     const char *near = NULL;
     if (names && wanted && names[n > 0 ? n - 1 : 0]) near = pfd_nearest_name(wanted, names, n);
-    (void)snprintf(out, capacity, near ? "; did you mean '%.100s'?" : "", near);
+    out[0] = 0;
+    if (near) (void)snprintf(out, capacity, "; did you mean '%.100s'?", near);
     for (int64_t i = 0; names && i < n; i++) free((char *)(uintptr_t)names[i]);
     free(names);
     free(wanted);

@@ -614,9 +614,9 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
  * inputs in another order.  Not for plugins. */
 #define PFD_VIEW 1073741824u
 
-/* pfd_op.flags of readers, not for plugins: propose() is called although no attr was left out, where
- * the files are there, to see whether the attrs fit them.  It returns PFD_INVALID_ARGUMENT where they
- * do not; other failures are left to open(). */
+/* pfd_op.flags of readers, not for plugins: propose() is called although no attr was left out,
+ * where the files are there, to see whether the attrs fit them.  It returns PFD_INVALID_ARGUMENT
+ * where they do not; other failures are left to open(). */
 #define PFD_CHECKS_FILES 536870912u
 
 /* What the language of the program does for readers whose source is one of its objects.  open() is
@@ -677,8 +677,8 @@ pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t 
                          int64_t *file_size, const char **compression, pfd_error *damage,
                          pfd_error *err);
 
-/* What a file of another program is, by the bytes that it begins with, and how its data get here, as
- * "Parquet (convert it ...)"; NULL: it is none. */
+/* What a file of another program is, by the bytes that it begins with, and how its data get here,
+ * as "Parquet (convert it ...)"; NULL: it is none. */
 const char *pfd_foreign_container(const uint8_t *data, int64_t size);
 
 /* Why a path, or a pattern of glob(3), stands for no file, and what is there instead, as text of at

@@ -207,7 +207,8 @@ class CSV(Format):
         if source.compression or not attrs.get("multiline") or not os.path.getsize(path):
             return
         columns = sum(len(places_of(field)) for field in source.fields)
-        found = suspicious_cells(path, attrs.get("delimiter", ","), attrs.get("quote", '"'), columns)
+        delimiter, quote = attrs.get("delimiter", ","), attrs.get("quote", '"')
+        found = suspicious_cells(path, delimiter, quote, columns)
         if found:
             scan.notes.append(
                 f"{found.count} quoted cells span lines that look like rows, the first one from "

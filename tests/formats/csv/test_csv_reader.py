@@ -138,7 +138,8 @@ def test_names_as_they_stand(table) -> None:
 
 def test_more_columns_than_any_file_has(table) -> None:
     path = table("a,b\n1,2\n")
-    with pytest.raises(flow.InvalidArgumentError, match="asks for column 900000000, but the first row"):
+    says = "asks for column 900000000, but the first row"
+    with pytest.raises(flow.InvalidArgumentError, match=says):
         read(path, ["x=0..900000000:int8=7"])
 
 

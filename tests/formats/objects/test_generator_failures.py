@@ -248,7 +248,7 @@ def test_a_factory_that_raises():
     with pytest.raises(flow.UserFunctionError, match="raised OSError: no such place") as caught:
         numbers(factory)
     assert type(caught.value.__cause__) is OSError
-    with pytest.raises(flow.UserFunctionError, match="raised TypeError: 'int' object is not iterable"):
+    with pytest.raises(flow.UserFunctionError, match="TypeError: 'int' object is not iterable"):
         numbers(lambda: 3)
 
 
