@@ -518,8 +518,8 @@ def CSVReader(
             fields than the header, which are then missing values, or more, which are ignored.
         multiline (bool, default False): Whether quoted fields may contain line ends.
         strict_numbers (bool, default False): Whether a number is an error that another type would
-            keep better: an integer written with a plus sign or with zeros in front, as 007, -0 as
-            an integer, an integer of more digits than float64 holds and a number beyond its range
+            keep better: an integer written with a plus sign or with zeros in front, as 007; -0 as
+            an integer; an integer of more digits than float64 holds, or a number beyond its range,
             as floats.
         with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
             that only fill a batch.

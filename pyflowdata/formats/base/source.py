@@ -79,7 +79,7 @@ class RecordFormat(FileFormat):
         """The source with types that hold the values of all records; see `Source.with_types`."""
         return source
 
-    def sampled(self, source: Source, exact: bool) -> tuple[Source, bool]:
+    def sampled(self, source: Source, exact: bool, told: Told) -> tuple[Source, bool]:
         """See `Source.with_first_types`."""
         return source, True
 
@@ -162,20 +162,23 @@ class Source:
         """
         return self.format.widened(self, exact, told) if self._has_guessed() else self
 
-    def with_first_types(self, *, exact: bool = False) -> tuple[Source, bool]:
+    def with_first_types(
+        self, *, exact: bool = False, told: Told = lambda records: None
+    ) -> tuple[Source, bool]:
         """The same where types that are guessed hold the first records, and whether these are all;
         of records that `checked` reads without an error, `with_types` finds the same types.
 
         Args:
             exact: As of `with_types`, which this is where the first records are all.
+            told: As of `with_types`.
 
         Raises:
             InvalidArgumentError: As `with_types`.
             CorruptDataError: A file is damaged.
         """
         if not self._has_guessed() or self.format.checked(self) is None:
-            return self.with_types(exact=exact), True
-        return self.format.sampled(self, exact)
+            return self.with_types(exact=exact, told=told), True
+        return self.format.sampled(self, exact, told)
 
     def checked(self) -> Source:
         """The same with a reader that refuses records which the types of the first ones do not

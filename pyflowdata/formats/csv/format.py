@@ -120,9 +120,9 @@ class CSV(Format):
         """The types of guessed columns, by the cells of all records."""
         return self._of_types(source, self._types(source, told), exact)
 
-    def sampled(self, source: Source, exact: bool) -> tuple[Source, bool]:
+    def sampled(self, source: Source, exact: bool, told: Told) -> tuple[Source, bool]:
         """The types of guessed columns, by the cells of the first batch."""
-        with contextlib.closing(self._types(source)) as batches:
+        with contextlib.closing(self._types(source, told)) as batches:
             first = list(itertools.islice(batches, 1))
             rest = next(batches, None)
         return self._of_types(source, first, exact and rest is None), rest is None
@@ -155,7 +155,7 @@ class CSV(Format):
         return dataclasses.replace(source, fields=tuple(fields))
 
     def _types(
-        self, source: Source, told: Told = lambda records: None
+        self, source: Source, told: Told
     ) -> Generator[npt.NDArray[np.uint16], None, None]:
         """The types of the cells of guessed columns, batch by batch."""
         missing, done = self._missing(), 0
