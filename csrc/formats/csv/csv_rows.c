@@ -2,6 +2,7 @@
 #include "formats/csv/csv_rows.h"
 
 #include "core/dtype.h"
+#include "formats/csv/csv_cell_type.h"
 #include "formats/csv/csv_doubles.h"
 #include "formats/csv/csv_split.h"
 #include "formats/csv/csv_value.h"
@@ -174,6 +175,63 @@ static pfd_status split_row(row *r, pfd_error *err)
     return PFD_OK;
 }
 
+/* ---- Strict numbers -------------------------------------------------------------------------- */
+
+/* What a cell must not be, in a column of this dtype. */
+static uint32_t refused_types(int32_t dtype)
+{
+    enum { no_integer = PFD_CSV_TEXT | PFD_CSV_FLOAT | PFD_CSV_BEYOND };
+    switch (dtype) {
+    case PFD_BOOL: return 0;
+    case PFD_FLOAT32:
+    case PFD_FLOAT64:
+        return PFD_CSV_TEXT | PFD_CSV_UNSIGNED | PFD_CSV_BEYOND | PFD_CSV_INEXACT |
+               PFD_CSV_INFINITE;
+    case PFD_UINT8:
+    case PFD_UINT16:
+    case PFD_UINT32:
+    case PFD_UINT64: return no_integer | PFD_CSV_NEGATIVE;
+    default: return no_integer | PFD_CSV_UNSIGNED;
+    }
+}
+
+/* Whether a number needs no closer look: it does not begin with a zero for nothing or with a plus,
+ * and if it is an integer, all types hold it. */
+static inline int32_t is_usual(const uint8_t *cell, int64_t size)
+{
+    if (size == 1) return 1;
+    const uint8_t *first = cell + (*cell == '-');
+    if ((uint8_t)(*first - '1') > 8 && (size == 2 || *first != '0' || first[1] != '.')) return 0;
+    return size <= 15 || memchr(cell, '.', (size_t)size) != NULL;
+}
+
+static pfd_status check_number(const row *r, const pfd_csv_column *column, int64_t field,
+                               const pfd_csv_field *at, pfd_error *err)
+{
+    const pfd_bytes cell = {r->text + at->begin, at->end - at->begin};
+    if (!(pfd_csv_cell_type(cell) & refused_types(column->type.dtype))) return PFD_OK;
+    char name[512], text[256];
+    return r->args->host->fail_row(
+        err, r->number, at->begin, PFD_CORRUPT_DATA,
+        "%s: %s is not what '%s' (%s) holds as it stands; strict_numbers=False reads it, and the "
+        "type bytes keeps the text",
+        name_of(r, field, name, sizeof name),
+        pfd_quote_bytes(cell.data, cell.size, text, sizeof text), column->spec,
+        pfd_dtype_name(column->type.dtype));
+}
+
+/* Of neighbouring fields that are plain numbers. */
+static pfd_status check_plain(const row *r, const pfd_csv_column *column, int64_t first, int64_t n,
+                              pfd_error *err)
+{
+    for (int64_t i = first; i < first + n; i++) {
+        const pfd_csv_field field = field_of(r, i);
+        if (!is_usual(r->text + field.begin, field.end - field.begin))
+            PFD_TRY(check_number(r, column, i, &field, err));
+    }
+    return PFD_OK;
+}
+
 /* ---- Values ---------------------------------------------------------------------------------- */
 static void trim(const uint8_t *text, pfd_csv_field *field)
 {
@@ -219,7 +277,8 @@ static pfd_status set_value(const row *r, int64_t column, int64_t i, int64_t num
     }
     int32_t found =
         pfd_csv_value(about->type.dtype, r->text + field.begin, field.end - field.begin, out);
-    if (found == PFD_CSV_VALUE) return PFD_OK;
+    if (found == PFD_CSV_VALUE)
+        return r->table->is_strict ? check_number(r, about, number, &field, err) : PFD_OK;
     if (field.begin == field.end)
         return fail_missing(r, about, number, field.begin, "an empty field", err);
     if (!is_missing(r, &field)) return fail_value(r, about, number, &field, found, err);
@@ -259,8 +318,12 @@ static pfd_status set_run(const row *r, int64_t column, int64_t i, const pfd_csv
     int64_t item = pfd_dtype_size(dtype), there = r->num_fields - run->first;
     if (there > run->count) there = run->count;
     for (int64_t k = 0; k < run->count; k++) {
-        if (!r->fields && k < there)
-            k += set_plain(r, dtype, run->first + k, there - k, out + (i + k) * item);
+        if (!r->fields && k < there) {
+            int64_t n = set_plain(r, dtype, run->first + k, there - k, out + (i + k) * item);
+            if (r->table->is_strict)
+                PFD_TRY(check_plain(r, &r->table->columns[column], run->first + k, n, err));
+            k += n;
+        }
         if (k == run->count) break;
         PFD_TRY(set_value(r, column, i + k, run->first + k, out + (i + k) * item, err));
     }
