@@ -27,6 +27,12 @@ from .world import World, find_world, is_left_open
 # is pickled and unpickled, and makes the op.
 carried_ops: dict[str, object] = {}
 
+_MOST_NAMED = 12  # inputs in a message
+
+
+def _short(blob: Blob) -> str:
+    return f"{blob.name.rpartition('/')[2]} {blob.dtype}"
+
 
 class Node:
     """One use of an op, checked, with its inputs.  Immutable.
@@ -123,7 +129,12 @@ class Node:
             err,
         )
         keep.clear()  # C used raw pointers into these until here
-        check(status, err)
+        try:
+            check(status, err)
+        except InvalidArgumentError as failure:
+            if op.has_many_inputs and 1 < len(inputs) <= _MOST_NAMED:  # C knows their numbers only
+                failure.message += f"; from number 0 on: {', '.join(map(_short, inputs))}"
+            raise
         self.handle = ffi.gc(out[0], lib.pfd_node_release)
         found = found_values(self.handle)
         self.values, self.found = {**self.values, **found}, tuple(found)
