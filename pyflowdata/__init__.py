@@ -37,7 +37,7 @@ from .loader import DataLoader
 from .loader.sink import sink
 from .native import include_dir, version
 from .ops import *  # noqa: F403
-from .nodes.other_names import missing
+from .nodes.name_hints import missing
 from .plugins import Plugin, load_library, load_plugins_of_environment
 from .pyops import register_decoder
 from .ragged import Ragged

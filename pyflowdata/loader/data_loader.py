@@ -22,7 +22,7 @@ from ..errors import (
 from ..nodes import Blob
 from ..nodes.left_out import say_sample
 from ..nodes.node import nodes_of
-from ..nodes.other_arguments import refuse_arguments
+from ..nodes.argument_hints import refuse_arguments
 from ..reports.at_end import check_report_variable
 from ..native import check, exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error, InvalidArgumentError, shown
+from ..hints.blob_methods import BlobHints
 from ..native import CData, check, encode, ffi, lib, new_error, text
 from .attr_values import Plain, attr_values, found_values, plain_values
 from .left_out import left_out_values
-from .not_an_array import NotAnArray
 from .registry import Op, find_op, with_ports_of
 from .world import World, find_world, is_left_open
 
@@ -176,7 +176,7 @@ def _given_world(values: Mapping[str, Any]) -> World:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Blob(NotAnArray):
+class Blob(BlobHints):
     """One output of a node: a named, typed place in the graph, without data.
 
     Attributes:
