@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 BATCH_SIZE = "batch_size= of the reader, or .batch(n) of a data set"
-DEVICE = 'pyflowdata.integrations.torch.TorchLoader(loader, device="cuda") gives batches on a device'
+DEVICE = (
+    'pyflowdata.integrations.torch.TorchLoader(loader, device="cuda") gives batches on a device'
+)
 FROM_ARRAYS = 'flow.from_arrays({"x": x, "y": y})'
 MIX = "flow.mix([a, b])"
 ON_DATA = "call it on the data set, before .batch(n)"
