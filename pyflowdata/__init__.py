@@ -12,7 +12,8 @@ The ops are functions of this module, made from the C library's registry: `help(
 """
 
 import importlib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from . import native  # first: it handles Ctrl-C while the rest is imported
 from . import ops
@@ -31,6 +32,7 @@ from .errors import (
 )
 from .graphs import graph
 from .nodes import Blob, user_op_builder
+from .nodes.left_out import set_look
 from .nodes.world import World, world
 from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
@@ -144,4 +146,12 @@ else:  # a type checker finds unknown names by itself
         raise missing(name, [*__all__, "compile", "open"])
 
 
+def _values_in_files(*args: Any) -> Mapping[str, object]:
+    """Few programs leave fields out, and importing what looks for them takes a while."""
+    from .formats import values_in_files
+
+    return values_in_files(*args)
+
+
+set_look(_values_in_files)
 load_plugins_of_environment()

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import CorruptDataError, Error
-from .registry import Op
+from .registry import Op, registered_formats
 
-Look = Callable[[Op, Sequence[Any], Mapping[str, object]], Mapping[str, object]]
+Look = Callable[[str, Op, Sequence[Any], Mapping[str, object]], Mapping[str, object]]
 
 
 def _look_at_nothing(
-    op: Op, inputs: Sequence[Any], values: Mapping[str, object]
+    name: str, op: Op, inputs: Sequence[Any], values: Mapping[str, object]
 ) -> Mapping[str, object]:
     return {}
 
@@ -24,8 +24,9 @@ def set_look(look: Look) -> None:
     """Says who looks at the first records, for ops whose attr `outputs_attr` may be left out.
 
     Args:
-        look: Given op, inputs and attrs, it returns what it finds of attrs that were left out, and
-            raises InvalidArgumentError where those that were given do not fit the records.
+        look: Given the name of the op's format, op, inputs and attrs, it returns what it finds of
+            attrs that were left out, and raises InvalidArgumentError where those that were given
+            do not fit the records.
     """
     global _look
     _look = look
@@ -38,7 +39,22 @@ def left_out_values(
     none where an attr is unknown, which C refuses."""
     if any(op.attr(name) is None for name in values):
         return {}
-    return _look(op, inputs, values)
+    name = _format_of_decoder(op, inputs) if inputs else _format_of_reader(op, values)
+    return {} if name is None else _look(name, op, inputs, values)
+
+
+def _format_of_reader(op: Op, values: Mapping[str, object]) -> str | None:
+    """The format whose reader it is; None where its outputs are known."""
+    listed = op.attr(op.outputs_attr)
+    if listed is None or not listed.is_found or values.get(listed.name):
+        return None
+    return next((one.name for one in registered_formats() if one.reader == op.name), None)
+
+
+def _format_of_decoder(op: Op, inputs: Sequence[Any]) -> str | None:
+    if len(inputs) > 1 or op.is_view:
+        return None
+    return next((one.name for one in registered_formats() if op.name in one.decoders), None)
 
 
 def say_sample(failure: Error, nodes: Iterable[Any]) -> None:

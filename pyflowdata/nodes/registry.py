@@ -349,10 +349,14 @@ def _read_format(found: CData, origin: str) -> FileFormat:
 def registered_formats() -> tuple[FileFormat, ...]:
     """All file formats: the built-in ones in the order of the C library's list, then those of
     plugins."""
-    formats: list[FileFormat] = []
-    while (found := lib.pfd_format_at(len(formats))) != ffi.NULL:
-        formats.append(_read_format(found, text(lib.pfd_format_origin(len(formats)))))
-    return tuple(formats)
+    global _formats
+    while (found := lib.pfd_format_at(len(_formats))) != ffi.NULL:  # none is ever unloaded
+        origin = text(lib.pfd_format_origin(len(_formats)))
+        _formats = (*_formats, _read_format(found, origin))
+    return _formats
+
+
+_formats: tuple[FileFormat, ...] = ()
 
 
 def folder_format(path: str) -> str | None:

@@ -45,8 +45,8 @@ PYTHON_LAYERS = {
     "plugins": {"ops", "nodes", "native", "errors"},
     "pyops": {"plugins", "ops", "nodes", "native", "ragged", "errors"},
     "__init__": {
-        "datasets", "pyops", "plugins", "sheet", "graphs", "loader", "tracing", "stalls", "speed",
-        "reports", "progress_bars", "ops", "nodes", "native", "ragged",
+        "datasets", "formats", "pyops", "plugins", "sheet", "graphs", "loader", "tracing", "stalls",
+        "speed", "reports", "progress_bars", "ops", "nodes", "native", "ragged",
         "image_statistics", "errors",
     },
     "conformance": {"plugins", "loader", "nodes", "native", "plain_text", "errors"},
