@@ -8,6 +8,20 @@ from typing import Any
 from ..errors import CorruptDataError, Error
 from .registry import Op, registered_formats
 
+
+
+class Found(dict[str, object]):
+    """Attrs that were found, by name.
+
+    Attributes:
+        notes: Name of an output -> why its type is perhaps not the one that is wanted.
+    """
+
+    def __init__(self, values: Mapping[str, object], notes: Mapping[str, str] | None = None):
+        super().__init__(values)
+        self.notes = notes or {}
+
+
 Look = Callable[[str, Op, Sequence[Any], Mapping[str, object]], Mapping[str, object]]
 
 
@@ -57,14 +71,26 @@ def _format_of_decoder(op: Op, inputs: Sequence[Any]) -> str | None:
     return next((one.name for one in registered_formats() if op.name in one.decoders), None)
 
 
+def say_notes(failure: Error, inputs: Iterable[Any]) -> None:
+    """Adds to the failure of an op what is to be said of its inputs' types."""
+    for blob in inputs:
+        if blob.note:
+            port = blob.name.rpartition("/")[2]
+            failure.message += (
+                f"; {port} is of bytes, because {blob.note}: for numbers state its type, as in "
+                f'"{port}:float32"'
+            )
+
+
 def say_sample(failure: Error, nodes: Iterable[Any]) -> None:
     """Adds to the failure of a record that the types it does not fit are those of a sample."""
     for node in nodes:
         listed = node.op.outputs_attr
         if isinstance(failure, CorruptDataError) and failure.op == node.op.name \
                 and listed in node.sampled and failure.ordinal is not None:  # fmt: skip
+            argument = node.sampled[listed]
             failure.message += (
-                f" ({listed} was left out, and found in the first records; give {listed}= for "
+                f" ({argument} was left out, and found in the first records; give {argument}= for "
                 "other types)"
             )
             return

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import Error, InvalidArgumentError, shown
 from ..native import CData, check, encode, ffi, lib, new_error, text
 from .attr_values import Plain, attr_values, found_values, plain_values
-from .left_out import left_out_values
+from .left_out import Found, left_out_values, say_notes
 from .not_an_array import NotAnArray
 from .registry import Op, find_op, with_ports_of
 from .world import World, find_world, is_left_open
@@ -39,15 +39,17 @@ class Node:
         op: With the inputs and outputs of this node.
         values: The attrs that were given, and those that were inferred from the files.
         found: Names of the latter.
-        sampled: Names of those among them that the first records say, and no header.
+        sampled: Names of those among them that the first records say, and no header -> the argument
+            that states them.
+        notes: Name of an output -> why its type is perhaps not the one that is wanted.
         worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
             rank and world_size has those of `world()` when its node is made.  Without a batch_size,
             too, its records are for a data set, of whose batches each rank takes its part.
     """
 
     __slots__ = (
-        "__weakref__", "found", "handle", "inputs", "name", "op", "outputs", "sampled", "values",
-        "worlds",
+        "__weakref__", "found", "handle", "inputs", "name", "notes", "op", "outputs", "sampled",
+        "values", "worlds",
     )  # fmt: skip
     op: Op
     found: tuple[str, ...]
@@ -71,7 +73,8 @@ class Node:
             self.values = used = plain_values(op, values)
             listed = op.attr(op.outputs_attr)
             is_left_out = listed is not None and listed.is_found and not used.get(listed.name)
-            looked = plain_values(op, left_out_values(op, inputs, used) if is_left_out else {})
+            seen = left_out_values(op, inputs, used) if is_left_out else {}
+            looked = plain_values(op, seen)
             self.values = used = {**used, **looked}
             if op.is_reader and is_left_open(used):
                 found = find_world()
@@ -79,12 +82,14 @@ class Node:
                 used = {**used, "rank": world.rank, "world_size": world.world_size}
             self._create(op, name, inputs, used)
             self.found = (*looked, *self.found)
-            self.sampled = tuple(looked)
+            self.sampled: Mapping[str, str] = {name: name for name in looked}
+            self.notes: Mapping[str, str] = seen.notes if isinstance(seen, Found) else {}
             if not looked:
                 left_out_values(op, inputs, used)  # checks those that were given
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name
+            say_notes(failure, inputs)
             is_of_world = failure.reason == "world-size" or failure.attr in ("rank", "world_size")
             if found and is_of_world:
                 failure.message += f" (world_size was inferred: {found.source})"
@@ -223,6 +228,14 @@ class Blob(NotAnArray):
                 "shape are needed here, such as `Ragged.to_padded()` makes of its batches"
             )
         return fixed
+
+    @property
+    def note(self) -> str:
+        """Why its type is perhaps not the one that is wanted; mostly ""."""
+        blob = self
+        while blob.node.op.is_view and blob.index < len(blob.node.inputs):
+            blob = blob.node.inputs[blob.index]
+        return blob.node.notes.get(blob.name.rpartition("/")[2], "")
 
     def fill(self, slot: CData) -> None:
         """Writes itself into a `pfd_blob`, which does not keep the node alive."""
