@@ -18,8 +18,8 @@ from ..errors import Error, InvalidArgumentError, shown
 from ..hints.blob_methods import BlobHints
 from ..native import CData, check, encode, ffi, lib, new_error, text
 from .attr_values import Plain, attr_values, found_values, plain_values
-from .left_out import left_out_values
 from .registry import Op, find_op, with_ports_of
+from .sampled_attrs import sampled_values
 from .world import World, find_world, is_left_open
 
 
@@ -71,17 +71,17 @@ class Node:
             self.values = used = plain_values(op, values)
             listed = op.attr(op.outputs_attr)
             is_left_out = listed is not None and listed.is_found and not used.get(listed.name)
-            looked = plain_values(op, left_out_values(op, inputs, used) if is_left_out else {})
-            self.values = used = {**used, **looked}
+            sampled = plain_values(op, sampled_values(op, inputs, used) if is_left_out else {})
+            self.values = used = {**used, **sampled}
             if op.is_reader and is_left_open(used):
                 found = find_world()
                 world = World(0, 1, found.source) if _is_for_records(op, used) else found
                 used = {**used, "rank": world.rank, "world_size": world.world_size}
             self._create(op, name, inputs, used)
-            self.found = (*looked, *self.found)
-            self.sampled = tuple(looked)
-            if not looked:
-                left_out_values(op, inputs, used)  # checks those that were given
+            self.found = (*sampled, *self.found)
+            self.sampled = tuple(sampled)
+            if not sampled:
+                sampled_values(op, inputs, used)  # checks those that were given
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name

@@ -150,7 +150,7 @@ def test_commands_know_nothing_of_each_other():
 def test_formats_take_little_of_what_is_below():
     allowed = {
         "native.__init__", "errors", "ragged", "nodes.__init__", "nodes.attr_values",
-        "nodes.eager", "nodes.registry", "image_files", "loader.__init__", "nodes.left_out",
+        "nodes.eager", "nodes.registry", "image_files", "loader.__init__", "nodes.sampled_attrs",
         "nodes.node_files", "plain_text",
     }  # fmt: skip
     for path, tree in modules("formats"):
