@@ -17,7 +17,7 @@ from .fields import Field, output_fields, port_name, specs
 RECORD = "__record__"  # the name of the blob of whole records
 
 
-Told = Callable[[int], None]  # is told how many records are done
+Progress = Callable[[int], None]  # is given how many records are done, now and then
 Change = Callable[[dict[str, Blob]], dict[str, Blob]]
 
 _USUAL_ROWS = 1024  # of a batch of records whose size is not known
@@ -75,7 +75,7 @@ class RecordFormat(FileFormat):
         made = make_node(op.name, [record], **{op.outputs_attr: specs(fields)}).outputs
         return {field.name: blob for field, blob in zip(fields, made, strict=True)}
 
-    def widened(self, source: Source, exact: bool, told: Told) -> Source:
+    def widened(self, source: Source, exact: bool, progress: Progress) -> Source:
         """The source with types that hold the values of all records; see `Source.with_types`."""
         return source
 
@@ -141,12 +141,12 @@ class Source:
         values = ((name, _parsed(op, name, text)) for name, text in texts.items())
         return dataclasses.replace(self, attrs=(*self.attrs, *values))
 
-    def with_types(self, *, exact: bool = False, told: Told = lambda records: None) -> Source:
+    def with_types(self, *, exact: bool = False, progress: Progress = lambda records: None) -> Source:
         """The same where types that are guessed hold all records.
 
         Args:
             exact: Whether numbers that the guessed type does not hold exactly are an error.
-            told: Called now and then with how many records were looked at.
+            progress: Called now and then with how many records were looked at.
 
         Raises:
             InvalidArgumentError: There is such a number.
@@ -155,7 +155,7 @@ class Source:
         is_guessed = any(field.is_guessed for field in self.fields)
         if not is_guessed or self.is_empty:
             return self
-        return self.format.widened(self, exact, told)
+        return self.format.widened(self, exact, progress)
 
     def reader(self, **attrs: Any) -> Node:
         """The node that reads the files, on one rank, with these attrs of every reader."""

@@ -19,7 +19,7 @@ from ..base.fields import BYTES, Field, specs
 from ..base.format import Format
 from ..base.open_source import open_source
 from ..base.reader_values import files_in, reading_in
-from ..base.source import Source, Told, make_node
+from ..base.source import Progress, Source, make_node
 from .cells import TYPES, UNSURE, dtype_of, is_exact, types_of
 from .long_cells import suspicious_cells
 from .table import cells_of, places_of, table_of, widened
@@ -109,12 +109,12 @@ class CSV(Format):
         is_empty = next(looked.batches(batch_size=1), None) is None
         return dataclasses.replace(source, is_empty=is_empty)
 
-    def widened(self, source: Source, exact: bool, told: Told) -> Source:
+    def widened(self, source: Source, exact: bool, progress: Progress) -> Source:
         """The types of guessed columns, by the cells of all records."""
         cells = cells_of(field for field in source.fields if field.is_guessed)
         looked = dataclasses.replace(source, fields=cells)
         found = np.zeros(len(cells), np.uint16)
-        for types in self._types(looked, told):
+        for types in self._types(looked, progress):
             found |= np.bitwise_or.reduce(types, axis=0)
         types_by = {one.key: int(types) for one, types in zip(cells, found, strict=True)}
         fields: list[Field] = []
@@ -127,7 +127,7 @@ class CSV(Format):
                 self._refuse_inexact(field, [one for one in cells if one.key in unsure], looked)
         return dataclasses.replace(source, fields=tuple(fields))
 
-    def _types(self, looked: Source, told: Told) -> Iterator[npt.NDArray[np.uint16]]:
+    def _types(self, looked: Source, progress: Progress) -> Iterator[npt.NDArray[np.uint16]]:
         """The types of the cells of all records, batch by batch."""
         missing, done = self._missing(), 0
 
@@ -137,7 +137,7 @@ class CSV(Format):
         rows = looked.batch_rows()
         for batch in looked.batches(batch_size=rows, change=types, on_error="skip"):
             done += len(batch[TYPES])
-            told(done)
+            progress(done)
             yield batch[TYPES]
 
     def _refuse_inexact(self, field: Field, cells: Sequence[Field], looked: Source) -> None:

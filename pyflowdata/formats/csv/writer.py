@@ -36,7 +36,7 @@ class CSVWriter(Writer):
         delimiter: str = ",",
         **options: Any,
     ) -> None:
-        """Begins to write.
+        """Opens the file.
 
         Args:
             path: The file.
@@ -72,7 +72,7 @@ class CSVWriter(Writer):
             )
         if len(set(names)) < len(names):
             raise InvalidArgumentError(
-                f"columns = {shown(given)}; a name stands there twice", op=type(self).__name__
+                f"columns = {shown(given)}; a name is given twice", op=type(self).__name__
             )
         for one in names:
             as_bytes(one, "a name in columns")
