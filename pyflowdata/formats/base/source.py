@@ -141,7 +141,9 @@ class Source:
         values = ((name, _parsed(op, name, text)) for name, text in texts.items())
         return dataclasses.replace(self, attrs=(*self.attrs, *values))
 
-    def with_types(self, *, exact: bool = False, progress: Progress = lambda records: None) -> Source:
+    def with_types(
+        self, *, exact: bool = False, progress: Progress = lambda records: None
+    ) -> Source:
         """The same where types that are guessed hold all records.
 
         Args:
