@@ -101,6 +101,11 @@ def test_what_a_message_cannot_hold_is_refused():
         flow.ExampleEncoder([np.zeros(2)], names=["x"])
     with pytest.raises(flow.InvalidArgumentError, match="names.*has 2 names, and there are 1"):
         flow.OFRecordEncoder([np.zeros(2)], names=["x", "y"])
+    for names, says in (
+        (["a", "a"], "has 'a' twice"), (["a", ""], "name of input 1 is empty"), (["a", "\udc80"], "UTF-8"),
+    ):  # fmt: skip
+        with pytest.raises(flow.InvalidArgumentError, match=f"names.*{says}"):
+            flow.ExampleEncoder(np.ones(2), np.ones(2), names=names)
     rows = [np.uint64([1]), np.uint64([2**63])]
     with pytest.raises(flow.InvalidArgumentError, match="x has 9223372036854775808.*int64") as at:
         flow.ExampleEncoder(rows, names=["x"])
