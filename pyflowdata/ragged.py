@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from typing import Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
+
+from .hints.ragged_uses import refuse_attribute, refuse_index, refuses_arithmetic
 
 _Array = npt.NDArray[Any]
 _Integers = npt.NDArray[np.int64]
 _ROWS_SHOWN, _ELEMENTS_SHOWN = 5, 8  # in notebooks
 
 
+@refuses_arithmetic
 class Ragged:
     """Rows of different shapes: the elements of all rows one after another, and the row offsets.
 
@@ -50,8 +53,16 @@ class Ragged:
                 dimension varies.
 
         Raises:
+            TypeError: values or row_splits are not arrays.
             ValueError: The shapes of the arrays do not match; their values are not checked.
         """
+        for name, array in (("values", values), ("row_splits", row_splits)):
+            if not isinstance(array, np.ndarray):
+                raise TypeError(f"{name} is a {type(array).__name__}; it must be an array of NumPy")
+        if row_splits.ndim != 1 or not len(row_splits):
+            raise ValueError(
+                f"row_splits is of shape {row_splits.shape}; it must be (rows + 1,), [0] of no rows"
+            )
         self.values = values
         self.row_splits = row_splits
         self.row_shape = (None, *values.shape[1:]) if row_shape is None else tuple(row_shape)
@@ -70,7 +81,13 @@ class Ragged:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Ragged]) -> Ragged:
-        """The rows of several, which have the same dtype and row_shape, one after another."""
+        """The rows of several, which have the same dtype and row_shape, one after another.
+
+        Raises:
+            ValueError: There are none, and so neither a dtype nor a row_shape.
+        """
+        if not parts:
+            raise ValueError("concatenate() of no Ragged: the type of its rows is not known")
         first, ends = parts[0], np.cumsum([part.row_splits[-1] for part in parts])
         later = [part.row_splits[1:] + end for part, end in zip(parts[1:], ends, strict=False)]
         shapes = [part._shapes for part in parts if part._shapes is not None]
@@ -98,11 +115,15 @@ class Ragged:
 
         Raises:
             IndexError: There is no such row.
+            TypeError: It is neither a number nor a slice.
             ValueError: The step of a slice is not 1.
         """
         if isinstance(index, slice):
             return self._slice(index)
-        row, rows = operator.index(index), len(self)
+        try:
+            row, rows = operator.index(index), len(self)
+        except TypeError:
+            refuse_index(index)
         if not -rows <= row < rows:
             raise IndexError(f"row {row} of a Ragged of {rows} rows")
         row %= rows
@@ -126,6 +147,11 @@ class Ragged:
         """Row after row, as views."""
         for row in range(len(self)):
             yield self[row]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            refuse_attribute(name)
 
     # ---- Facts --------------------------------------------------------------------------------
 

@@ -15,12 +15,13 @@ import contextlib
 import importlib
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Collection, Sequence
 from types import TracebackType
 
-from ..errors import Error
+from ..errors import CorruptDataError, Error
 from ..native import interrupt
 from .output import say
 from .usage import UsageError
@@ -97,8 +98,22 @@ def _said(
     attr = failure.attr if isinstance(failure, (Error, UsageError)) else None
     if attr in list_attrs:
         return f"{failure} ({attr} is made of --fields)"
+    if misfit := _misfit(failure):
+        return f"{failure} ({misfit})"
     option = f" (given as --attr {attr}=...)" if attr and attr in settable else ""
     return f"{failure}{option}"
+
+
+def _misfit(failure: BaseException) -> str:
+    """What is to be done about a feature that differs from those of the first records; "" of other
+    failures."""
+    found = re.search(r"the field '([^':=]+):([a-z0-9]+)", str(failure))
+    if not isinstance(failure, CorruptDataError) or failure.ordinal is None or not found:
+        return ""
+    return (
+        "types are those of the first records; --fields states others, as "
+        f"--fields '{found[1]}:{found[2]}[?]' for any number of values, and leaves fields out"
+    )
 
 
 def _settable(args: argparse.Namespace) -> set[str]:

@@ -81,6 +81,13 @@ def test_what_is_no_field_is_named_and_never_lost(run, tmp_path):
     assert run("convert", path, tmp_path / "b.csv", "--fields", "y", "--quiet")[0] == 0
 
 
+def test_a_late_record_of_another_length(run, tmp_path):
+    path = examples(tmp_path, {"v": [np.int64([1])] * 300 + [np.int64([1, 2])]})
+    status, _, err = run("stats", path)
+    assert status == 1 and "--fields 'v:int64[?]' for any number of values" in err
+    assert run("stats", path, "--fields", "v:int64[?]")[0] == 0
+
+
 def test_a_type_says_how_a_varying_feature_is_read(run, tmp_path):
     rows = [np.int64([1, 2]), np.int64([3, 4, 5])]
     write(OFRecordWriter, tmp_path / "a", {"v": rows, "y": Y[:2]})

@@ -513,3 +513,30 @@ def test_rows_of_several_shapes_are_none_and_can_be_pickled(ragged):
             convert(ragged)
     copy = pickle.loads(pickle.dumps(ragged))
     assert copy.to_list() == ragged.to_list() and copy.row_shape == (None,)
+
+
+def test_a_ragged_is_not_an_array():
+    rows = flow.Ragged(np.arange(4), np.array([0, 1, 4]))
+    says = r"np\.asarray\(a\) is an array where all rows are of one shape, a\.to_padded\(\)"
+    for use in (
+        lambda: rows[0, 1], lambda: rows[[0, 1]], lambda: rows[np.array([True, False])],
+        lambda: rows + 1, lambda: 2 * rows, lambda: rows < rows, lambda: rows.mean(),
+    ):  # fmt: skip
+        with pytest.raises((TypeError, AttributeError), match=says):
+            use()
+    assert not hasattr(rows, "unheard_of") and rows[np.int64(0)].tolist() == [0]
+    equal = flow.Ragged(np.arange(4), np.array([0, 2, 4]))
+    np.testing.assert_array_equal(equal + np.ones((2, 2)), [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(np.ones((2, 2)) + equal, [[1, 2], [3, 4]])
+
+
+def test_arrays_of_which_no_ragged_can_be_made():
+    for values, splits, says in (
+        (np.arange(3), np.array([], np.int64), "row_splits is of shape"),
+        ([1, 2], np.array([0, 2]), "values is a list"),
+        (np.arange(3), [0, 3], "row_splits is a list"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=says):
+            flow.Ragged(values, splits)
+    with pytest.raises(ValueError, match="no Ragged"):
+        flow.Ragged.concatenate([])

@@ -19,7 +19,7 @@ PYTHON_LAYERS = {
     "html_text": set(),
     "text_files": {"plain_text", "errors"},
     "batch_forms": set(),
-    "ragged": {"html_text", "plain_text"},
+    "ragged": {"hints", "html_text", "plain_text"},
     "image_files": set(),
     "image_statistics": set(),
     "native": {"errors"},
