@@ -22,11 +22,11 @@ from .file_arguments import (
     add_source_arguments,
     expand,
     load_plugins,
-    opened,
+    source_of,
 )
 from .image_damage import damaged_images, image_field
 from .output import say, say_json
-from .usage import UsageError
+from .usage import is_wrong_call
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +70,7 @@ def _print_json(path: str, title: str, scan: Scan, damage: list[Damage]) -> None
 def _check_images(args: argparse.Namespace, path: str, damage: list[Damage], scan: Scan) -> None:
     """Decodes the images if that is wanted; adds to the damage and the notes."""
     try:
-        images = image_field(opened(args, [path]))
+        images = image_field(source_of(args, [path]))
     except Error as failure:
         if args.images:
             scan.notes.append(f"no images were decoded, since the fields are not known: {failure}")
@@ -87,16 +87,15 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
     """Checks a file, and prints what was found."""
     scan, title = Scan(), ""
     try:
-        source = opened(args, [path], only_records=True)
+        source = source_of(args, [path], only_records=True)
         title = about(source)
         with command_bar(f"checking {os.path.basename(path)}", -1) as bar:
             scan.progress = bar.update
             damage = FORMATS[source.format.name].damage(source, scan)
             _check_images(args, path, damage, scan)
     except (UnsupportedError, InvalidArgumentError, OutOfMemoryError) as failure:
-        is_call = isinstance(failure, InvalidArgumentError) and failure.file is None
-        if is_call and (args.fields or args.attr or args.format):
-            raise UsageError(str(failure), failure.attr) from None
+        if is_wrong_call(failure, args):
+            raise
         said = failure.message if failure.file == path and failure.op is None else failure
         say(f"{path}: not checked: {said}", sys.stderr)
         return False
