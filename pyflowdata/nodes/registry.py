@@ -65,6 +65,8 @@ def _bool(default: str) -> AttrValue:
     return {"true": True, "false": False}[default]
 
 
+_INTS = "Sequence[int] | NDArray[Any]"
+_FLOATS = "float | Sequence[float] | NDArray[Any]"
 _TYPES: dict[int, AttrType] = {
     lib.PFD_ATTR_BOOL: AttrType("bool", "bool", None, _bool),
     lib.PFD_ATTR_INT32: AttrType("int", "int", None, int),
@@ -75,9 +77,9 @@ _TYPES: dict[int, AttrType] = {
     lib.PFD_ATTR_CHOICE: AttrType("str", "str", None, str),
     lib.PFD_ATTR_DTYPE: AttrType("dtype", "DTypeLike", None, str),
     lib.PFD_ATTR_OBJECT: AttrType("object", "object", None, str),
-    lib.PFD_ATTR_SHAPE: AttrType("shape", "Sequence[int]", int, _ints),
-    lib.PFD_ATTR_LIST_INT64: AttrType("list of int", "Sequence[int]", int, _ints),
-    lib.PFD_ATTR_LIST_FLOAT64: AttrType("list of float", "float | Sequence[float]", float, _floats),
+    lib.PFD_ATTR_SHAPE: AttrType("shape", _INTS, int, _ints),
+    lib.PFD_ATTR_LIST_INT64: AttrType("list of int", _INTS, int, _ints),
+    lib.PFD_ATTR_LIST_FLOAT64: AttrType("list of float", _FLOATS, float, _floats),
     lib.PFD_ATTR_LIST_STRING: AttrType(
         "list of str", "str | PathLike[str] | Sequence[str | PathLike[str]]", str, _strings
     ),
@@ -113,7 +115,7 @@ class Attr:
         varies = self.type.word == "shape" and self.minimum is not None and self.minimum < 0
         if self.takes_none and not self.is_found:
             return f"{self.type.hint} | None"
-        return "Sequence[int | None]" if varies else self.type.hint
+        return _INTS.replace("int", "int | None", 1) if varies else self.type.hint
 
     @property
     def is_switch(self) -> bool:

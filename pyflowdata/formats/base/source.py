@@ -12,7 +12,7 @@ from ...nodes.attr_values import parse_attr
 from ...nodes.registry import FileFormat
 from ...loader import DataLoader
 from ...plain_text import no_field
-from .fields import Field, output_fields, port_name, specs
+from .fields import Field, notes_of, output_fields, port_name, specs
 
 RECORD = "__record__"  # the name of the blob of whole records
 
@@ -194,7 +194,9 @@ class Source:
         listed = find_op(self.format.reader).outputs_attr
         if listed and self.fields:
             given[listed] = specs(map(self.format.as_read, self.fields))
-        return make_node(self.format.reader, (), files=list(self.files), **given)
+        node = make_node(self.format.reader, (), files=list(self.files), **given)
+        node.notes = notes_of(self.fields)
+        return node
 
     def blobs(self, **attrs: Any) -> dict[str, Blob]:
         """A blob for each field, and RECORD where there are whole records."""

@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from ...errors import InvalidArgumentError, shown
 from ...nodes import Blob, find_op
+from ...nodes.sampled_attrs import Found
 from ..base.damage import Damage, Scan
 from ..base.detection import HEAD, Detected
-from ..base.fields import BYTES, Field, specs
+from ..base.fields import BYTES, Field, notes_of, specs
 from ..base.format import Format
 from ..base.open_source import open_source
 from ..base.reader_values import files_in, reading_in
@@ -92,7 +93,7 @@ class CSV(Format):
                 "it", attr=op.outputs_attr,
             )  # fmt: skip
         dialect = {name: value for name, value in source.attrs if name not in own}
-        return {op.outputs_attr: specs(source.fields), **dialect}
+        return Found({op.outputs_attr: specs(source.fields), **dialect}, notes_of(source.fields))
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The columns and the dialect that the first lines of a file show."""
@@ -187,6 +188,8 @@ class CSV(Format):
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """Reads with and without line breaks in cells, and returns what has more whole records: an
         unclosed quote hides everything up to the next one."""
+        notes = ((one.name, one.note) for one in source.fields if one.note)
+        scan.notes += (f"the column {name} is of bytes: {note}" for name, note in notes)
         found = super().damage(source, scan)
         if not found:
             self._note_long_cells(source, scan)
