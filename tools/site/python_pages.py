@@ -18,10 +18,6 @@ from .page import Page
 _SPECIAL = ("__call__", "__getitem__", "__iter__", "__len__", "__next__")
 # Methods that other modules of the package call, and no program.
 _INNER = {
-    "DataLoader": {"check_life", "check_process", "count_copy", "data_loader", "keep_place", "lent",
-                   "must_not_wait", "places", "read", "state_at"},
-    "TorchLoader": {"data_loader", "keep_place"},
-    "JaxLoader": {"data_loader", "keep_place"},
     "Dataset": {"first_batch"},
     "Blob": {"fill"},
     "Report": {"add", "with_counters"},
