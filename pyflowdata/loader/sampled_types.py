@@ -14,8 +14,9 @@ def say_sample(failure: Error, nodes: Iterable[Node]) -> None:
         listed = node.op.outputs_attr
         if isinstance(failure, CorruptDataError) and failure.op == node.op.name \
                 and listed in node.sampled and failure.ordinal is not None:  # fmt: skip
+            argument = node.sampled[listed]
             failure.message += (
-                f" ({listed} was left out, and found in the first records; give {listed}= for "
+                f" ({argument} was left out, and found in the first records; give {argument}= for "
                 "other types)"
             )
             return

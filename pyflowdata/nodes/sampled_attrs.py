@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..errors import Error
 from .registry import Op, registered_formats
 
 Sampler = Callable[[str, Op, Sequence[Any], Mapping[str, object]], Mapping[str, object]]
+
+
+class Found(dict[str, object]):
+    """Attrs that were found, by name.
+
+    Attributes:
+        notes: Name of an output -> why its type is perhaps not the one that is wanted.
+    """
+
+    def __init__(self, values: Mapping[str, object], notes: Mapping[str, str] | None = None):
+        super().__init__(values)
+        self.notes = notes or {}
 
 
 def _sample_nothing(
@@ -54,3 +67,14 @@ def _format_of_decoder(op: Op, inputs: Sequence[Any]) -> str | None:
     if len(inputs) > 1 or op.is_view:
         return None
     return next((one.name for one in registered_formats() if op.name in one.decoders), None)
+
+
+def say_notes(failure: Error, inputs: Iterable[Any]) -> None:
+    """Adds to the failure of an op what is to be said of its inputs' types."""
+    for blob in inputs:
+        if blob.note:
+            port = blob.name.rpartition("/")[2]
+            failure.message += (
+                f"; {port} is of bytes, because {blob.note}: for numbers state its type, as in "
+                f'"{port}:float32"'
+            )
