@@ -266,6 +266,7 @@ bench: all .venv/test
 	    $(if $(SCALE),--scale $(SCALE)) $(if $(RECORD),--record) $(ARGS)
 bench-smoke: all .venv/test
 	OPENBLAS_NUM_THREADS=1 $(IN_VENV) -m bench.run --smoke
+	OPENBLAS_NUM_THREADS=1 $(IN_VENV) -m bench.conversions --smoke
 
 # Instructions per record and per batch against bench/instructions.json; RECORD=1 writes it.
 instructions: all .venv/train
