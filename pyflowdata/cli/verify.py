@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--images", action="store_true", help="decode all images, too")
     parser.epilog = (
         "Exit status: 0 where all files are whole, 1 where one is damaged, cannot be read, or has "
-        "only hashes that cannot be computed here, 2 for a wrong call."
+        "only hashes that cannot be computed here, 2 for a wrong call, or a name that stands for no "
+        "file: the others are checked then, too."
     )
     add_source_arguments(parser)
     add_memory_argument(parser)
@@ -96,7 +97,8 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
         is_call = isinstance(failure, InvalidArgumentError) and failure.file is None
         if is_call and (args.fields or args.attr or args.format):
             raise UsageError(str(failure), failure.attr) from None
-        say(f"{path}: not checked: {failure}", sys.stderr)
+        said = failure.message if failure.file == path and failure.op is None else failure
+        say(f"{path}: not checked: {said}", sys.stderr)
         return False
     except (CorruptDataError, FileError) as failure:
         damage = [damage_of(path, failure)]
@@ -105,6 +107,14 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks file after file."""
+    """Checks file after file; names that stand for no file do not keep it from the others."""
     load_plugins(args)
-    return 0 if all([_is_whole(args, path) for path in expand(args.files, args.format)]) else 1
+    files, is_missing = list[str](), False
+    for path in args.files:
+        try:
+            files += expand([path], args.format)
+        except UsageError as failure:
+            is_missing = True
+            say(f"pyflowdata: error: {failure}", sys.stderr)
+    is_whole = all([_is_whole(args, path) for path in files])
+    return 2 if is_missing else int(not is_whole)
