@@ -32,14 +32,14 @@ from .errors import (
 )
 from .graphs import graph
 from .nodes import Blob, user_op_builder
-from .nodes.left_out import set_look
+from .nodes.sampled_attrs import set_sampler
 from .nodes.world import World, world
 from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
 from .loader.sink import sink
 from .native import include_dir, version
 from .ops import *  # noqa: F403
-from .nodes.other_names import missing
+from .nodes.name_hints import missing
 from .plugins import Plugin, load_library, load_plugins_of_environment
 from .pyops import register_decoder
 from .ragged import Ragged
@@ -153,5 +153,5 @@ def _values_in_files(*args: Any) -> Mapping[str, object]:
     return values_in_files(*args)
 
 
-set_look(_values_in_files)
+set_sampler(_values_in_files)
 load_plugins_of_environment()

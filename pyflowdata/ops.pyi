@@ -483,6 +483,7 @@ def CSVReader(
     missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
     uneven_rows: Literal["raise", "allow"] = "raise",
     multiline: bool = False,
+    strict_numbers: bool = False,
     with_mask: bool = False,
     with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
@@ -516,6 +517,10 @@ def CSVReader(
         uneven_rows (str, default 'raise', one of 'raise', 'allow'): Whether rows may have fewer
             fields than the header, which are then missing values, or more, which are ignored.
         multiline (bool, default False): Whether quoted fields may contain line ends.
+        strict_numbers (bool, default False): Whether a number is an error that another type would
+            keep better: an integer written with a plus sign or with zeros in front, as 007; -0 as
+            an integer; an integer of more digits than float64 holds, or a number beyond its range,
+            as floats.
         with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
             that only fill a batch.
         with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
@@ -647,8 +652,8 @@ def MiniDecoder(
 def Affine(
     in_: Blob,
     *,
-    scale: float | Sequence[float] = (1.0,),
-    shift: float | Sequence[float] = (0.0,),
+    scale: float | Sequence[float] | NDArray[Any] = (1.0,),
+    shift: float | Sequence[float] | NDArray[Any] = (0.0,),
     dtype: DTypeLike = "float64",
     axis: int = -1,
     name: str | None = None,
@@ -679,15 +684,15 @@ def Affine(
     ...
 @overload
 def Affine(
-    in_: _Row, *, scale: float | Sequence[float] = (1.0,), shift: float | Sequence[float] = (0.0,),
-    dtype: DTypeLike = "float64", axis: int = -1, name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    in_: _Row, *, scale: float | Sequence[float] | NDArray[Any] = (1.0,),
+    shift: float | Sequence[float] | NDArray[Any] = (0.0,), dtype: DTypeLike = "float64",
+    axis: int = -1, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def Affine(
-    in_: _Rows, *, scale: float | Sequence[float] = (1.0,), shift: float | Sequence[float] = (0.0,),
-    dtype: DTypeLike = "float64", axis: int = -1, name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    in_: _Rows, *, scale: float | Sequence[float] | NDArray[Any] = (1.0,),
+    shift: float | Sequence[float] | NDArray[Any] = (0.0,), dtype: DTypeLike = "float64",
+    axis: int = -1, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -1022,7 +1027,7 @@ def DecodeNpy(
     in_: Blob,
     *,
     dtype: DTypeLike,
-    shape: Sequence[int | None],
+    shape: Sequence[int | None] | NDArray[Any],
     name: str | None = None,
 ) -> Blob:
     """Decodes each row as the bytes of a .npy file, as numpy.save writes it.
@@ -1047,13 +1052,13 @@ def DecodeNpy(
     ...
 @overload
 def DecodeNpy(
-    in_: _Row, *, dtype: DTypeLike, shape: Sequence[int | None], name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    in_: _Row, *, dtype: DTypeLike, shape: Sequence[int | None] | NDArray[Any],
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def DecodeNpy(
-    in_: _Rows, *, dtype: DTypeLike, shape: Sequence[int | None], name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    in_: _Rows, *, dtype: DTypeLike, shape: Sequence[int | None] | NDArray[Any],
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -1061,7 +1066,7 @@ def DecodeRaw(
     in_: Blob,
     *,
     dtype: DTypeLike,
-    shape: Sequence[int | None] = (-1,),
+    shape: Sequence[int | None] | NDArray[Any] = (-1,),
     byte_order: Literal["little", "big"] = "little",
     name: str | None = None,
 ) -> Blob:
@@ -1090,13 +1095,13 @@ def DecodeRaw(
     ...
 @overload
 def DecodeRaw(
-    in_: _Row, *, dtype: DTypeLike, shape: Sequence[int | None] = (-1,),
+    in_: _Row, *, dtype: DTypeLike, shape: Sequence[int | None] | NDArray[Any] = (-1,),
     byte_order: Literal["little", "big"] = "little", name: str | None = None,
     **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def DecodeRaw(
-    in_: _Rows, *, dtype: DTypeLike, shape: Sequence[int | None] = (-1,),
+    in_: _Rows, *, dtype: DTypeLike, shape: Sequence[int | None] | NDArray[Any] = (-1,),
     byte_order: Literal["little", "big"] = "little", name: str | None = None,
     **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
@@ -1147,7 +1152,7 @@ def OneHot(
 def Pad(
     in_: Blob,
     *,
-    shape: Sequence[int],
+    shape: Sequence[int] | NDArray[Any],
     value: float = 0.0,
     on_longer: Literal["raise", "truncate"] = "raise",
     with_mask: Literal[False] = False,
@@ -1184,31 +1189,31 @@ def Pad(
     ...
 @overload
 def Pad(
-    in_: Blob, *, shape: Sequence[int], value: float = 0.0,
+    in_: Blob, *, shape: Sequence[int] | NDArray[Any], value: float = 0.0,
     on_longer: Literal["raise", "truncate"] = "raise", with_mask: Literal[False] = False,
     with_length: Literal[True], name: str | None = None,
 ) -> tuple[Blob, Blob]: ...
 @overload
 def Pad(
-    in_: Blob, *, shape: Sequence[int], value: float = 0.0,
+    in_: Blob, *, shape: Sequence[int] | NDArray[Any], value: float = 0.0,
     on_longer: Literal["raise", "truncate"] = "raise", with_mask: Literal[True],
     with_length: Literal[False] = False, name: str | None = None,
 ) -> tuple[Blob, Blob]: ...
 @overload
 def Pad(
-    in_: Blob, *, shape: Sequence[int], value: float = 0.0,
+    in_: Blob, *, shape: Sequence[int] | NDArray[Any], value: float = 0.0,
     on_longer: Literal["raise", "truncate"] = "raise", with_mask: Literal[True],
     with_length: Literal[True], name: str | None = None,
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def Pad(
-    in_: Blob, *, shape: Sequence[int], value: float = 0.0,
+    in_: Blob, *, shape: Sequence[int] | NDArray[Any], value: float = 0.0,
     on_longer: Literal["raise", "truncate"] = "raise", with_mask: bool = False,
     with_length: bool = False, name: str | None = None,
 ) -> Blobs: ...
 @overload
 def Pad(
-    in_: _Row | _Rows, *, shape: Sequence[int], value: float = 0.0,
+    in_: _Row | _Rows, *, shape: Sequence[int] | NDArray[Any], value: float = 0.0,
     on_longer: Literal["raise", "truncate"] = "raise", with_mask: bool = False,
     with_length: bool = False, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> Any: ...
@@ -1345,10 +1350,10 @@ def RowLength(
 def Slice(
     in_: Blob,
     *,
-    start: Sequence[int] = (),
-    stop: Sequence[int] = (),
-    step: Sequence[int] = (),
-    axes: Sequence[int] = (),
+    start: Sequence[int] | NDArray[Any] = (),
+    stop: Sequence[int] | NDArray[Any] = (),
+    step: Sequence[int] | NDArray[Any] = (),
+    axes: Sequence[int] | NDArray[Any] = (),
     name: str | None = None,
 ) -> Blob:
     """Takes a part of each row, like NumPy's row[start:stop:step].
@@ -1380,20 +1385,22 @@ def Slice(
     ...
 @overload
 def Slice(
-    in_: _Row, *, start: Sequence[int] = (), stop: Sequence[int] = (), step: Sequence[int] = (),
-    axes: Sequence[int] = (), name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Row, *, start: Sequence[int] | NDArray[Any] = (), stop: Sequence[int] | NDArray[Any] = (),
+    step: Sequence[int] | NDArray[Any] = (), axes: Sequence[int] | NDArray[Any] = (),
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def Slice(
-    in_: _Rows, *, start: Sequence[int] = (), stop: Sequence[int] = (), step: Sequence[int] = (),
-    axes: Sequence[int] = (), name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Rows, *, start: Sequence[int] | NDArray[Any] = (),
+    stop: Sequence[int] | NDArray[Any] = (), step: Sequence[int] | NDArray[Any] = (),
+    axes: Sequence[int] | NDArray[Any] = (), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
 def RawReader(
     data_dir: str | PathLike[str] = "",
     *,
-    shape: Sequence[int],
+    shape: Sequence[int] | NDArray[Any],
     dtype: DTypeLike = "uint8",
     byte_order: Literal["little", "big"] = "little",
     header_bytes: int = 0,
@@ -1440,27 +1447,31 @@ def RawReader(
     ...
 @overload
 def RawReader(
-    data_dir: str | PathLike[str] = "", *, shape: Sequence[int], dtype: DTypeLike = "uint8",
-    byte_order: Literal["little", "big"] = "little", header_bytes: int = 0, footer_bytes: int = 0,
-    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+    data_dir: str | PathLike[str] = "", *, shape: Sequence[int] | NDArray[Any],
+    dtype: DTypeLike = "uint8", byte_order: Literal["little", "big"] = "little",
+    header_bytes: int = 0, footer_bytes: int = 0, with_mask: Literal[False] = False,
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def RawReader(
-    data_dir: str | PathLike[str] = "", *, shape: Sequence[int], dtype: DTypeLike = "uint8",
-    byte_order: Literal["little", "big"] = "little", header_bytes: int = 0, footer_bytes: int = 0,
-    with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
+    data_dir: str | PathLike[str] = "", *, shape: Sequence[int] | NDArray[Any],
+    dtype: DTypeLike = "uint8", byte_order: Literal["little", "big"] = "little",
+    header_bytes: int = 0, footer_bytes: int = 0, with_mask: Literal[True],
+    with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def RawReader(
-    data_dir: str | PathLike[str] = "", *, shape: Sequence[int], dtype: DTypeLike = "uint8",
-    byte_order: Literal["little", "big"] = "little", header_bytes: int = 0, footer_bytes: int = 0,
-    with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+    data_dir: str | PathLike[str] = "", *, shape: Sequence[int] | NDArray[Any],
+    dtype: DTypeLike = "uint8", byte_order: Literal["little", "big"] = "little",
+    header_bytes: int = 0, footer_bytes: int = 0, with_mask: Literal[True], with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def RawReader(
-    data_dir: str | PathLike[str] = "", *, shape: Sequence[int], dtype: DTypeLike = "uint8",
-    byte_order: Literal["little", "big"] = "little", header_bytes: int = 0, footer_bytes: int = 0,
-    with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
+    data_dir: str | PathLike[str] = "", *, shape: Sequence[int] | NDArray[Any],
+    dtype: DTypeLike = "uint8", byte_order: Literal["little", "big"] = "little",
+    header_bytes: int = 0, footer_bytes: int = 0, with_mask: bool = False, with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blobs: ...
 
 @overload
@@ -1468,7 +1479,7 @@ def NpyReader(
     data_dir: str | PathLike[str] = "",
     *,
     dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
+    shape: Sequence[int] | NDArray[Any] | None = None,
     byte_order: Literal["little", "big"] | None = None,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
@@ -1511,26 +1522,30 @@ def NpyReader(
 @overload
 def NpyReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None, byte_order: Literal["little", "big"] | None = None,
-    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+    shape: Sequence[int] | NDArray[Any] | None = None,
+    byte_order: Literal["little", "big"] | None = None, with_mask: Literal[False] = False,
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def NpyReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None, byte_order: Literal["little", "big"] | None = None,
-    with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
+    shape: Sequence[int] | NDArray[Any] | None = None,
+    byte_order: Literal["little", "big"] | None = None, with_mask: Literal[True],
+    with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def NpyReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None, byte_order: Literal["little", "big"] | None = None,
-    with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+    shape: Sequence[int] | NDArray[Any] | None = None,
+    byte_order: Literal["little", "big"] | None = None, with_mask: Literal[True],
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def NpyReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None, byte_order: Literal["little", "big"] | None = None,
-    with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
+    shape: Sequence[int] | NDArray[Any] | None = None,
+    byte_order: Literal["little", "big"] | None = None, with_mask: bool = False,
+    with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blobs: ...
 
 @overload
@@ -1593,7 +1608,7 @@ def OFRecordRawDecoder(
     in_: Blob,
     *,
     blob_name: str | PathLike[str],
-    shape: Sequence[int],
+    shape: Sequence[int] | NDArray[Any],
     dtype: DTypeLike,
     dim1_varying_length: bool = False,
     truncate: bool = False,
@@ -1633,15 +1648,15 @@ def OFRecordRawDecoder(
     ...
 @overload
 def OFRecordRawDecoder(
-    in_: _Row, *, blob_name: str | PathLike[str], shape: Sequence[int], dtype: DTypeLike,
-    dim1_varying_length: bool = False, truncate: bool = False, auto_zero_padding: bool = False,
-    name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Row, *, blob_name: str | PathLike[str], shape: Sequence[int] | NDArray[Any],
+    dtype: DTypeLike, dim1_varying_length: bool = False, truncate: bool = False,
+    auto_zero_padding: bool = False, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def OFRecordRawDecoder(
-    in_: _Rows, *, blob_name: str | PathLike[str], shape: Sequence[int], dtype: DTypeLike,
-    dim1_varying_length: bool = False, truncate: bool = False, auto_zero_padding: bool = False,
-    name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Rows, *, blob_name: str | PathLike[str], shape: Sequence[int] | NDArray[Any],
+    dtype: DTypeLike, dim1_varying_length: bool = False, truncate: bool = False,
+    auto_zero_padding: bool = False, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -1749,8 +1764,8 @@ def OFRecordImageDecoderRandomCrop(
     apply_orientation: bool = False,
     incomplete: Literal["error", "fill"] = "error",
     max_pixels: int = 178956970,
-    random_area: float | Sequence[float] = (0.08, 1.0),
-    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
+    random_area: float | Sequence[float] | NDArray[Any] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] | NDArray[Any] = (0.75, 1.333333),
     num_attempts: int = 10,
     name: str | None = None,
 ) -> Blob:
@@ -1800,18 +1815,18 @@ def OFRecordImageDecoderRandomCrop(
     in_: _Row, *, blob_name: str | PathLike[str],
     color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
     incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
-    random_area: float | Sequence[float] = (0.08, 1.0),
-    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), num_attempts: int = 10,
-    name: str | None = None, **on_rows: Unpack[OnRows],
+    random_area: float | Sequence[float] | NDArray[Any] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] | NDArray[Any] = (0.75, 1.333333),
+    num_attempts: int = 10, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def OFRecordImageDecoderRandomCrop(
     in_: _Rows, *, blob_name: str | PathLike[str],
     color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
     incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
-    random_area: float | Sequence[float] = (0.08, 1.0),
-    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), num_attempts: int = 10,
-    name: str | None = None, **on_rows: Unpack[OnRows],
+    random_area: float | Sequence[float] | NDArray[Any] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] | NDArray[Any] = (0.75, 1.333333),
+    num_attempts: int = 10, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -1888,9 +1903,9 @@ def IDXReader(
     data_dir: str | PathLike[str] = "",
     *,
     dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
+    shape: Sequence[int] | NDArray[Any] | None = None,
     label_dtype: DTypeLike | None = None,
-    label_shape: Sequence[int] | None = None,
+    label_shape: Sequence[int] | NDArray[Any] | None = None,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
     **attrs: Unpack[FileReaderAttrs],
@@ -1938,61 +1953,61 @@ def IDXReader(
 @overload
 def IDXReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
-    label_shape: Sequence[int] | None = None, with_mask: Literal[False] = False,
+    shape: Sequence[int] | NDArray[Any] | None = None, label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | NDArray[Any] | None = None, with_mask: Literal[False] = False,
     with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def IDXReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
-    label_shape: Sequence[int] | None = None, with_mask: Literal[True],
+    shape: Sequence[int] | NDArray[Any] | None = None, label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | NDArray[Any] | None = None, with_mask: Literal[True],
     with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def IDXReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
-    label_shape: Sequence[int] | None = None, with_mask: Literal[True], with_id: Literal[True],
-    **attrs: Unpack[FileReaderAttrs],
+    shape: Sequence[int] | NDArray[Any] | None = None, label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | NDArray[Any] | None = None, with_mask: Literal[True],
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def IDXReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
-    label_shape: Sequence[int] | None = None,
+    shape: Sequence[int] | NDArray[Any] | None = None, label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | NDArray[Any] | None = None,
     labels: str | PathLike[str] | Sequence[str | PathLike[str]], with_mask: Literal[False] = False,
     with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def IDXReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
-    label_shape: Sequence[int] | None = None,
+    shape: Sequence[int] | NDArray[Any] | None = None, label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | NDArray[Any] | None = None,
     labels: str | PathLike[str] | Sequence[str | PathLike[str]], with_mask: Literal[False] = False,
     with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def IDXReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
-    label_shape: Sequence[int] | None = None,
+    shape: Sequence[int] | NDArray[Any] | None = None, label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | NDArray[Any] | None = None,
     labels: str | PathLike[str] | Sequence[str | PathLike[str]], with_mask: Literal[True],
     with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def IDXReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
-    label_shape: Sequence[int] | None = None,
+    shape: Sequence[int] | NDArray[Any] | None = None, label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | NDArray[Any] | None = None,
     labels: str | PathLike[str] | Sequence[str | PathLike[str]], with_mask: Literal[True],
     with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob, Blob]: ...
 @overload
 def IDXReader(
     data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
-    label_shape: Sequence[int] | None = None,
+    shape: Sequence[int] | NDArray[Any] | None = None, label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | NDArray[Any] | None = None,
     labels: str | PathLike[str] | Sequence[str | PathLike[str]] = (), with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blobs: ...
@@ -2314,7 +2329,7 @@ def GPTReader(
     order: Literal["own", "megatron"] = "own",
     num_samples: int = 0,
     megatron_seed: int = 1234,
-    split: float | Sequence[float] = (),
+    split: float | Sequence[float] | NDArray[Any] = (),
     split_index: int = 0,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
@@ -2381,9 +2396,9 @@ def GPTReader(
     format: Literal["auto", "megatron", "flat"] = "auto",
     file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
     header_bytes: int = 0, gaps: bool = False, order: Literal["own", "megatron"] = "own",
-    num_samples: int = 0, megatron_seed: int = 1234, split: float | Sequence[float] = (),
-    split_index: int = 0, with_mask: Literal[False] = False, with_id: Literal[True],
-    **attrs: Unpack[FileReaderAttrs],
+    num_samples: int = 0, megatron_seed: int = 1234,
+    split: float | Sequence[float] | NDArray[Any] = (), split_index: int = 0,
+    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def GPTReader(
@@ -2391,9 +2406,9 @@ def GPTReader(
     format: Literal["auto", "megatron", "flat"] = "auto",
     file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
     header_bytes: int = 0, gaps: bool = False, order: Literal["own", "megatron"] = "own",
-    num_samples: int = 0, megatron_seed: int = 1234, split: float | Sequence[float] = (),
-    split_index: int = 0, with_mask: Literal[True], with_id: Literal[False] = False,
-    **attrs: Unpack[FileReaderAttrs],
+    num_samples: int = 0, megatron_seed: int = 1234,
+    split: float | Sequence[float] | NDArray[Any] = (), split_index: int = 0,
+    with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def GPTReader(
@@ -2401,9 +2416,9 @@ def GPTReader(
     format: Literal["auto", "megatron", "flat"] = "auto",
     file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
     header_bytes: int = 0, gaps: bool = False, order: Literal["own", "megatron"] = "own",
-    num_samples: int = 0, megatron_seed: int = 1234, split: float | Sequence[float] = (),
-    split_index: int = 0, with_mask: Literal[True], with_id: Literal[True],
-    **attrs: Unpack[FileReaderAttrs],
+    num_samples: int = 0, megatron_seed: int = 1234,
+    split: float | Sequence[float] | NDArray[Any] = (), split_index: int = 0,
+    with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def GPTReader(
@@ -2411,9 +2426,9 @@ def GPTReader(
     format: Literal["auto", "megatron", "flat"] = "auto",
     file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
     header_bytes: int = 0, gaps: bool = False, order: Literal["own", "megatron"] = "own",
-    num_samples: int = 0, megatron_seed: int = 1234, split: float | Sequence[float] = (),
-    split_index: int = 0, with_mask: bool = False, with_id: bool = False,
-    **attrs: Unpack[FileReaderAttrs],
+    num_samples: int = 0, megatron_seed: int = 1234,
+    split: float | Sequence[float] | NDArray[Any] = (), split_index: int = 0,
+    with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blobs: ...
 
 def CacheReader(
@@ -2459,7 +2474,7 @@ def ArrayReader(
     array: object,
     splits: object,
     *,
-    shape: Sequence[int | None],
+    shape: Sequence[int | None] | NDArray[Any],
     dtype: DTypeLike,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
@@ -2497,22 +2512,22 @@ def ArrayReader(
     ...
 @overload
 def ArrayReader(
-    array: object, splits: object, *, shape: Sequence[int | None], dtype: DTypeLike,
+    array: object, splits: object, *, shape: Sequence[int | None] | NDArray[Any], dtype: DTypeLike,
     with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[ReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def ArrayReader(
-    array: object, splits: object, *, shape: Sequence[int | None], dtype: DTypeLike,
+    array: object, splits: object, *, shape: Sequence[int | None] | NDArray[Any], dtype: DTypeLike,
     with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[ReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def ArrayReader(
-    array: object, splits: object, *, shape: Sequence[int | None], dtype: DTypeLike,
+    array: object, splits: object, *, shape: Sequence[int | None] | NDArray[Any], dtype: DTypeLike,
     with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[ReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def ArrayReader(
-    array: object, splits: object, *, shape: Sequence[int | None], dtype: DTypeLike,
+    array: object, splits: object, *, shape: Sequence[int | None] | NDArray[Any], dtype: DTypeLike,
     with_mask: bool = False, with_id: bool = False, **attrs: Unpack[ReaderAttrs],
 ) -> Blobs: ...
 
@@ -2645,7 +2660,7 @@ def ImageFolderReader(
     data_dir: str | PathLike[str] = "",
     *,
     classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (),
+    class_numbers: Sequence[int] | NDArray[Any] = (),
     extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
     allow_empty: bool = False,
     with_mask: Literal[False] = False,
@@ -2698,7 +2713,7 @@ def ImageFolderReader(
 def ImageFolderReader(
     data_dir: str | PathLike[str] = "", *,
     classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (),
+    class_numbers: Sequence[int] | NDArray[Any] = (),
     extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
     allow_empty: bool = False, with_mask: Literal[False] = False, with_id: Literal[True],
     **attrs: Unpack[FileReaderAttrs],
@@ -2707,7 +2722,7 @@ def ImageFolderReader(
 def ImageFolderReader(
     data_dir: str | PathLike[str] = "", *,
     classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (),
+    class_numbers: Sequence[int] | NDArray[Any] = (),
     extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
     allow_empty: bool = False, with_mask: Literal[True], with_id: Literal[False] = False,
     **attrs: Unpack[FileReaderAttrs],
@@ -2716,7 +2731,7 @@ def ImageFolderReader(
 def ImageFolderReader(
     data_dir: str | PathLike[str] = "", *,
     classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (),
+    class_numbers: Sequence[int] | NDArray[Any] = (),
     extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
     allow_empty: bool = False, with_mask: Literal[True], with_id: Literal[True],
     **attrs: Unpack[FileReaderAttrs],
@@ -2725,7 +2740,7 @@ def ImageFolderReader(
 def ImageFolderReader(
     data_dir: str | PathLike[str] = "", *,
     classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (),
+    class_numbers: Sequence[int] | NDArray[Any] = (),
     extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
     allow_empty: bool = False, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
@@ -2737,7 +2752,7 @@ def ManifestReader(
     *,
     usage: str | PathLike[str] = "train",
     classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (),
+    class_numbers: Sequence[int] | NDArray[Any] = (),
     multi_label: bool = False,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
@@ -2787,29 +2802,29 @@ def ManifestReader(
 def ManifestReader(
     data_dir: str | PathLike[str] = "", *, usage: str | PathLike[str] = "train",
     classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: Literal[False] = False,
-    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+    class_numbers: Sequence[int] | NDArray[Any] = (), multi_label: bool = False,
+    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def ManifestReader(
     data_dir: str | PathLike[str] = "", *, usage: str | PathLike[str] = "train",
     classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: Literal[True],
-    with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
+    class_numbers: Sequence[int] | NDArray[Any] = (), multi_label: bool = False,
+    with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def ManifestReader(
     data_dir: str | PathLike[str] = "", *, usage: str | PathLike[str] = "train",
     classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: Literal[True],
-    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+    class_numbers: Sequence[int] | NDArray[Any] = (), multi_label: bool = False,
+    with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob, Blob]: ...
 @overload
 def ManifestReader(
     data_dir: str | PathLike[str] = "", *, usage: str | PathLike[str] = "train",
     classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: bool = False,
-    with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
+    class_numbers: Sequence[int] | NDArray[Any] = (), multi_label: bool = False,
+    with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blobs: ...
 
 @overload
@@ -2893,9 +2908,9 @@ def AutoContrast(
 def CenterCrop(
     in_: Blob,
     *,
-    size: Sequence[int],
-    position: float | Sequence[float] = (0.5, 0.5),
-    fill: float | Sequence[float] = (0.0,),
+    size: Sequence[int] | NDArray[Any],
+    position: float | Sequence[float] | NDArray[Any] = (0.5, 0.5),
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,),
     name: str | None = None,
 ) -> Blob:
     """Cuts a part of one size out of the middle of each image.
@@ -2924,13 +2939,17 @@ def CenterCrop(
     ...
 @overload
 def CenterCrop(
-    in_: _Row, *, size: Sequence[int], position: float | Sequence[float] = (0.5, 0.5),
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Row, *, size: Sequence[int] | NDArray[Any],
+    position: float | Sequence[float] | NDArray[Any] = (0.5, 0.5),
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def CenterCrop(
-    in_: _Rows, *, size: Sequence[int], position: float | Sequence[float] = (0.5, 0.5),
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Rows, *, size: Sequence[int] | NDArray[Any],
+    position: float | Sequence[float] | NDArray[Any] = (0.5, 0.5),
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -2977,10 +2996,10 @@ def CoinFlip(
 def ColorJitter(
     in_: Blob,
     *,
-    brightness: float | Sequence[float] = (0.0,),
-    contrast: float | Sequence[float] = (0.0,),
-    saturation: float | Sequence[float] = (0.0,),
-    hue: float | Sequence[float] = (0.0,),
+    brightness: float | Sequence[float] | NDArray[Any] = (0.0,),
+    contrast: float | Sequence[float] | NDArray[Any] = (0.0,),
+    saturation: float | Sequence[float] | NDArray[Any] = (0.0,),
+    hue: float | Sequence[float] | NDArray[Any] = (0.0,),
     probability: float = 1.0,
     name: str | None = None,
 ) -> Blob:
@@ -3016,17 +3035,19 @@ def ColorJitter(
     ...
 @overload
 def ColorJitter(
-    in_: _Row, *, brightness: float | Sequence[float] = (0.0,),
-    contrast: float | Sequence[float] = (0.0,), saturation: float | Sequence[float] = (0.0,),
-    hue: float | Sequence[float] = (0.0,), probability: float = 1.0, name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    in_: _Row, *, brightness: float | Sequence[float] | NDArray[Any] = (0.0,),
+    contrast: float | Sequence[float] | NDArray[Any] = (0.0,),
+    saturation: float | Sequence[float] | NDArray[Any] = (0.0,),
+    hue: float | Sequence[float] | NDArray[Any] = (0.0,), probability: float = 1.0,
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def ColorJitter(
-    in_: _Rows, *, brightness: float | Sequence[float] = (0.0,),
-    contrast: float | Sequence[float] = (0.0,), saturation: float | Sequence[float] = (0.0,),
-    hue: float | Sequence[float] = (0.0,), probability: float = 1.0, name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    in_: _Rows, *, brightness: float | Sequence[float] | NDArray[Any] = (0.0,),
+    contrast: float | Sequence[float] | NDArray[Any] = (0.0,),
+    saturation: float | Sequence[float] | NDArray[Any] = (0.0,),
+    hue: float | Sequence[float] | NDArray[Any] = (0.0,), probability: float = 1.0,
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -3036,8 +3057,8 @@ def CropMirrorNormalize(
     *,
     color_space: Literal["any", "RGB", "BGR", "GRAY"] = "any",
     output_layout: Literal["NCHW", "NHWC"] = "NCHW",
-    mean: float | Sequence[float] = (0.0,),
-    std: float | Sequence[float] = (1.0,),
+    mean: float | Sequence[float] | NDArray[Any] = (0.0,),
+    std: float | Sequence[float] | NDArray[Any] = (1.0,),
     crop_h: int = 0,
     crop_w: int = 0,
     crop_pos_y: float = 0.5,
@@ -3090,8 +3111,9 @@ def CropMirrorNormalize(
 def CropMirrorNormalize(
     in_: _Row, mirror: _Row | None = None, *,
     color_space: Literal["any", "RGB", "BGR", "GRAY"] = "any",
-    output_layout: Literal["NCHW", "NHWC"] = "NCHW", mean: float | Sequence[float] = (0.0,),
-    std: float | Sequence[float] = (1.0,), crop_h: int = 0, crop_w: int = 0,
+    output_layout: Literal["NCHW", "NHWC"] = "NCHW",
+    mean: float | Sequence[float] | NDArray[Any] = (0.0,),
+    std: float | Sequence[float] | NDArray[Any] = (1.0,), crop_h: int = 0, crop_w: int = 0,
     crop_pos_y: float = 0.5, crop_pos_x: float = 0.5, output_dtype: DTypeLike = "float32",
     name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
@@ -3099,8 +3121,9 @@ def CropMirrorNormalize(
 def CropMirrorNormalize(
     in_: _Rows, mirror: _Rows | None = None, *,
     color_space: Literal["any", "RGB", "BGR", "GRAY"] = "any",
-    output_layout: Literal["NCHW", "NHWC"] = "NCHW", mean: float | Sequence[float] = (0.0,),
-    std: float | Sequence[float] = (1.0,), crop_h: int = 0, crop_w: int = 0,
+    output_layout: Literal["NCHW", "NHWC"] = "NCHW",
+    mean: float | Sequence[float] | NDArray[Any] = (0.0,),
+    std: float | Sequence[float] | NDArray[Any] = (1.0,), crop_h: int = 0, crop_w: int = 0,
     crop_pos_y: float = 0.5, crop_pos_x: float = 0.5, output_dtype: DTypeLike = "float32",
     name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
@@ -3198,8 +3221,8 @@ def Equalize(
 def GaussianBlur(
     in_: Blob,
     *,
-    kernel_size: Sequence[int],
-    sigma: float | Sequence[float] = (0.1, 2.0),
+    kernel_size: Sequence[int] | NDArray[Any],
+    sigma: float | Sequence[float] | NDArray[Any] = (0.1, 2.0),
     probability: float = 1.0,
     name: str | None = None,
 ) -> Blob:
@@ -3228,13 +3251,15 @@ def GaussianBlur(
     ...
 @overload
 def GaussianBlur(
-    in_: _Row, *, kernel_size: Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0),
-    probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Row, *, kernel_size: Sequence[int] | NDArray[Any],
+    sigma: float | Sequence[float] | NDArray[Any] = (0.1, 2.0), probability: float = 1.0,
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def GaussianBlur(
-    in_: _Rows, *, kernel_size: Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0),
-    probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Rows, *, kernel_size: Sequence[int] | NDArray[Any],
+    sigma: float | Sequence[float] | NDArray[Any] = (0.1, 2.0), probability: float = 1.0,
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -3500,8 +3525,8 @@ def ImageFlip(
 def ImageNormalize(
     in_: Blob,
     *,
-    mean: float | Sequence[float],
-    std: float | Sequence[float],
+    mean: float | Sequence[float] | NDArray[Any],
+    std: float | Sequence[float] | NDArray[Any],
     name: str | None = None,
 ) -> Blob:
     """Computes (x - mean) / std of images of floats; channels stay last.
@@ -3527,21 +3552,21 @@ def ImageNormalize(
     ...
 @overload
 def ImageNormalize(
-    in_: _Row, *, mean: float | Sequence[float], std: float | Sequence[float],
-    name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Row, *, mean: float | Sequence[float] | NDArray[Any],
+    std: float | Sequence[float] | NDArray[Any], name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def ImageNormalize(
-    in_: _Rows, *, mean: float | Sequence[float], std: float | Sequence[float],
-    name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Rows, *, mean: float | Sequence[float] | NDArray[Any],
+    std: float | Sequence[float] | NDArray[Any], name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
 def ImagePad(
     in_: Blob,
     *,
-    padding: Sequence[int],
-    fill: float | Sequence[float] = (0.0,),
+    padding: Sequence[int] | NDArray[Any],
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,),
     padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
     name: str | None = None,
 ) -> Blob:
@@ -3573,13 +3598,15 @@ def ImagePad(
     ...
 @overload
 def ImagePad(
-    in_: _Row, *, padding: Sequence[int], fill: float | Sequence[float] = (0.0,),
+    in_: _Row, *, padding: Sequence[int] | NDArray[Any],
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,),
     padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
     name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def ImagePad(
-    in_: _Rows, *, padding: Sequence[int], fill: float | Sequence[float] = (0.0,),
+    in_: _Rows, *, padding: Sequence[int] | NDArray[Any],
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,),
     padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
     name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
@@ -3588,8 +3615,8 @@ def ImagePad(
 def ImageRandomCrop(
     in_: Blob,
     *,
-    random_area: float | Sequence[float] = (0.08, 1.0),
-    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
+    random_area: float | Sequence[float] | NDArray[Any] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] | NDArray[Any] = (0.75, 1.333333),
     num_attempts: int = 10,
     name: str | None = None,
 ) -> Blob:
@@ -3619,15 +3646,15 @@ def ImageRandomCrop(
     ...
 @overload
 def ImageRandomCrop(
-    in_: _Row, *, random_area: float | Sequence[float] = (0.08, 1.0),
-    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), num_attempts: int = 10,
-    name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Row, *, random_area: float | Sequence[float] | NDArray[Any] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] | NDArray[Any] = (0.75, 1.333333),
+    num_attempts: int = 10, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def ImageRandomCrop(
-    in_: _Rows, *, random_area: float | Sequence[float] = (0.08, 1.0),
-    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), num_attempts: int = 10,
-    name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Rows, *, random_area: float | Sequence[float] | NDArray[Any] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] | NDArray[Any] = (0.75, 1.333333),
+    num_attempts: int = 10, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -3914,8 +3941,8 @@ def MixUp(
 def Normalize(
     in_: Blob,
     *,
-    mean: float | Sequence[float],
-    std: float | Sequence[float],
+    mean: float | Sequence[float] | NDArray[Any],
+    std: float | Sequence[float] | NDArray[Any],
     layout: Literal["CHW", "HWC"] = "CHW",
     dtype: DTypeLike = "float32",
     name: str | None = None,
@@ -3950,15 +3977,15 @@ def Normalize(
     ...
 @overload
 def Normalize(
-    in_: _Row, *, mean: float | Sequence[float], std: float | Sequence[float],
-    layout: Literal["CHW", "HWC"] = "CHW", dtype: DTypeLike = "float32", name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    in_: _Row, *, mean: float | Sequence[float] | NDArray[Any],
+    std: float | Sequence[float] | NDArray[Any], layout: Literal["CHW", "HWC"] = "CHW",
+    dtype: DTypeLike = "float32", name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def Normalize(
-    in_: _Rows, *, mean: float | Sequence[float], std: float | Sequence[float],
-    layout: Literal["CHW", "HWC"] = "CHW", dtype: DTypeLike = "float32", name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    in_: _Rows, *, mean: float | Sequence[float] | NDArray[Any],
+    std: float | Sequence[float] | NDArray[Any], layout: Literal["CHW", "HWC"] = "CHW",
+    dtype: DTypeLike = "float32", name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -4210,7 +4237,7 @@ def RandAugment(
     magnitude: int = 9,
     num_magnitude_bins: int = 31,
     interpolation: Literal["nearest", "bilinear"] = "nearest",
-    fill: float | Sequence[float] = (0.0,),
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,),
     name: str | None = None,
 ) -> Blob:
     """Makes num_ops random changes to each image, one after the other.
@@ -4246,25 +4273,27 @@ def RandAugment(
 def RandAugment(
     in_: _Row, *, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
     interpolation: Literal["nearest", "bilinear"] = "nearest",
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def RandAugment(
     in_: _Rows, *, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
     interpolation: Literal["nearest", "bilinear"] = "nearest",
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
 def RandomAffine(
     in_: Blob,
     *,
-    degrees: float | Sequence[float],
-    translate: float | Sequence[float] = (0.0, 0.0),
-    scale: float | Sequence[float] = (1.0, 1.0),
-    shear: float | Sequence[float] = (),
+    degrees: float | Sequence[float] | NDArray[Any],
+    translate: float | Sequence[float] | NDArray[Any] = (0.0, 0.0),
+    scale: float | Sequence[float] | NDArray[Any] = (1.0, 1.0),
+    shear: float | Sequence[float] | NDArray[Any] = (),
     interpolation: Literal["nearest", "bilinear"] = "bilinear",
-    fill: float | Sequence[float] = (0.0,),
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,),
     name: str | None = None,
 ) -> Blob:
     """Rotates, moves, scales and shears each image by random amounts, around its middle.
@@ -4305,27 +4334,33 @@ def RandomAffine(
     ...
 @overload
 def RandomAffine(
-    in_: _Row, *, degrees: float | Sequence[float], translate: float | Sequence[float] = (0.0, 0.0),
-    scale: float | Sequence[float] = (1.0, 1.0), shear: float | Sequence[float] = (),
+    in_: _Row, *, degrees: float | Sequence[float] | NDArray[Any],
+    translate: float | Sequence[float] | NDArray[Any] = (0.0, 0.0),
+    scale: float | Sequence[float] | NDArray[Any] = (1.0, 1.0),
+    shear: float | Sequence[float] | NDArray[Any] = (),
     interpolation: Literal["nearest", "bilinear"] = "bilinear",
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def RandomAffine(
-    in_: _Rows, *, degrees: float | Sequence[float],
-    translate: float | Sequence[float] = (0.0, 0.0), scale: float | Sequence[float] = (1.0, 1.0),
-    shear: float | Sequence[float] = (), interpolation: Literal["nearest", "bilinear"] = "bilinear",
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Rows, *, degrees: float | Sequence[float] | NDArray[Any],
+    translate: float | Sequence[float] | NDArray[Any] = (0.0, 0.0),
+    scale: float | Sequence[float] | NDArray[Any] = (1.0, 1.0),
+    shear: float | Sequence[float] | NDArray[Any] = (),
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
 def RandomCrop(
     in_: Blob,
     *,
-    size: Sequence[int],
-    padding: Sequence[int] = (),
+    size: Sequence[int] | NDArray[Any],
+    padding: Sequence[int] | NDArray[Any] = (),
     pad_if_needed: bool = False,
-    fill: float | Sequence[float] = (0.0,),
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,),
     padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
     name: str | None = None,
 ) -> Blob:
@@ -4361,15 +4396,15 @@ def RandomCrop(
     ...
 @overload
 def RandomCrop(
-    in_: _Row, *, size: Sequence[int], padding: Sequence[int] = (), pad_if_needed: bool = False,
-    fill: float | Sequence[float] = (0.0,),
+    in_: _Row, *, size: Sequence[int] | NDArray[Any], padding: Sequence[int] | NDArray[Any] = (),
+    pad_if_needed: bool = False, fill: float | Sequence[float] | NDArray[Any] = (0.0,),
     padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
     name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def RandomCrop(
-    in_: _Rows, *, size: Sequence[int], padding: Sequence[int] = (), pad_if_needed: bool = False,
-    fill: float | Sequence[float] = (0.0,),
+    in_: _Rows, *, size: Sequence[int] | NDArray[Any], padding: Sequence[int] | NDArray[Any] = (),
+    pad_if_needed: bool = False, fill: float | Sequence[float] | NDArray[Any] = (0.0,),
     padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
     name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
@@ -4379,10 +4414,10 @@ def RandomErasing(
     in_: Blob,
     *,
     probability: float = 0.5,
-    area: float | Sequence[float] = (0.02, 0.33),
-    aspect_ratio: float | Sequence[float] = (0.3, 3.3),
+    area: float | Sequence[float] | NDArray[Any] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] | NDArray[Any] = (0.3, 3.3),
     num_attempts: int = 10,
-    fill: float | Sequence[float] = (0.0,),
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,),
     noise: bool = False,
     layout: Literal["CHW", "HWC"] = "CHW",
     name: str | None = None,
@@ -4421,16 +4456,18 @@ def RandomErasing(
     ...
 @overload
 def RandomErasing(
-    in_: _Row, *, probability: float = 0.5, area: float | Sequence[float] = (0.02, 0.33),
-    aspect_ratio: float | Sequence[float] = (0.3, 3.3), num_attempts: int = 10,
-    fill: float | Sequence[float] = (0.0,), noise: bool = False,
+    in_: _Row, *, probability: float = 0.5,
+    area: float | Sequence[float] | NDArray[Any] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] | NDArray[Any] = (0.3, 3.3), num_attempts: int = 10,
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), noise: bool = False,
     layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def RandomErasing(
-    in_: _Rows, *, probability: float = 0.5, area: float | Sequence[float] = (0.02, 0.33),
-    aspect_ratio: float | Sequence[float] = (0.3, 3.3), num_attempts: int = 10,
-    fill: float | Sequence[float] = (0.0,), noise: bool = False,
+    in_: _Rows, *, probability: float = 0.5,
+    area: float | Sequence[float] | NDArray[Any] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] | NDArray[Any] = (0.3, 3.3), num_attempts: int = 10,
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), noise: bool = False,
     layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
@@ -4479,9 +4516,9 @@ def RandomFlip(
 def RandomResizedCrop(
     in_: Blob,
     *,
-    size: Sequence[int],
-    area: float | Sequence[float] = (0.08, 1.0),
-    aspect_ratio: float | Sequence[float] = (0.75, 1.3333333333333333),
+    size: Sequence[int] | NDArray[Any],
+    area: float | Sequence[float] | NDArray[Any] = (0.08, 1.0),
+    aspect_ratio: float | Sequence[float] | NDArray[Any] = (0.75, 1.3333333333333333),
     num_attempts: int = 10,
     interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
     antialias: bool = True,
@@ -4522,15 +4559,19 @@ def RandomResizedCrop(
     ...
 @overload
 def RandomResizedCrop(
-    in_: _Row, *, size: Sequence[int], area: float | Sequence[float] = (0.08, 1.0),
-    aspect_ratio: float | Sequence[float] = (0.75, 1.3333333333333333), num_attempts: int = 10,
+    in_: _Row, *, size: Sequence[int] | NDArray[Any],
+    area: float | Sequence[float] | NDArray[Any] = (0.08, 1.0),
+    aspect_ratio: float | Sequence[float] | NDArray[Any] = (0.75, 1.3333333333333333),
+    num_attempts: int = 10,
     interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
     antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def RandomResizedCrop(
-    in_: _Rows, *, size: Sequence[int], area: float | Sequence[float] = (0.08, 1.0),
-    aspect_ratio: float | Sequence[float] = (0.75, 1.3333333333333333), num_attempts: int = 10,
+    in_: _Rows, *, size: Sequence[int] | NDArray[Any],
+    area: float | Sequence[float] | NDArray[Any] = (0.08, 1.0),
+    aspect_ratio: float | Sequence[float] | NDArray[Any] = (0.75, 1.3333333333333333),
+    num_attempts: int = 10,
     interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
     antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
@@ -4539,10 +4580,10 @@ def RandomResizedCrop(
 def RandomRotation(
     in_: Blob,
     *,
-    degrees: float | Sequence[float],
+    degrees: float | Sequence[float] | NDArray[Any],
     expand: bool = False,
     interpolation: Literal["nearest", "bilinear"] = "bilinear",
-    fill: float | Sequence[float] = (0.0,),
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,),
     name: str | None = None,
 ) -> Blob:
     """Rotates each image around its middle by a random angle.
@@ -4576,22 +4617,24 @@ def RandomRotation(
     ...
 @overload
 def RandomRotation(
-    in_: _Row, *, degrees: float | Sequence[float], expand: bool = False,
+    in_: _Row, *, degrees: float | Sequence[float] | NDArray[Any], expand: bool = False,
     interpolation: Literal["nearest", "bilinear"] = "bilinear",
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def RandomRotation(
-    in_: _Rows, *, degrees: float | Sequence[float], expand: bool = False,
+    in_: _Rows, *, degrees: float | Sequence[float] | NDArray[Any], expand: bool = False,
     interpolation: Literal["nearest", "bilinear"] = "bilinear",
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
 def Resize(
     in_: Blob,
     *,
-    size: Sequence[int] = (),
+    size: Sequence[int] | NDArray[Any] = (),
     shorter: int = 0,
     longer: int = 0,
     interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
@@ -4633,13 +4676,13 @@ def Resize(
     ...
 @overload
 def Resize(
-    in_: _Row, *, size: Sequence[int] = (), shorter: int = 0, longer: int = 0,
+    in_: _Row, *, size: Sequence[int] | NDArray[Any] = (), shorter: int = 0, longer: int = 0,
     interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
     antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def Resize(
-    in_: _Rows, *, size: Sequence[int] = (), shorter: int = 0, longer: int = 0,
+    in_: _Rows, *, size: Sequence[int] | NDArray[Any] = (), shorter: int = 0, longer: int = 0,
     interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
     antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
@@ -4651,7 +4694,7 @@ def Rotate(
     degrees: float,
     expand: bool = False,
     interpolation: Literal["nearest", "bilinear"] = "bilinear",
-    fill: float | Sequence[float] = (0.0,),
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,),
     name: str | None = None,
 ) -> Blob:
     """Rotates images around their middle, counter-clockwise.
@@ -4684,13 +4727,15 @@ def Rotate(
 def Rotate(
     in_: _Row, *, degrees: float, expand: bool = False,
     interpolation: Literal["nearest", "bilinear"] = "bilinear",
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def Rotate(
     in_: _Rows, *, degrees: float, expand: bool = False,
     interpolation: Literal["nearest", "bilinear"] = "bilinear",
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -4772,7 +4817,7 @@ def TrivialAugment(
     *,
     num_magnitude_bins: int = 31,
     interpolation: Literal["nearest", "bilinear"] = "nearest",
-    fill: float | Sequence[float] = (0.0,),
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,),
     name: str | None = None,
 ) -> Blob:
     """Makes one random change of random strength to each image.
@@ -4804,13 +4849,15 @@ def TrivialAugment(
 def TrivialAugment(
     in_: _Row, *, num_magnitude_bins: int = 31,
     interpolation: Literal["nearest", "bilinear"] = "nearest",
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def TrivialAugment(
     in_: _Rows, *, num_magnitude_bins: int = 31,
     interpolation: Literal["nearest", "bilinear"] = "nearest",
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+    fill: float | Sequence[float] | NDArray[Any] = (0.0,), name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 def BatchDataset(
@@ -4853,8 +4900,8 @@ def BucketDataset(
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     max_tokens: int = 0,
     multiple_of: int = 1,
-    boundaries: Sequence[int] = (),
-    batch_sizes: Sequence[int] = (),
+    boundaries: Sequence[int] | NDArray[Any] = (),
+    batch_sizes: Sequence[int] | NDArray[Any] = (),
     with_mask: bool = False,
     with_id: bool = False,
     **attrs: Unpack[ReaderAttrs],
@@ -4971,7 +5018,7 @@ def ConcatDataset(
 def FlatDataset(
     *in_: Blob,
     fan_out: int,
-    divided: Sequence[int],
+    divided: Sequence[int] | NDArray[Any],
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     name: str | None = None,
 ) -> Blobs:
@@ -5000,9 +5047,9 @@ def MixDataset(
     *in_: Blob,
     num_sources: int,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    weights: float | Sequence[float] = (),
-    segments: Sequence[int] = (),
-    mean_lengths: float | Sequence[float] = (),
+    weights: float | Sequence[float] | NDArray[Any] = (),
+    segments: Sequence[int] | NDArray[Any] = (),
+    mean_lengths: float | Sequence[float] | NDArray[Any] = (),
     stop: Literal["first_exhausted", "all_exhausted"] = "first_exhausted",
     length: int = 0,
     interleave: Literal["regular", "random"] = "regular",
@@ -5056,7 +5103,7 @@ def PackDataset(
     window: int = 0,
     longer: Literal["split", "truncate", "drop", "raise"] = "split",
     last: Literal["pad", "drop"] = "pad",
-    padding: float | Sequence[float] = (),
+    padding: float | Sequence[float] | NDArray[Any] = (),
     name: str | None = None,
 ) -> Blobs:
     """Packs: rows of exactly `length` elements, each made of several records.
@@ -5259,8 +5306,8 @@ def SplitDataset(
     *in_: Blob,
     part: int,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    fractions: float | Sequence[float] = (),
-    counts: Sequence[int] = (),
+    fractions: float | Sequence[float] | NDArray[Any] = (),
+    counts: Sequence[int] | NDArray[Any] = (),
     name: str | None = None,
 ) -> Blobs:
     """One part of a data set that is cut into consecutive parts.

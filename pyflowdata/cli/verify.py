@@ -90,7 +90,7 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
         source = opened(args, [path], only_records=True)
         title = about(source)
         with command_bar(f"checking {os.path.basename(path)}", -1) as bar:
-            scan.told = bar.update
+            scan.progress = bar.update
             damage = FORMATS[source.format.name].damage(source, scan)
             _check_images(args, path, damage, scan)
     except (UnsupportedError, InvalidArgumentError, OutOfMemoryError) as failure:

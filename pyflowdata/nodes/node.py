@@ -15,17 +15,23 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error, InvalidArgumentError, shown
+from ..hints.blob_methods import BlobHints
 from ..native import CData, check, encode, ffi, lib, new_error, text
 from .attr_values import Plain, attr_values, found_values, plain_values
-from .left_out import Found, left_out_values, say_notes
-from .not_an_array import NotAnArray
 from .registry import Op, find_op, with_ports_of
+from .sampled_attrs import Found, sampled_values, say_notes
 from .world import World, find_world, is_left_open
 
 
 # Names of ops that no module makes when it is imported -> what becomes the name of the op when it
 # is pickled and unpickled, and makes the op.
 carried_ops: dict[str, object] = {}
+
+_MOST_NAMED = 12  # inputs in a message
+
+
+def _short(blob: Blob) -> str:
+    return f"{blob.name.rpartition('/')[2]} {blob.dtype}"
 
 
 class Node:
@@ -73,19 +79,19 @@ class Node:
             self.values = used = plain_values(op, values)
             listed = op.attr(op.outputs_attr)
             is_left_out = listed is not None and listed.is_found and not used.get(listed.name)
-            seen = left_out_values(op, inputs, used) if is_left_out else {}
-            looked = plain_values(op, seen)
-            self.values = used = {**used, **looked}
+            seen = sampled_values(op, inputs, used) if is_left_out else {}
+            sampled = plain_values(op, seen)
+            self.values = used = {**used, **sampled}
             if op.is_reader and is_left_open(used):
                 found = find_world()
                 world = World(0, 1, found.source) if _is_for_records(op, used) else found
                 used = {**used, "rank": world.rank, "world_size": world.world_size}
             self._create(op, name, inputs, used)
-            self.found = (*looked, *self.found)
-            self.sampled: Mapping[str, str] = {name: name for name in looked}
+            self.found = (*sampled, *self.found)
+            self.sampled: Mapping[str, str] = {name: name for name in sampled}
             self.notes: Mapping[str, str] = seen.notes if isinstance(seen, Found) else {}
-            if not looked:
-                left_out_values(op, inputs, used)  # checks those that were given
+            if not sampled:
+                sampled_values(op, inputs, used)  # checks those that were given
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name
@@ -128,7 +134,12 @@ class Node:
             err,
         )
         keep.clear()  # C used raw pointers into these until here
-        check(status, err)
+        try:
+            check(status, err)
+        except InvalidArgumentError as failure:
+            if op.has_many_inputs and 1 < len(inputs) <= _MOST_NAMED:  # C knows their numbers only
+                failure.message += f"; from number 0 on: {', '.join(map(_short, inputs))}"
+            raise
         self.handle = ffi.gc(out[0], lib.pfd_node_release)
         found = found_values(self.handle)
         self.values, self.found = {**self.values, **found}, tuple(found)
@@ -181,7 +192,7 @@ def _given_world(values: Mapping[str, Any]) -> World:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Blob(NotAnArray):
+class Blob(BlobHints):
     """One output of a node: a named, typed place in the graph, without data.
 
     Attributes:

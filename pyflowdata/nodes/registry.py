@@ -65,6 +65,8 @@ def _bool(default: str) -> AttrValue:
     return {"true": True, "false": False}[default]
 
 
+_INTS = "Sequence[int] | NDArray[Any]"
+_FLOATS = "float | Sequence[float] | NDArray[Any]"
 _TYPES: dict[int, AttrType] = {
     lib.PFD_ATTR_BOOL: AttrType("bool", "bool", None, _bool),
     lib.PFD_ATTR_INT32: AttrType("int", "int", None, int),
@@ -75,9 +77,9 @@ _TYPES: dict[int, AttrType] = {
     lib.PFD_ATTR_CHOICE: AttrType("str", "str", None, str),
     lib.PFD_ATTR_DTYPE: AttrType("dtype", "DTypeLike", None, str),
     lib.PFD_ATTR_OBJECT: AttrType("object", "object", None, str),
-    lib.PFD_ATTR_SHAPE: AttrType("shape", "Sequence[int]", int, _ints),
-    lib.PFD_ATTR_LIST_INT64: AttrType("list of int", "Sequence[int]", int, _ints),
-    lib.PFD_ATTR_LIST_FLOAT64: AttrType("list of float", "float | Sequence[float]", float, _floats),
+    lib.PFD_ATTR_SHAPE: AttrType("shape", _INTS, int, _ints),
+    lib.PFD_ATTR_LIST_INT64: AttrType("list of int", _INTS, int, _ints),
+    lib.PFD_ATTR_LIST_FLOAT64: AttrType("list of float", _FLOATS, float, _floats),
     lib.PFD_ATTR_LIST_STRING: AttrType(
         "list of str", "str | PathLike[str] | Sequence[str | PathLike[str]]", str, _strings
     ),
@@ -113,7 +115,7 @@ class Attr:
         varies = self.type.word == "shape" and self.minimum is not None and self.minimum < 0
         if self.takes_none and not self.is_found:
             return f"{self.type.hint} | None"
-        return "Sequence[int | None]" if varies else self.type.hint
+        return _INTS.replace("int", "int | None", 1) if varies else self.type.hint
 
     @property
     def is_switch(self) -> bool:
@@ -346,17 +348,19 @@ def _read_format(found: CData, origin: str) -> FileFormat:
     )
 
 
+_formats: tuple[FileFormat, ...] = ()  # that were read before: none is ever removed
+
+
 def registered_formats() -> tuple[FileFormat, ...]:
     """All file formats: the built-in ones in the order of the C library's list, then those of
     plugins."""
     global _formats
-    while (found := lib.pfd_format_at(len(_formats))) != ffi.NULL:  # none is ever unloaded
-        origin = text(lib.pfd_format_origin(len(_formats)))
-        _formats = (*_formats, _read_format(found, origin))
+    if lib.pfd_format_at(len(_formats)) != ffi.NULL:
+        formats = list(_formats)
+        while (found := lib.pfd_format_at(len(formats))) != ffi.NULL:
+            formats.append(_read_format(found, text(lib.pfd_format_origin(len(formats)))))
+        _formats = tuple(formats)
     return _formats
-
-
-_formats: tuple[FileFormat, ...] = ()
 
 
 def folder_format(path: str) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import FileError, InvalidArgumentError, shown
 from ..nodes.records import Records
@@ -80,8 +81,8 @@ def show(
     columns: int | None = None,
     size: tuple[int, int] = (160, 160),
     layout: str | None = None,
-    mean: float | Sequence[float] | None = None,
-    std: float | Sequence[float] | None = None,
+    mean: float | Sequence[float] | npt.NDArray[Any] | None = None,
+    std: float | Sequence[float] | npt.NDArray[Any] | None = None,
 ) -> Sheet:
     """A contact sheet of images: decoded, augmented, as a model gets them.
 
@@ -167,7 +168,9 @@ def _check(count: Any, columns: Any, size: Any, layout: Any) -> None:
         raise InvalidArgumentError(f"layout = {shown(layout)}; it must be 'HWC', 'CHW' or None")
 
 
-def _list(name: str, given: float | Sequence[float] | None) -> list[float] | None:
+def _list(
+    name: str, given: float | Sequence[float] | npt.NDArray[Any] | None
+) -> list[float] | None:
     """The numbers of `mean` or `std`."""
     if given is None:
         return None

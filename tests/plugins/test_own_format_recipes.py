@@ -23,7 +23,7 @@ def readers(tmp_path_factory):
         if block.language == "c" and block.title:
             (folder / block.title).write_text(block.text)
             (found[block.title],) = flow.compile(folder / block.title, flags=STRICT)
-    assert len(found) == 4
+    assert len(found) == 5
     return found
 
 
@@ -50,6 +50,39 @@ def refused(op, path, data, message, **attrs):
 def varint(number):
     low, rest = number & 127, number >> 7
     return bytes([low | 128]) + varint(rest) if rest else bytes([low])
+
+
+def test_a_binary_header_then_records_of_one_size(readers, tmp_path):
+    op, files, expected = readers["vectors.c"], [], ([], [])
+    for i, count in enumerate((9, 0, 31)):
+        values, labels = RANDOM.random((count, 5), np.float32), RANDOM.integers(-9, 9, count)
+        data = b"VEC1" + struct.pack("<2I", count, 5)
+        data += b"".join(x.tobytes() + struct.pack("<i", y) for x, y in zip(values, labels))
+        files.append(tmp_path / f"{i}.vec")
+        files[-1].write_bytes(data)
+        expected[0].extend(values.tolist())
+        expected[1].extend(labels.tolist())
+    assert read(op, files) == [*expected]
+    opened = flow.open(files)
+    assert [opened.column("x").tolist(), opened.column("label").tolist()] == [*expected]
+    halves = [read(op, files, rank=rank, world_size=2, shuffle=True, seed=1) for rank in (0, 1)]
+    seen = [(*x, y) for half in halves for x, y in zip(*half)]
+    assert sorted(seen) == sorted((*x, y) for x, y in zip(*expected))
+    faulty, end = tmp_path / "faulty", len(data)
+    for byte, damaged, message in (
+        (end - 24, data[:-24], f"31 records of 24 bytes, to byte {end}, but the file ends at byte"),
+        (end - 7, data[:-7], "was it truncated"),
+        (end, data + data[-24:], f"ends at byte {end + 24}"),
+        (None, data[:9], "missing|ends at byte"),
+        (0, b"XXXX" + data[4:], "does not begin with VEC1"),
+        (0, gzip.compress(data), "does not begin with VEC1"),
+        (8, data[:8] + bytes(4) + data[12:], "dims is 0; it must be from 1"),
+        (end, data[:4] + b"\xff" * 4 + data[8:], "the header says 4294967295 records"),
+    ):
+        failure = refused(op, faulty, damaged, message, dims=5)
+        assert failure.file == str(faulty), message
+        assert byte in (failure.byte, None), (message, failure.byte)
+    refused(op, faulty, data, "attr 'dims' is 4, and the header says 5", dims=4)
 
 
 def test_a_header_of_variable_length(readers, tmp_path):

@@ -21,6 +21,8 @@ def ops(flag: bool, data: flow.Dataset) -> None:
     x, label = flow.ExampleDecoder(record, features=["x:float32[4]", "label:int64"])
     alone = flow.ExampleDecoder(record, features=["x:float32[4]"])
     both = flow.Concat(alone, alone.is_ragged and x or label)
+    mean, std = np.ones(4), np.ones(4)
+    assert_type(flow.Affine(alone, scale=1 / std, shift=-mean / std), flow.Blob)
     assert_type(both, flow.Blob)
     image, number = flow.ImageFolderReader("photos")
     _, _, mask = flow.ImageFolderReader("photos", with_mask=True)

@@ -307,7 +307,7 @@ def test_options_are_checked(options, says, tmp_path):
         (RawWriter, {"header": "x"}, "header = 'x'; it must be bytes"),
         (CSVWriter, {"delimiter": 3}, "delimiter = 3; it must be one ASCII character"),
         (CSVWriter, {"columns": "ab"}, "columns = 'ab'; it must be a list of names"),
-        (CSVWriter, {"columns": ["a", "a"]}, "a name stands there twice"),
+        (CSVWriter, {"columns": ["a", "a"]}, "a name is given twice"),
         (CSVWriter, {"columns": ["\ud800"]}, r"name in columns = '\\ud800' is not valid Unicode"),
     ],
 )

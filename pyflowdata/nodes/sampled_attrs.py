@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import CorruptDataError, Error
+from ..errors import Error
 from .registry import Op, registered_formats
 
+Sampler = Callable[[str, Op, Sequence[Any], Mapping[str, object]], Mapping[str, object]]
 
 
 class Found(dict[str, object]):
@@ -22,31 +23,28 @@ class Found(dict[str, object]):
         self.notes = notes or {}
 
 
-Look = Callable[[str, Op, Sequence[Any], Mapping[str, object]], Mapping[str, object]]
-
-
-def _look_at_nothing(
+def _sample_nothing(
     name: str, op: Op, inputs: Sequence[Any], values: Mapping[str, object]
 ) -> Mapping[str, object]:
     return {}
 
 
-_look: Look = _look_at_nothing
+_sampler: Sampler = _sample_nothing
 
 
-def set_look(look: Look) -> None:
+def set_sampler(sampler: Sampler) -> None:
     """Says who looks at the first records, for ops whose attr `outputs_attr` may be left out.
 
     Args:
-        look: Given the name of the op's format, op, inputs and attrs, it returns what it finds of
-            attrs that were left out, and raises InvalidArgumentError where those that were given
+        sampler: Given the name of the op's format, op, inputs and attrs, it returns what it finds
+            of attrs that were left out, and raises InvalidArgumentError where those that were given
             do not fit the records.
     """
-    global _look
-    _look = look
+    global _sampler
+    _sampler = sampler
 
 
-def left_out_values(
+def sampled_values(
     op: Op, inputs: Sequence[Any], values: Mapping[str, object]
 ) -> Mapping[str, object]:
     """Attrs that were left out, as the first records have them; none where these do not say it, and
@@ -54,7 +52,7 @@ def left_out_values(
     if any(op.attr(name) is None for name in values):
         return {}
     name = _format_of_decoder(op, inputs) if inputs else _format_of_reader(op, values)
-    return {} if name is None else _look(name, op, inputs, values)
+    return {} if name is None else _sampler(name, op, inputs, values)
 
 
 def _format_of_reader(op: Op, values: Mapping[str, object]) -> str | None:
@@ -80,17 +78,3 @@ def say_notes(failure: Error, inputs: Iterable[Any]) -> None:
                 f"; {port} is of bytes, because {blob.note}: for numbers state its type, as in "
                 f'"{port}:float32"'
             )
-
-
-def say_sample(failure: Error, nodes: Iterable[Any]) -> None:
-    """Adds to the failure of a record that the types it does not fit are those of a sample."""
-    for node in nodes:
-        listed = node.op.outputs_attr
-        if isinstance(failure, CorruptDataError) and failure.op == node.op.name \
-                and listed in node.sampled and failure.ordinal is not None:  # fmt: skip
-            argument = node.sampled[listed]
-            failure.message += (
-                f" ({argument} was left out, and found in the first records; give {argument}= for "
-                "other types)"
-            )
-            return

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
+from . import remedies
+from .similar import did_you_mean
+
+_PADDED = "PadBatch(data.batch(n)[field])"
 
 # Names of PyTorch, tf.data, MindData, Hugging Face and Grain -> what does the same here.
-_ELSEWHERE = {
-    "batch_and_pad": "PadBatch(data.batch(n)[field])",
+_METHODS = {
+    "batch_and_pad": _PADDED,
     "bucket_batch_by_length": "batch_by_length(field=...)",
     "cardinality": "len(data)",
     "columns": "fields",
@@ -15,17 +18,17 @@ _ELSEWHERE = {
     "enumerate": "batch(n, with_id=True)",
     "features": "fields",
     "filter": "where(predicate)",
-    "interleave": "flow.mix([a, b])",
+    "interleave": remedies.MIX,
     "map_batches": "batch(n).map(function)",
-    "padded_batch": "PadBatch(data.batch(n)[field])",
-    "random_split": "split([0.9, 0.1])",
+    "padded_batch": _PADDED,
+    "random_split": remedies.SPLIT,
     "remove_columns": "drop(name)",
     "rename_column": "rename({old: new})",
     "rename_columns": "rename({old: new})",
     "select_columns": "project(name)",
     "shard": "a slice, data[index::count]; ranks need none",
     "sort": "select(np.argsort(data.column(name)))",
-    "train_test_split": "split([0.9, 0.1])",
+    "train_test_split": remedies.SPLIT,
     "unbatch": "nothing: a data set has no batches yet",
     "unique": "np.unique(data.column(name))",
 }
@@ -34,13 +37,12 @@ _ELSEWHERE = {
 def unknown_method(name: str, known: list[str]) -> str:
     """The message for a method of a data set that is not there."""
     said = f"a data set has no {name!r}"
-    if name in _ELSEWHERE:
-        return f"{said}; the same here: {_ELSEWHERE[name]}"
-    near = difflib.get_close_matches(name, known, 1)
-    return f"{said}; did you mean {near[0]!r}?" if near else said
+    if name in _METHODS:
+        return f"{said}; the same here: {_METHODS[name]}"
+    return f"{said}{did_you_mean(name, known)}"
 
 
 def unknown_of_batches(name: str, of_data: bool) -> str:
     """The message for what batches do not have; `of_data`: data sets have it."""
     said = f"batches have no {name!r}"
-    return f"{said}: call it on the data set, before batch()" if of_data else said
+    return f"{said}: {remedies.ON_DATA}" if of_data else said

@@ -1,0 +1,91 @@
+"""What is said of an argument that belongs elsewhere, as those of other libraries' loaders do."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeVar
+
+from ..errors import WrongUseError, shown
+from ..hints.arguments import ARGUMENTS, OF_READERS
+from ..hints.similar import did_you_mean
+from .registry import Op, find_op
+
+P = ParamSpec("P")
+ResultT = TypeVar("ResultT")
+
+
+def _is_of_readers(name: str) -> bool:
+    return find_op("BatchDataset").attr(name) is not None
+
+
+def refuse_arguments(given: Iterable[str], function: str, own: Iterable[str]) -> None:
+    """Refuses the first of the arguments that a loader was given and does not have.
+
+    Args:
+        given: The unknown ones; if there are none, this returns.
+        function: What was called.
+        own: The arguments that it has by name.
+
+    Raises:
+        WrongUseError: Says where the argument belongs, or which one is meant.
+    """
+    for name in given:
+        said = f"{function}() has no argument '{name}'"
+        near = did_you_mean(name, own, 0.8)
+        if name in OF_READERS:
+            said += f": {OF_READERS[name]}"
+        elif name in ARGUMENTS:
+            said += f": {ARGUMENTS[name]}"
+        elif near:
+            said += near
+        elif _is_of_readers(name):
+            said += ": give it to the reader, or to .batch(n) of a data set"
+        else:
+            said += f"; it has {', '.join(own)}"
+        raise WrongUseError(said, attr=name)
+
+
+def takes_own_arguments(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
+    """Makes a function that loaders are given to answer unknown arguments as loaders do."""
+    names = function.__code__.co_varnames[: _num_arguments(function)]
+
+    @functools.wraps(function)
+    def called(*args: P.args, **given: P.kwargs) -> ResultT:
+        refuse_arguments((one for one in given if one not in names), function.__name__, names)
+        return function(*args, **given)
+
+    return called
+
+
+def _num_arguments(function: Callable[..., Any]) -> int:
+    code = function.__code__
+    return int(code.co_argcount + code.co_kwonlyargcount)
+
+
+def takes_names_only(hint: str) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
+    """Makes a method without positional arguments answer those with a hint."""
+
+    def changed(method: Callable[P, ResultT]) -> Callable[P, ResultT]:
+        @functools.wraps(method)
+        def called(*args: P.args, **given: P.kwargs) -> ResultT:
+            if len(args) > 1:
+                raise WrongUseError(f"{method.__name__}({shown(args[1])}): {hint}")
+            return method(*args, **given)
+
+        return called
+
+    return changed
+
+
+def refuse_other_argument(op: Op, name: str) -> None:
+    """Refuses an attr that an op does not have, where it is known what is meant by it.
+
+    Raises:
+        WrongUseError: Says where it belongs.
+    """
+    meant = None if op.is_reader and name == "dataset" else ARGUMENTS.get(name)
+    if meant is None and not op.is_reader and _is_of_readers(name):
+        meant = f"the reader has it, before {op.name} in the graph"
+    if meant is not None:
+        raise WrongUseError(f"unknown attr '{name}': {meant}", op=op.name, attr=name)
