@@ -76,7 +76,7 @@ def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> st
     page.meta["description"] = _plain(found[2])
     if path in _ALONE:
         page.meta["hide"] = ["navigation"]
-    elif path not in reference.pages():
+    if path not in reference.pages() and path != "gallery/index.md":
         page.meta["search"] = {"boost": 2}  # a page on a subject before the names it mentions
     return markdown
 
@@ -101,7 +101,7 @@ def on_page_content(html: str, page: Page, config: Any, files: Files) -> str:
 
 
 def _with_width(table: re.Match[str]) -> str:
-    """Marks a table whose cells, besides the first ones, are single signs: its columns are narrow."""
+    """Marks a table of single signs: its columns are narrow."""
     cells = re.findall(r"<td>(.*?)</td>", table[0], re.S)
     signs = [cell for cell in cells if len(cell) <= 1]
     return f"<table data-signs{table[1]}" if 2 * len(signs) > len(cells) else table[0]
