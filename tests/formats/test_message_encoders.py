@@ -112,6 +112,12 @@ def test_what_a_message_cannot_hold_is_refused():
         encode_example({"x": np.zeros(2)})
     with pytest.raises(flow.InvalidArgumentError, match=r"'x\\x00'; it must have no NUL"):
         encode_ofrecord({"x\0": 1})
+    for names, says in (
+        (["a", "a"], "has 'a' twice"), (["a", ""], "name of input 1 is empty"),
+        (["a", "\udc80"], "UTF-8"),
+    ):  # fmt: skip
+        with pytest.raises(flow.InvalidArgumentError, match=f"names.*{says}"):
+            flow.ExampleEncoder(np.ones(2), np.ones(2), names=names)
     rows = [np.uint64([1]), np.uint64([2**63])]
     with pytest.raises(flow.InvalidArgumentError, match="x has 9223372036854775808.*int64") as at:
         flow.ExampleEncoder(rows, names=["x"])

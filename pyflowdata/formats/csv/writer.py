@@ -41,7 +41,7 @@ class CSVWriter(Writer):
             path: The file.
             columns: Names of the fields, in their order; None: those of the first sample.
             header: Whether each file begins with a line of names.
-            delimiter: One ASCII character between two cells.
+            delimiter: One ASCII character between two cells, which is not a part of numbers.
             **options: As for every `Writer`.
 
         Raises:
@@ -49,10 +49,10 @@ class CSVWriter(Writer):
             FileError: The folder is not there or not writable, or the file is there already.
         """
         is_character = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
-        if not is_character or delimiter in '"\r\n\0':
+        if not is_character or delimiter.isalnum() or delimiter in '"\r\n\0+-.':
             raise InvalidArgumentError(
                 f"delimiter = {shown(delimiter)}; it must be one ASCII character that is neither "
-                "a quote nor a line break",
+                "a quote nor a line break, nor a part of numbers: no letter, digit or +-.",
                 op=type(self).__name__,
             )
         self._delimiter = delimiter
