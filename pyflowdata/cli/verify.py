@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--images", action="store_true", help="decode all images, too")
     parser.epilog = (
         "Exit status: 0 where all files are whole, 1 where one is damaged, cannot be read, or has "
-        "only hashes that cannot be computed here, 2 for a wrong call, or a name that stands for no "
-        "file: the others are checked then, too."
+        "only hashes that cannot be computed here, 2 for a wrong call, or a name that stands for "
+        "no file: the others are checked then, too."
     )
     add_source_arguments(parser)
     add_memory_argument(parser)
