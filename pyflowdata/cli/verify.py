@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="a line of JSON for each file")
     parser.add_argument("--images", action="store_true", help="decode all images, too")
     parser.epilog = (
-        "Exit status: 0 where all files are whole, 1 where one is damaged, cannot be read, or has "
-        "only hashes that cannot be computed here, 2 for a wrong call."
+        "Exit status: 0 where all files are whole, 1 where one is damaged, not there, cannot be "
+        "read, or has only hashes that cannot be computed here, 2 for a wrong call."
     )
     add_source_arguments(parser)
     add_memory_argument(parser)
@@ -89,13 +89,14 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
         source = source_of(args, [path], only_records=True)
         title = about(source)
         with command_bar(f"checking {os.path.basename(path)}", -1) as bar:
-            scan.told = bar.update
+            scan.progress = bar.update
             damage = FORMATS[source.format.name].damage(source, scan)
             _check_images(args, path, damage, scan)
     except (UnsupportedError, InvalidArgumentError, OutOfMemoryError) as failure:
         if is_wrong_call(failure, args):
             raise
-        say(f"{path}: not checked: {failure}", sys.stderr)
+        said = failure.message if failure.file == path and failure.op is None else failure
+        say(f"{path}: not checked: {said}", sys.stderr)
         return False
     except (CorruptDataError, FileError) as failure:
         damage = [damage_of(path, failure)]
@@ -104,6 +105,13 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks file after file."""
+    """Checks file after file; names that stand for no file do not keep it from the others."""
     load_plugins(args)
-    return 0 if all([_is_whole(args, path) for path in expand(args.files, args.format)]) else 1
+    files, is_whole = list[str](), True
+    for path in args.files:
+        try:
+            files += expand([path], args.format)
+        except FileError as failure:
+            is_whole = False
+            say(f"pyflowdata: error: {failure}", sys.stderr)
+    return 0 if all([_is_whole(args, path) for path in files]) and is_whole else 1

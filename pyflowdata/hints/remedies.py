@@ -8,7 +8,7 @@ DEVICE = (
 )
 FROM_ARRAYS = 'flow.from_arrays({"x": x, "y": y})'
 MIX = "flow.mix([a, b])"
-ON_DATA = "call it on the data set, before .batch(n)"
+ON_DATA = "call it on the data set, which flow.open gives, before its .batch(n)"
 ORDER = "the data have the order"
 OWN_OP = "flow.register_decoder makes an op of a function of arrays"
 SEED = "seed= of the reader, or of .shuffle() of a data set"

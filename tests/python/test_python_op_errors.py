@@ -189,10 +189,10 @@ def test_one_rule_for_all_functions_of_the_program(folder, kind):
     calls = [
         lambda: read(op(pairs(folder)[0])),
         lambda: op([np.float32([1])]),
-        lambda: list(data.map(failing, outputs={"x": "int64"}).batch(4)),
+        lambda: list(data.map(failing, outputs={"x": "int64"})),
         lambda: data.map(failing, outputs={"x": "int64"})[0],
         lambda: data.map(failing),
-        lambda: data.where(failing),
+        lambda: len(data.where(failing)),
         lambda: data.column(failing),
         lambda: read(flow.GeneratorReader(samples, fields="x:int64", batch_size=2)),
     ]
