@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import DataLoader
+from ..errors import InvalidArgumentError
 from ..nodes import Node, Op, find_op
 from ..nodes.attr_values import parse_attr
 from ..loader.state import Reader
@@ -38,7 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _named_op(name: str) -> Op:
-    op = find_op(name)
+    try:
+        op = find_op(name)
+    except InvalidArgumentError as failure:
+        raise UsageError(f"--op {name}: {failure}") from None
     if op.attr("data_dir") is None:
         raise UsageError(f"--op {name}: {op.name} reads no files")
     return op

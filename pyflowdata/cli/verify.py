@@ -35,9 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="a line of JSON for each file")
     parser.add_argument("--images", action="store_true", help="decode all images, too")
     parser.epilog = (
-        "Exit status: 0 where all files are whole, 1 where one is damaged, cannot be read, or has "
-        "only hashes that cannot be computed here, 2 for a wrong call, or a name that stands for "
-        "no file: the others are checked then, too."
+        "Exit status: 0 where all files are whole, 1 where one is damaged, not there, cannot be "
+        "read, or has only hashes that cannot be computed here, 2 for a wrong call."
     )
     add_source_arguments(parser)
     add_memory_argument(parser)
@@ -108,12 +107,11 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
 def run(args: argparse.Namespace) -> int:
     """Checks file after file; names that stand for no file do not keep it from the others."""
     load_plugins(args)
-    files, is_missing = list[str](), False
+    files, is_whole = list[str](), True
     for path in args.files:
         try:
             files += expand([path], args.format)
-        except UsageError as failure:
-            is_missing = True
+        except FileError as failure:
+            is_whole = False
             say(f"pyflowdata: error: {failure}", sys.stderr)
-    is_whole = all([_is_whole(args, path) for path in files])
-    return 2 if is_missing else int(not is_whole)
+    return 0 if all([_is_whole(args, path) for path in files]) and is_whole else 1
