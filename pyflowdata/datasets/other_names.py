@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 
 # Names of PyTorch, tf.data, MindData, Hugging Face and Grain -> what does the same here.
 _ELSEWHERE = {
@@ -31,16 +32,25 @@ _ELSEWHERE = {
 }
 
 
-def unknown_method(name: str, known: list[str]) -> str:
+def _field(name: str, fields: Iterable[str], place: str) -> str:
+    near = difflib.get_close_matches(name, [*fields], 1, 0.8)
+    return f"; its field is {place}[{near[0]!r}]" if near else ""
+
+
+def unknown_method(name: str, known: list[str], fields: Iterable[str]) -> str:
     """The message for a method of a data set that is not there."""
     said = f"a data set has no {name!r}"
+    if name in fields:
+        return f"{said}: the field's array is data.column({name!r}), its blob data.batch(n)[{name!r}]"
     if name in _ELSEWHERE:
         return f"{said}; the same here: {_ELSEWHERE[name]}"
     near = difflib.get_close_matches(name, known, 1)
     return f"{said}; did you mean {near[0]!r}?" if near else said
 
 
-def unknown_of_batches(name: str, of_data: bool) -> str:
+def unknown_of_batches(name: str, fields: Iterable[str], of_data: bool) -> str:
     """The message for what batches do not have; `of_data`: data sets have it."""
     said = f"batches have no {name!r}"
-    return f"{said}: call it on the data set, before batch()" if of_data else said
+    if of_data and name not in fields:
+        return f"{said}: call it on the data set, before batch()"
+    return said + _field(name, fields, "batch")

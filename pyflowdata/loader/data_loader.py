@@ -159,6 +159,8 @@ class DataLoader(AnyLoader[BatchT]):
             InvalidArgumentError: An argument is invalid, or the readers do not match.
             FileError: Files are missing or cannot be read.
         """
+        if blobs:  # a thing that is no blob is what matters
+            arrange(blobs)
         refuse_arguments(others, "DataLoader", _OPTIONS)
         check_report_variable()
         # form, cursor and observed have no underscore: other modules of the package use them.

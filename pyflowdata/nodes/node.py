@@ -132,7 +132,7 @@ class Node:
         try:
             check(status, err)
         except InvalidArgumentError as failure:
-            if op.has_many_inputs and 1 < len(inputs) <= _MOST_NAMED:  # C knows their numbers only
+            if "' number " in failure.message and len(inputs) <= _MOST_NAMED:  # as C names inputs
                 failure.message += f"; from number 0 on: {', '.join(map(_short, inputs))}"
             raise
         self.handle = ffi.gc(out[0], lib.pfd_node_release)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
@@ -69,12 +70,24 @@ _OF_READERS = {
 }
 
 
+# Attrs of readers as pandas, NumPy and the csv module call them.
+_OTHER_WORDS = {
+    "delim": "delimiter",
+    "na_values": "missing",
+    "names": "fields",
+    "sep": "delimiter",
+    "separator": "delimiter",
+    "skiprows": "skip_header_lines",
+    "usecols": "fields",
+}
+
+
 def _is_of_readers(name: str) -> bool:
     return find_op("BatchDataset").attr(name) is not None
 
 
 def refuse_arguments(given: Iterable[str], function: str, own: Iterable[str]) -> None:
-    """Refuses the first of the arguments that a loader was given and does not have.
+    """Refuses the arguments that a loader was given and does not have.
 
     Args:
         given: The unknown ones; if there are none, this returns.
@@ -82,22 +95,28 @@ def refuse_arguments(given: Iterable[str], function: str, own: Iterable[str]) ->
         own: The arguments that it has by name.
 
     Raises:
-        WrongUseError: Says where the argument belongs, or which one is meant.
+        WrongUseError: Says where each belongs, or which one is meant; its attr is the first.
     """
-    for name in given:
-        said = f"{function}() has no argument '{name}'"
-        near = difflib.get_close_matches(name, [*own], 1, 0.8)
-        if name in _OF_READERS:
-            said += f": {_OF_READERS[name]}"
-        elif name in _ELSEWHERE:
-            said += f": {_ELSEWHERE[name]}"
-        elif near:
-            said += f"; did you mean '{near[0]}'?"
-        elif _is_of_readers(name):
-            said += ": give it to the reader, or to .batch(n) of a data set"
-        else:
-            said += f"; it has {', '.join(own)}"
-        raise WrongUseError(said, attr=name)
+    said = {name: _said_of(name, own) for name in given}
+    if said:
+        first, *others = said
+        more = "".join(f"; nor '{name}'{said[name]}" for name in others)
+        raise WrongUseError(
+            f"{function}() has no argument '{first}'{said[first]}{more}", attr=first
+        )
+
+
+def _said_of(name: str, own: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, [*own], 1, 0.8)
+    if name in _OF_READERS:
+        return f": {_OF_READERS[name]}"
+    if name in _ELSEWHERE:
+        return f": {_ELSEWHERE[name]}"
+    if near:
+        return f"; did you mean '{near[0]}'?"
+    if _is_of_readers(name):
+        return ": give it to the reader, or to .batch(n) of a data set"
+    return f"; it has {', '.join(own)}"
 
 
 def takes_own_arguments(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
@@ -132,6 +151,33 @@ def takes_names_only(hint: str) -> Callable[[Callable[P, ResultT]], Callable[P, 
     return changed
 
 
+def says_how(hint: str) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
+    """Makes a function answer a call that does not fit its arguments with how it is called."""
+
+    def changed(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
+        @functools.wraps(function)
+        def called(*args: P.args, **given: P.kwargs) -> ResultT:
+            try:
+                return function(*args, **given)
+            except TypeError as failure:
+                if _fits(function, args, given):
+                    raise
+                said = str(failure).partition("() ")[2]
+                raise WrongUseError(f"{function.__name__}() {said}: {hint}") from None
+
+        return called
+
+    return changed
+
+
+def _fits(function: Callable[..., Any], args: Any, given: Any) -> bool:
+    try:
+        inspect.signature(function).bind(*args, **given)
+    except TypeError:
+        return False
+    return True
+
+
 def refuse_other_argument(op: Op, name: str) -> None:
     """Refuses an attr that an op does not have, where it is known what is meant by it.
 
@@ -141,5 +187,11 @@ def refuse_other_argument(op: Op, name: str) -> None:
     meant = None if op.is_reader and name == "dataset" else _ELSEWHERE.get(name)
     if meant is None and not op.is_reader and _is_of_readers(name):
         meant = f"the reader has it, before {op.name} in the graph"
+    word = _OTHER_WORDS.get(name, "")
+    if op.attr(word) is not None or (word == "fields" and op.attr("columns") is not None):
+        meant = f"it is {word}= of flow.open here" if word == "fields" else f"it is {word}= here"
+    if meant == _THREADS and op.name == "GeneratorReader":
+        meant = "thread_safe=True lets calls of the source overlap, in flow.DataLoader(blobs, "\
+            "num_threads=8); data.map(function, processes=2) has worker processes"  # fmt: skip
     if meant is not None:
         raise WrongUseError(f"unknown attr '{name}': {meant}", op=op.name, attr=name)

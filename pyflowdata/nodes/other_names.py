@@ -19,6 +19,8 @@ _OF_DATA = "a method of data sets, as in flow.open(path).{}"
 _SEED = "seed= of the reader, or of .shuffle() of a data set"
 _COCO = "COCOReader(files=annotations, image_dir=folder, batch_size=n)"
 _TENSORS = "Normalize(x, mean=0, std=1)"
+_STANDARD = "Affine(x, scale=1 / std, shift=-mean / std), with both of data.column(name)"
+_ERROR = "Error is the base class of all errors here"
 
 # Names of PyTorch, torchvision, tf.data, MindData and others -> what does the same here.
 _ELSEWHERE = {
@@ -35,6 +37,7 @@ _ELSEWHERE = {
     "ConvertImageDtype": _TENSORS,
     "Decode": "ImageDecoder(file)",
     "DistributedSampler": "nothing is needed: each rank gets its part of every batch",
+    "FlowError": _ERROR,
     "FixedLengthRecordDataset": 'RawReader(files=files, dtype="uint8", shape=[n])',
     "GeneratorDataset": _GENERATOR,
     "ImageFolder": "ImageFolderReader(folder, batch_size=n)",
@@ -64,6 +67,8 @@ _ELSEWHERE = {
     "Rescale": "Normalize(x, mean=0, std=1), or Affine(x, scale=[a], shift=[b])",
     "SequentialSampler": f"{_NO_SAMPLER}that of the files is there without a shuffle",
     "Shuffle": "shuffle=True of the reader, or .shuffle() of a data set",
+    "StandardScaler": _STANDARD,
+    "Standardize": _STANDARD,
     "Subset": _OF_DATA.format("select(indices)"),
     "SubsetRandomSampler": f"{_NO_SAMPLER}data.select(indices).shuffle()",
     "TFRecordDataset": "TFRecordReader(files=files, batch_size=n)",
@@ -85,18 +90,24 @@ _ELSEWHERE = {
     "from_tensor_slices": _FROM_ARRAYS,
     "from_tensors": _FROM_ARRAYS,
     "interleave": "flow.mix([a, b])",
+    "load": "flow.open(path)",
     "load_dataset": "flow.open(path)",
     "load_from_disk": "flow.open(path)",
     "make_csv_dataset": "flow.open(path)",
     "manual_seed": _SEED,
     "map": _OF_DATA.format("map(function)"),
+    "open_csv": "flow.open(path)",
+    "PyFlowDataError": _ERROR,
     "random_split": _OF_DATA.format("split([0.9, 0.1])"),
     "read_csv": "flow.open(path)",
     "sample_from_datasets": "flow.mix([a, b], weights=[0.9, 0.1])",
     "seed": _SEED,
     "set_seed": _SEED,
+    "split": _OF_DATA.format("split([0.9, 0.1])"),
     "zip": _OF_DATA.format("zip(other)"),
 }
+_IN_MODULES = "the writers are in pyflowdata.io: from pyflowdata.io import {}"
+_INTEGRATIONS = "import one of its modules: from pyflowdata.integrations.torch import TorchLoader"
 _FOLDED = {name.casefold(): name for name in _ELSEWHERE}
 
 
@@ -120,6 +131,8 @@ def _begins(name: str, names: Iterable[str]) -> str | None:
 def what_is_meant(name: str, known: Iterable[str]) -> str:
     """What does the same here as a name of another library, or which of the known names is meant;
     "": it is like none."""
+    if name == "integrations" or name.endswith("Writer"):
+        return _IN_MODULES.format(name) if name != "integrations" else _INTEGRATIONS
     elsewhere = _FOLDED.get(name.casefold())
     if elsewhere is not None:
         return f"{elsewhere}: {_ELSEWHERE[elsewhere]}"
@@ -128,7 +141,10 @@ def what_is_meant(name: str, known: Iterable[str]) -> str:
     begins = _begins(name.casefold().replace("_", ""), by_folded)
     found = begins if begins and begins.endswith("reader") else near[0] if near else begins
     meant = _spelled(name) or (by_folded[found] if found else None)
-    return f"did you mean {meant!r}?" if meant else ""
+    if meant:
+        return f"did you mean {meant!r}?"
+    likely = difflib.get_close_matches(name.casefold(), _FOLDED, 1, 0.85)
+    return f"{_FOLDED[likely[0]]}: {_ELSEWHERE[_FOLDED[likely[0]]]}" if likely else ""
 
 
 def unknown_name(name: str, known: Iterable[str], place: str = "pyflowdata") -> str:

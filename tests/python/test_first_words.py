@@ -105,6 +105,17 @@ WRONG_USE = {
     "flow.MiniReader(DATA, num_workers=4)": "num_threads",
     "flow.MiniReader(DATA, drop_last=True)": "last_batch",
     "flow.Cast(x, dtype='int8', batch_size=4)": "reader",
+    "flow.DataLoader(Samples(), batch_size=32, num_workers=2)": "flow.GeneratorReader",
+    "flow.DataLoader(x, y, batch_size=8, num_workers=2)": "; nor 'num_workers': threads",
+    "flow.GeneratorReader(Samples(), fields=['x:int64'], num_workers=2)": "thread_safe=True",
+    "flow.CSVReader('data', sep=';')": "delimiter=",
+    "flow.CSVReader('data', usecols=['x'])": "fields=",
+    "flow.from_arrays(x=np.arange(3))": 'flow.from_arrays({"x": x, "y": y})',
+    "flow.from_arrays(np.arange(3), np.arange(3))": 'flow.from_arrays({"x": x, "y": y})',
+    "data.split([0.9, 0.1], shuffle=True)": "part.shuffle()",
+    "data.batch()": "data.batch(32)",
+    "loader[1]": "rows by loader.read([i])",
+    "np.asarray(data)": "data.column(name)",
 }
 NO_ATTRIBUTE = {
     "x.astype('float32')": "flow.Cast",
@@ -124,6 +135,14 @@ NO_ATTRIBUTE = {
     "flow.TensorDataset": "flow.from_arrays",
     "flow.csvreader": "CSVReader",
     "flow.ops.TFRecord": "TFRecordReader",
+    "data.a": "data.column('a')",
+    "data.batch(2).a": "batch['a']",
+    "flow.shufle": "shuffle()",
+    "flow.split": "flow.open(path).split(",
+    "flow.load": "flow.open(path)",
+    "flow.FlowError": "Error is the base",
+    "flow.CSVWriter": "from pyflowdata.io import CSVWriter",
+    "flow.Standardize": "Affine(x, scale=1 / std",
 }
 
 
