@@ -41,7 +41,7 @@ def unknown_method(name: str, known: list[str], fields: Iterable[str]) -> str:
     """The message for a method of a data set that is not there."""
     said = f"a data set has no {name!r}"
     if name in fields:
-        return f"{said}: the field's array is data.column({name!r}), its blob data.batch(n)[{name!r}]"
+        return f"{said}: the field is data.column({name!r}), or data.batch(n)[{name!r}] in batches"
     if name in _ELSEWHERE:
         return f"{said}; the same here: {_ELSEWHERE[name]}"
     near = difflib.get_close_matches(name, known, 1)

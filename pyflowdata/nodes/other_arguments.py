@@ -190,7 +190,7 @@ def refuse_other_argument(op: Op, name: str) -> None:
     word = _OTHER_WORDS.get(name, "")
     if op.attr(word) is not None or (word == "fields" and op.attr("columns") is not None):
         meant = f"it is {word}= of flow.open here" if word == "fields" else f"it is {word}= here"
-    if meant == _THREADS and op.name == "GeneratorReader":
+    if meant == _THREADS and op.attr("thread_safe") is not None:
         meant = "thread_safe=True lets calls of the source overlap, in flow.DataLoader(blobs, "\
             "num_threads=8); data.map(function, processes=2) has worker processes"  # fmt: skip
     if meant is not None:

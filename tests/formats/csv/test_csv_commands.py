@@ -94,7 +94,7 @@ def test_one_bad_file_leaves_the_others_to_be_checked(run, table):
     status, out, err = run("verify", other, wide, good)
     assert status == 1 and f"{good}: CSV: 1 records whole, no damage" in out
     assert "none of the supported formats" in err
-    assert f"{wide}: it looks like UTF-16; convert it to UTF-8" in err
+    assert f"{wide}: not checked: it looks like UTF-16; convert it to UTF-8" in err
 
 
 def test_files_of_other_columns(run, table):
@@ -168,5 +168,9 @@ def test_stats_of_many_batches(run, table, monkeypatch):
     path = table(LATE)
     whole = json.loads(run("stats", "--json", path)[1])
     monkeypatch.setattr("pyflowdata.formats.base.source._BATCH_BYTES", 5000)
-    assert json.loads(run("stats", "--json", path)[1]) == whole
+    pieces = json.loads(run("stats", "--json", path)[1])
+    for one, other in zip(pieces["fields"].values(), whole["fields"].values()):
+        for a, b in ((one, other), (one.get("length", {}), other.get("length", {}))):
+            assert a.pop("std", 0) == pytest.approx(b.pop("std", 0))  # rounded for each batch
+    assert pieces == whole
     assert whole["fields"]["a"]["mean"] == 9001.5 / 9001 and whole["records"] == 9001
