@@ -184,8 +184,8 @@ run-fuzz: all .venv/test
 	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) tests/formats/test_fuzz.py \
 	    tests/images/test_damaged_images.py $(ARGS)
 
-# The parts run beside each other.  `objects` has the warnings of one compiler.  Those of clang do not depend on optimization, and none
-# depend on debugging symbols.
+# The parts run beside each other.  `objects` has the warnings of one compiler.  Those of clang do not
+# depend on optimization, and none depend on debugging symbols.
 COMPILER = $(realpath $(shell command -v $(firstword $(CC))))
 check: check-warnings check-lines check-types check-tests
 check-warnings: objects
@@ -266,6 +266,7 @@ bench: all .venv/test
 	    $(if $(SCALE),--scale $(SCALE)) $(if $(RECORD),--record) $(ARGS)
 bench-smoke: all .venv/test
 	OPENBLAS_NUM_THREADS=1 $(IN_VENV) -m bench.run --smoke
+	OPENBLAS_NUM_THREADS=1 $(IN_VENV) -m bench.conversions --smoke
 
 # Instructions per record and per batch against bench/instructions.json; RECORD=1 writes it.
 instructions: all .venv/train
@@ -301,17 +302,18 @@ help:
 	@echo 'make fixtures makes the files in tests/fixtures again with their libraries, and compares'
 	@echo 'make stubs    writes the .pyi stubs'
 	@echo 'make docs     the site of docs/ in build/site, with its tools in .venv'
+	@echo 'make docs-serve  the same in a browser, at port 8000; pages follow the files'
 	@echo 'make pictures writes the pictures of the docs'
 	@echo 'make abi      writes the declarations for Python, and the files that pin the layout of op.h'
 	@echo 'make wheel    wheels for x86_64 and aarch64 in dist/, with the codecs in them'
 	@echo 'make sdist    the source distribution in dist/'
-	@echo 'make release-check  all of these, for a release: see RELEASING.md'
-	@echo 'make test-wheel  installs both into bare venvs and uses them there'
+	@echo 'make test-wheel  installs wheels and sdist into bare venvs and uses them there'
+	@echo 'make release-check  all that a release needs, its files too: see RELEASING.md'
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests run-c-tests train test test-arm test-reports test-torch test-jax \
         test-numba test-ray test-pages soak check check-warnings check-lines check-types \
         check-tests stubs abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
         bench-smoke instructions wheel sdist test-wheel \
-        release-check clean help pictures always
+        release-check clean docs docs-serve run-arm help pictures always
 .DELETE_ON_ERROR:

@@ -2,6 +2,8 @@
 
     python -m bench.conversions
     python -m bench.conversions --peers polars --rounds 1 --megabytes 30
+    python -m bench.conversions --folder /dev/shm/conversions   # without the cost of a disk
+    python -m bench.conversions --smoke                         # tiny data: is what is made right?
 
 The source is a CSV file with an int64, eight float32 and a short text a row, and the same rows as
 TFRecord.  Each figure is the median of interleaved rounds, in processes of their own, without their
@@ -16,6 +18,9 @@ import contextlib
 import itertools
 import os
 import resource
+import shutil
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,12 +35,12 @@ FOLDER = programs.BUILD / "data" / "conversions"
 FLOATS, ROW_BYTES, BLOCK = 8, 102, 20_000
 
 
-def made(megabytes: int) -> Path:
+def made(megabytes: int, folder: Path) -> Path:
     """The CSV file of this size."""
-    path = FOLDER / f"rows-{megabytes}.csv"
+    path = folder / f"rows-{megabytes}.csv"
     if path.exists():
         return path
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     names = ",".join(f"x{place}" for place in range(FLOATS))
     random, new = np.random.RandomState(7), path.with_suffix(".new")
     with new.open("w") as file:
@@ -139,25 +144,38 @@ CONTENDERS: dict[str, list[Callable[[Path, Path], None]]] = {
     "tf": [csv_module_to_tfrecord],
 }
 SLOW = {"tf": 10}  # megabytes
-IMPORTS = {"polars": "polars", "tf": "tensorflow", OURS: "pyflowdata.cli"}
+IMPORTS = {
+    "polars": ["polars"],
+    "tf": ["tensorflow"],
+    OURS: ["pyflowdata.cli.convert", "pyflowdata.cli.stats"],
+}
 
 
 # ---- Measuring ----------------------------------------------------------------------------------
 
 
 def measure(peer: str, contender: Callable[[Path, Path], None], csv: Path) -> dict[str, float]:
-    __import__(IMPORTS[peer])
-    out = FOLDER / f"made-{peer}-{contender.__name__}"
-    before, began = _cpu(), time.perf_counter()
+    for module in IMPORTS[peer]:
+        __import__(module)
+    out = made_by(peer, contender.__name__, csv)
+    user, system = _cpu()
+    began = time.perf_counter()
     contender(csv, out)
-    wall, cpu = time.perf_counter() - began, _cpu() - before
+    wall = time.perf_counter() - began
+    user, system = (now - then for now, then in zip(_cpu(), (user, system), strict=True))
+    found = {"wall": wall, "user": user, "system": system}
     megabytes = csv.stat().st_size / 1e6
-    return {"wall": wall / megabytes, "cpu": cpu / megabytes, "bytes": _size(out)}
+    return {name: value / megabytes for name, value in found.items()} | {"bytes": _size(out)}
 
 
-def _cpu() -> float:
-    whom = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return sum(use.ru_utime + use.ru_stime for use in map(resource.getrusage, whom))
+def made_by(peer: str, name: str, csv: Path) -> Path:
+    return csv.parent / f"made-{peer}-{name}"
+
+
+def _cpu() -> tuple[float, float]:
+    """Seconds of this process and of its children: of the user, and of the system."""
+    uses = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(use.ru_utime for use in uses), sum(use.ru_stime for use in uses)
 
 
 def _size(path: Path) -> float:
@@ -173,7 +191,7 @@ def _rows(path: Path) -> Iterator[tuple[int, float]]:
 
 def check(peer: str, name: str, csv: Path) -> str:
     """Whether what was made has the rows of the source; of formats that are read here."""
-    path = FOLDER / f"made-{peer}-{name}"
+    path = made_by(peer, name, csv)
     if not path.exists():
         return "-"
     if path.open("rb").read(4) == b"PAR1":
@@ -194,38 +212,57 @@ def child(peer: str, name: str, csv: str) -> None:
 
 
 def show(results: dict[tuple[str, str], list[dict[str, float]]], checks: dict[str, str]) -> None:
-    print("| contender | MB/s | MB per CPU second | MB made | check |\n|---|---|---|---|---|")
+    print("| contender | MB/s | MB per CPU second | user ms per MB | system ms per MB | MB made "
+          "| check |\n|---|---|---|---|---|---|---|")  # fmt: skip
     for (peer, name), rounds in results.items():
         if rounds:
-            wall, cpu, size = (median(each[key] for each in rounds) for key in rounds[0])
-            print(f"| {peer}.{name} | {1 / wall:,.1f} | {1 / cpu:,.1f} | {size / 1e6:,.0f} | "
-                  f"{checks[f'{peer}.{name}']} |")  # fmt: skip
+            keys = ("wall", "user", "system", "bytes")
+            wall, user, system, size = (median(each[key] for each in rounds) for key in keys)
+            cpu = median(each["user"] + each["system"] for each in rounds)
+            print(
+                f"| {peer}.{name} | {1 / wall:,.1f} | {1 / cpu:,.1f} | {1000 * user:.2f} | "
+                f"{1000 * system:.2f} | {size / 1e6:,.0f} | {checks[f'{peer}.{name}']} |"
+            )
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description="Files of one format made into another.")
     parser.add_argument("--peers", nargs="*", default=[peer for peer in CONTENDERS if peer != OURS])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--megabytes", type=int, default=300)
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="of the files")
+    parser.add_argument("--smoke", action="store_true", help="a MB, one round, without peers")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
         child(*arguments.child)
-    pythons = {peer: interpreter(peer)[0] for peer in [OURS, *arguments.peers]}
-    print(versions(arguments.peers))
-    files = {peer: made(min(SLOW.get(peer, 10**9), arguments.megabytes)) for peer in pythons}
+    if not arguments.smoke:
+        return run(arguments.peers, arguments.rounds, arguments.megabytes, arguments.folder)
+    folder = Path(tempfile.mkdtemp(prefix="conversions-"))
+    try:
+        return run([], 1, 1, folder)
+    finally:
+        shutil.rmtree(folder)
+
+
+def run(peers: list[str], rounds: int, megabytes: int, folder: Path) -> int:
+    """Prints the table; returns 1 where something failed, or is not what it should be."""
+    pythons = {peer: interpreter(peer)[0] for peer in [OURS, *peers]}
+    print(versions(peers))
+    files = {peer: made(min(SLOW.get(peer, 10**9), megabytes), folder) for peer in pythons}
     as_tfrecord(files[OURS])
     names = [(peer, each.__name__) for peer in pythons for each in CONTENDERS[peer]]
     results: dict[tuple[str, str], list[dict[str, float]]] = {name: [] for name in names}
     checks: dict[str, str] = {}
-    for _, (peer, name) in itertools.product(range(arguments.rounds), names):
+    for _, (peer, name) in itertools.product(range(rounds), names):
         python, csv = pythons[peer], files[peer]
         wanted = (peer, name, str(csv))
         found = own_process.run(python, "bench.conversions", *wanted) if python else None
         results[peer, name] += [found] if found else []
         checks[f"{peer}.{name}"] = check(peer, name, csv)
     show(results, checks)
+    return int("WRONG" in checks.values() or not all(results.values()))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

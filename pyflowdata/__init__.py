@@ -12,7 +12,8 @@ The ops are functions of this module, made from the C library's registry: `help(
 """
 
 import importlib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from . import native  # first: it handles Ctrl-C while the rest is imported
 from . import ops
@@ -31,13 +32,14 @@ from .errors import (
 )
 from .graphs import graph
 from .nodes import Blob, user_op_builder
+from .nodes.sampled_attrs import set_sampler
 from .nodes.world import World, world
 from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
 from .loader.sink import sink
 from .native import include_dir, version
 from .ops import *  # noqa: F403
-from .nodes.other_names import missing
+from .nodes.name_hints import missing
 from .plugins import Plugin, load_library, load_plugins_of_environment
 from .pyops import register_decoder
 from .ragged import Ragged
@@ -144,4 +146,12 @@ else:  # a type checker finds unknown names by itself
         raise missing(name, [*__all__, "compile", "open"])
 
 
+def _values_in_files(*args: Any) -> Mapping[str, object]:
+    """Few programs leave fields out, and importing what looks for them takes a while."""
+    from .formats import values_in_files
+
+    return values_in_files(*args)
+
+
+set_sampler(_values_in_files)
 load_plugins_of_environment()

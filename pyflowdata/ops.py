@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from .nodes import registered_ops
 from .nodes.op_functions import make_function
-from .nodes.other_names import missing
+from .nodes.name_hints import missing
 
 __all__ = [op.name for op in registered_ops()]
 

@@ -483,6 +483,7 @@ def CSVReader(
     missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
     uneven_rows: Literal["raise", "allow"] = "raise",
     multiline: bool = False,
+    strict_numbers: bool = False,
     with_mask: bool = False,
     with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
@@ -516,6 +517,10 @@ def CSVReader(
         uneven_rows (str, default 'raise', one of 'raise', 'allow'): Whether rows may have fewer
             fields than the header, which are then missing values, or more, which are ignored.
         multiline (bool, default False): Whether quoted fields may contain line ends.
+        strict_numbers (bool, default False): Whether a number is an error that another type would
+            keep better: an integer written with a plus sign or with zeros in front, as 007; -0 as
+            an integer; an integer of more digits than float64 holds, or a number beyond its range,
+            as floats.
         with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
             that only fill a batch.
         with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's

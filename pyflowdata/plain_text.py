@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from .errors import shown
+from .hints.similar import did_you_mean
 
 UNITS = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "KB": 10**3}
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
@@ -89,6 +89,6 @@ def joined(texts: list[str], last: str = "or") -> str:
 def no_field(name: object, known: Iterable[str], noun: str = "field") -> str:
     """That there is no such field: which one was meant, and all that there are."""
     names = list(known)
-    near = difflib.get_close_matches(name, names, 1, 0.5) if isinstance(name, str) else []
-    meant = f"; did you mean {near[0]!r}? There are " if near else "; there are "
+    meant = did_you_mean(name, names, 0.5) if isinstance(name, str) else ""
+    meant += " There are " if meant else "; there are "
     return f"there is no {noun} {shown(name)}{meant}{', '.join(names) or 'none'}"

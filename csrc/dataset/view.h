@@ -110,10 +110,6 @@ typedef struct pfd_view_args {
  * open(), it makes a view that says what batches are: it maps their rows to records. */
 #define PFD_VIEW_BATCHES 5
 
-/* In pfd_attr.flags, of views: the attr is not part of a state's spec, so it may differ in a
- * program that loads the state.  Where it decides rows, past() has what it decided. */
-#define PFD_NOT_IN_SPEC (UINT64_C(1) << 40)
-
 /* An op that is a view; registry/builtin_views.c lists them. */
 typedef struct pfd_view_op {
     const pfd_op *op; /* with PFD_VIEW */

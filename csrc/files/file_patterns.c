@@ -2,7 +2,7 @@
 #include "files/file_patterns.h"
 
 #include "core/error.h"
-#include "files/missing_files.h"
+#include "files/missing_file_words.h"
 
 #include <errno.h>
 #include <glob.h>

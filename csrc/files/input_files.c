@@ -6,7 +6,7 @@
 #include "core/hash.h"
 #include "core/scratch.h"
 #include "files/compression.h"
-#include "files/missing_files.h"
+#include "files/missing_file_words.h"
 #include "files/sigbus_guard.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static pfd_status fail_kind(pfd_error *err, const char *path, mode_t mode)
 {
     char pattern[PATH_MAX];
     if (S_ISREG(mode)) return pfd_fail_file(err, path, "this is a file, and must be a folder");
-    if (S_ISDIR(mode) && *pfd_folder_pattern(path, pattern, sizeof pattern))
+    if (S_ISDIR(mode) && *pfd_suggest_pattern(path, pattern, sizeof pattern))
         return pfd_fail_file(err, path,
                              "this is a folder, and files takes files: give files = \"%.300s\" "
                              "(of a folder of part files, data_dir)", pattern);

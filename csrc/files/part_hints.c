@@ -2,56 +2,27 @@
 #include "files/part_hints.h"
 
 #include "core/error.h"
-#include "files/missing_files.h"
+#include "files/missing_file_words.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { shown_names = 5 };
+enum { hint_size = 2 * NAME_MAX, names_size = 512 };
 
 /* How a name differs from the one wanted: better hints come first. */
 enum { other_length, other_prefix, other_both, no_hint };
 
-typedef struct folder_view {
-    int64_t num_names;
-    char names[shown_names][NAME_MAX + 1]; /* the first ones in order */
+typedef struct near_name {
     int hint;
-    char hint_name[NAME_MAX + 1];
-} folder_view;
+    const char *name; /* "" where there is no hint */
+} near_name;
 
-static int name_order(const char *a, const char *b)
-{
-    size_t size_a = strlen(a), size_b = strlen(b);
-    if (size_a != size_b && pfd_last_digits(a).size > 0 && pfd_last_digits(b).size > 0) {
-        return size_a < size_b ? -1 : 1; /* part-2 before part-10 */
-    }
-    return strcmp(a, b);
-}
-
-static void copy_name(char *out, const char *name)
-{
-    (void)snprintf(out, NAME_MAX + 1, "%s", name);
-}
-
-static void note_name(folder_view *view, const char *name)
-{
-    int64_t filled = view->num_names < shown_names ? view->num_names : shown_names;
-    int64_t at = filled;
-    view->num_names++;
-    while (at > 0 && name_order(name, view->names[at - 1]) < 0) at--;
-    if (at == shown_names) return;
-    int64_t moved = (filled < shown_names ? filled : shown_names - 1) - at;
-    memmove(view->names[at + 1], view->names[at], (size_t)moved * sizeof view->names[0]);
-    copy_name(view->names[at], name);
-}
-
-static void note_hint(folder_view *view, const char *name, const char *base, const char *suffix)
+static void note_hint(near_name *near, const char *name, const char *base, const char *suffix)
 {
     pfd_digits number = pfd_last_digits(name), wanted = pfd_digits_of(suffix, strlen(suffix));
     if (number.size == 0 || pfd_compare_digits(&number, &wanted) != 0) return;
@@ -60,57 +31,45 @@ static void note_hint(folder_view *view, const char *name, const char *base, con
     int same_length = number.size == wanted.size;
     int hint = same_prefix ? other_length : same_length ? other_prefix : other_both;
     if (same_prefix && same_length) return;
-    if (hint > view->hint) return;
-    if (hint == view->hint && strcmp(name, view->hint_name) >= 0) return;
-    view->hint = hint;
-    copy_name(view->hint_name, name);
-}
-
-/* Lists a folder for messages; a folder that cannot be read counts as empty. */
-static void view_folder(const char *folder, const char *base, const char *suffix, folder_view *view)
-{
-    *view = (folder_view){.hint = no_hint};
-    DIR *directory = opendir(folder);
-    if (!directory) return;
-    for (struct dirent *entry; (entry = readdir(directory));) {
-        if (entry->d_name[0] == '.') continue;
-        note_name(view, entry->d_name);
-        note_hint(view, entry->d_name, base, suffix);
-    }
-    closedir(directory);
+    if (hint > near->hint) return;
+    if (hint == near->hint && strcmp(name, near->name) >= 0) return;
+    *near = (near_name){hint, name};
 }
 
 /* "; did you mean part_name_suffix_length=3?" or "". */
-static void write_hint(const folder_view *view, char *out, size_t capacity)
+static void write_hint(const near_name *near, char *out)
 {
-    pfd_digits number = pfd_last_digits(view->hint_name);
-    int prefix = (int)(number.all - view->hint_name);
+    pfd_digits number = pfd_last_digits(near->name);
+    int prefix = (int)(number.all - near->name);
     int length = number.size == number.significant_size || number.size == 1 ? -1 : (int)number.size;
     out[0] = '\0';
-    if (view->hint == other_length) {
-        (void)snprintf(out, capacity, "; did you mean part_name_suffix_length=%d?", length);
-    } else if (view->hint == other_prefix) {
-        (void)snprintf(out, capacity, "; did you mean part_name_prefix=\"%.*s\"?", prefix,
-                       view->hint_name);
-    } else if (view->hint == other_both) {
-        (void)snprintf(out, capacity,
+    if (near->hint == other_length) {
+        (void)snprintf(out, hint_size, "; did you mean part_name_suffix_length=%d?", length);
+    } else if (near->hint == other_prefix) {
+        (void)snprintf(out, hint_size, "; did you mean part_name_prefix=\"%.*s\"?", prefix,
+                       near->name);
+    } else if (near->hint == other_both) {
+        (void)snprintf(out, hint_size,
                        "; did you mean part_name_prefix=\"%.*s\", part_name_suffix_length=%d?",
-                       prefix, view->hint_name, length);
+                       prefix, near->name, length);
     }
 }
 
-/* "holds 'a', 'b' and 7 more" or "is empty". */
-static void write_names(const folder_view *view, char *out, size_t capacity)
+/* Writes what the folder of the parts holds, and a hint for the part that ends with `suffix`.  A
+ * folder that cannot be read counts as empty. */
+static void describe_folder(const pfd_path_stem *stem, const char *suffix, char *holds, char *hint)
 {
-    size_t used = (size_t)snprintf(out, capacity, "%s", view->num_names ? "holds " : "is empty");
-    for (int64_t i = 0; i < view->num_names && i < shown_names && used < capacity; i++) {
-        used += (size_t)snprintf(out + used, capacity - used, "%s'%.60s'", i ? ", " : "",
-                                 view->names[i]);
-    }
-    if (view->num_names > shown_names && used < capacity) {
-        (void)snprintf(out + used, capacity - used, " and %" PRId64 " more",
-                       view->num_names - shown_names);
-    }
+    const pfd_list_string all = {0};
+    pfd_folder_names names = {0};
+    near_name near = {no_hint, ""};
+    (void)pfd_folder_names_read(AT_FDCWD, stem->folder, &all, &names);
+    for (int64_t i = 0; i < names.files.size; i++)
+        note_hint(&near, names.files.paths[i], stem->base, suffix);
+    for (int64_t i = 0; i < names.folders.size; i++)
+        note_hint(&near, names.folders.paths[i], stem->base, suffix);
+    write_hint(&near, hint);
+    pfd_write_names(&names, 0, holds, names_size);
+    pfd_folder_names_free(&names);
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
@@ -143,16 +102,12 @@ pfd_status pfd_fail_folder(const char *folder, int reason, pfd_error *err)
 pfd_status pfd_fail_missing_part(const pfd_file_attrs *attrs, const pfd_path_stem *stem,
                                  const char *path, int32_t part, pfd_error *err)
 {
-    folder_view view;
     struct stat st;
-    char hint[2 * NAME_MAX], names[512], found[64] = "";
+    char hint[hint_size], names[names_size], found[64] = "";
     if (lstat(path, &st) == 0) {
         return pfd_fail_file(err, path, "this is a link to something that is not there");
     }
-    const char *suffix = path + strlen(stem->text);
-    view_folder(stem->folder, stem->base, suffix, &view);
-    write_hint(&view, hint, sizeof hint);
-    write_names(&view, names, sizeof names);
+    describe_folder(stem, path + strlen(stem->text), names, hint);
     if (part > 0) (void)snprintf(found, sizeof found, " (there are %d)", (int)part);
     return pfd_fail_file(err, path,
                          "no such part; data_part_num = %d%s%s; the folder %s",
@@ -161,16 +116,13 @@ pfd_status pfd_fail_missing_part(const pfd_file_attrs *attrs, const pfd_path_ste
 
 pfd_status pfd_fail_no_part(const pfd_file_attrs *attrs, const pfd_path_stem *stem, pfd_error *err)
 {
-    folder_view view;
-    char hint[2 * NAME_MAX], names[512], suffix[PFD_MAX_SUFFIX_LENGTH + 1], length[32] = "a number";
-    char pattern[PATH_MAX];
+    char hint[hint_size], names[names_size], suffix[PFD_MAX_SUFFIX_LENGTH + 1];
+    char pattern[PATH_MAX], length[32] = "a number";
     int digits_wanted = attrs->part_name_suffix_length > 0 ? attrs->part_name_suffix_length : 1;
     (void)snprintf(suffix, sizeof suffix, "%0*d", digits_wanted, 0);
     if (digits_wanted > 1) (void)snprintf(length, sizeof length, "%d digits", digits_wanted);
-    view_folder(stem->folder, stem->base, suffix, &view);
-    write_hint(&view, hint, sizeof hint);
-    write_names(&view, names, sizeof names);
-    (void)pfd_folder_pattern(stem->folder, pattern, sizeof pattern);
+    describe_folder(stem, suffix, names, hint);
+    (void)pfd_suggest_pattern(stem->folder, pattern, sizeof pattern);
     return pfd_fail_file(err, stem->folder,
                          "no part found: the name of a part is '%.100s' and %s%s; the folder "
                          "%s%s%.300s%s", stem->base, length, hint, names,

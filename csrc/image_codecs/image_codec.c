@@ -3,31 +3,13 @@
 
 #include "core/rows.h"
 #include "image_codecs/codec_table.h"
+#include "parse/foreign_files.h"
 #include "parse/quote.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static const pfd_image_codec *const codecs[] = {&pfd_jpeg_codec, &pfd_png_codec, &pfd_webp_codec,
                                               &pfd_bmp_codec, &pfd_pnm_codec};
-
-/* Formats of images that no codec here decodes, for messages only. */
-static const struct {
-    const char *name;
-    int32_t offset, size;
-    const char *bytes;
-} other_formats[] = {
-    {"a GIF image", 0, 4, "GIF8"},
-    {"a TIFF image", 0, 4, "II*\0"},
-    {"a TIFF image", 0, 4, "MM\0*"},
-    {"an AVIF image", 4, 8, "ftypavif"},
-    {"a HEIC image", 4, 8, "ftypheic"},
-    {"a HEIF image", 4, 8, "ftypmif1"},
-    {"a JPEG 2000 image", 0, 12, "\0\0\0\x0cjP  \r\n\x87\n"},
-    {"a JPEG XL image", 0, 12, "\0\0\0\x0cJXL \r\n\x87\n"},
-    {"a JPEG XL image", 0, 2, "\xff\x0a"},
-    {"a Photoshop image", 0, 4, "8BPS"},
-};
 
 pfd_image_file pfd_image_file_at(const pfd_compute_args *args, int32_t input, int64_t i)
 {
@@ -42,24 +24,14 @@ pfd_image_file pfd_image_file_at(const pfd_compute_args *args, int32_t input, in
 
 /* ---- Header ---------------------------------------------------------------------------------- */
 
-static const char *other_format(const pfd_image_file *file)
-{
-    for (size_t i = 0; i < PFD_COUNT(other_formats); i++) {
-        int64_t end = other_formats[i].offset + other_formats[i].size;
-        if (file->size >= end && !memcmp(file->data + other_formats[i].offset,
-                                         other_formats[i].bytes, (size_t)other_formats[i].size))
-            return other_formats[i].name;
-    }
-    return file->host->looks_like(file->data, file->size, NULL);
-}
-
 static pfd_status fail_unknown(const pfd_image_file *file, pfd_error *err)
 {
     char found[200];
     if (file->size == 0)
         return file->host->fail_row(err, file->row, pfd_image_byte(file, 0), PFD_CORRUPT_DATA,
                                     "the row has no bytes; it must hold an image");
-    const char *other = other_format(file);
+    const char *other = pfd_foreign_image(file->data, file->size);
+    if (!other) other = file->host->looks_like(file->data, file->size, NULL);
     return file->host->fail_row(
         err, file->row, pfd_image_byte(file, 0), PFD_CORRUPT_DATA,
         "the row is no image of a known format (JPEG, PNG, WebP, BMP, PNM): it begins with %s%s%s",

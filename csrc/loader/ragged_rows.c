@@ -59,6 +59,13 @@ static pfd_status check_shape(const pfd_plan_tensor *tensor, const pfd_ragged_ro
                 "it must be the product of the row's shape", err);
 }
 
+/* Whether a row of bytes without a shape is as it must be. */
+static inline int32_t are_bytes(const pfd_ragged_row *row)
+{
+    return !row->shape && row->num_elements >= 0 && row->num_elements <= MOST_BYTES &&
+           (row->data || !row->num_elements);
+}
+
 static pfd_status check_row(const pfd_plan_tensor *tensor, const pfd_ragged_row *row,
                             int64_t element_bytes, int64_t i, pfd_error *err)
 {
@@ -80,7 +87,10 @@ pfd_status pfd_ragged_rows_check(const pfd_plan_tensor *tensor, const pfd_ragged
                                  int64_t n, pfd_error *err)
 {
     int64_t element_bytes = pfd_dtype_size(tensor->type.dtype);
-    for (int64_t i = 0; i < n; i++) PFD_TRY(check_row(tensor, &rows[i], element_bytes, i, err));
+    int32_t is_bytes = element_bytes == 1 && tensor->type.ndim == 1;
+    for (int64_t i = 0; i < n; i++)
+        if (!is_bytes || !are_bytes(&rows[i]))
+            PFD_TRY(check_row(tensor, &rows[i], element_bytes, i, err));
     return PFD_OK;
 }
 

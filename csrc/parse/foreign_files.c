@@ -17,11 +17,12 @@ static const signature containers[] = {
     {"7-Zip (unpack it: 7z x)", 0, 6, "7z\xbc\xaf\x27\x1c"},
     {"RAR (unpack it: unrar x)", 0, 6, "Rar!\x1a\x07"},
     {"an empty zip archive", 0, 4, "PK\x05\x06"},
-    {"Parquet (convert it to CSV: pandas.read_parquet, to_csv; or give its rows to "
-     "GeneratorReader)", 0, 4, "PAR1"},
-    {"Arrow IPC (convert it to CSV: pandas.read_feather, to_csv; or give its rows to "
-     "GeneratorReader)", 0, 6, "ARROW1"},
-    {"Feather (convert it to CSV: pandas.read_feather, to_csv)", 0, 4, "FEA1"},
+    {"Parquet (load it: pandas.read_parquet; write numbers as CSV, texts and lists with "
+     "TFRecordWriter; or give its rows to GeneratorReader)", 0, 4, "PAR1"},
+    {"Arrow IPC (load it: pandas.read_feather; write numbers as CSV, texts and lists with "
+     "TFRecordWriter; or give its rows to GeneratorReader)", 0, 6, "ARROW1"},
+    {"Feather (load it: pandas.read_feather; write numbers as CSV, texts and lists with "
+     "TFRecordWriter)", 0, 4, "FEA1"},
     {"HDF5 (save its arrays as .npy files: h5py.File, numpy.save)", 0, 8, "\x89HDF\r\n\x1a\n"},
     {"a MATLAB file (save its arrays as .npy files: scipy.io.loadmat, numpy.save)", 0, 10,
      "MATLAB 5.0"},
@@ -36,6 +37,19 @@ static const signature containers[] = {
 static const signature records[] = {
     {"PNG (ImageFolderReader reads folders of images)", 0, 8, "\x89PNG\r\n\x1a\n"},
     {"JPEG (ImageFolderReader reads folders of images)", 0, 3, "\xff\xd8\xff"},
+};
+
+/* Images that no codec here decodes. */
+static const signature images[] = {
+    {"a GIF image", 0, 4, "GIF8"},
+    {"a TIFF image", 0, 4, "II*\0"},
+    {"a TIFF image", 0, 4, "MM\0*"},
+    {"an AVIF image", 4, 8, "ftypavif"},
+    {"a HEIC image", 4, 8, "ftypheic"},
+    {"a HEIF image", 4, 8, "ftypmif1"},
+    {"a JPEG 2000 image", 0, 12, "\0\0\0\x0cjP  \r\n\x87\n"},
+    {"a JPEG XL image", 0, 12, "\0\0\0\x0cJXL \r\n\x87\n"},
+    {"a Photoshop image", 0, 4, "8BPS"},
 };
 
 static const char *find(const signature *list, size_t n, const uint8_t *data, int64_t size)
@@ -92,8 +106,16 @@ const char *pfd_foreign_container(const uint8_t *data, int64_t size)
     return found ? found : find_pickle(data, size);
 }
 
+/* JPEG XL has two bytes also, which are enough only where an image is wanted. */
+const char *pfd_foreign_image(const uint8_t *data, int64_t size)
+{
+    if (size >= 2 && !memcmp(data, "\xff\x0a", 2)) return "a JPEG XL image";
+    return find(images, sizeof images / sizeof *images, data, size);
+}
+
 const char *pfd_foreign_file(const uint8_t *data, int64_t size)
 {
     const char *found = find(records, sizeof records / sizeof *records, data, size);
+    if (!found) found = find(images, sizeof images / sizeof *images, data, size);
     return found ? found : pfd_foreign_container(data, size);
 }

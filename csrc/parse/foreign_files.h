@@ -6,6 +6,9 @@
 #define PFD_PARSE_FOREIGN_FILES_H
 #include "pyflowdata/pyflowdata.h" /* has pfd_foreign_container() */
 
-/* The same, also of what readers here take as a record, such as a JPEG. */
+/* The same, also of images, which readers here take as a record. */
 const char *pfd_foreign_file(const uint8_t *data, int64_t size);
+
+/* Where an image is expected: of images that no codec here decodes. */
+const char *pfd_foreign_image(const uint8_t *data, int64_t size);
 #endif

@@ -188,7 +188,8 @@ static pfd_status check_propose(const pfd_op *op, pfd_error *err)
     int32_t finds = 0;
     for (uint32_t i = 0; i < op->num_attrs; i++) {
         const pfd_attr *row = &op->attrs[i];
-        uint64_t known = PFD_ATTR_FOUND | (op->flags & PFD_VIEW ? PFD_NOT_IN_SPEC : 0);
+        int32_t is_own = (op->flags & (PFD_VIEW | PFD_CHECKS_FILES)) != 0;
+        uint64_t known = PFD_ATTR_FOUND | (is_own ? PFD_NOT_IN_SPEC : 0);
         if (row->flags & ~known)
             return fault_in(err, op->name, "attr", row->name, "flags has unknown bits");
         int32_t is_found = (row->flags & PFD_ATTR_FOUND) != 0;

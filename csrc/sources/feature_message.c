@@ -1,6 +1,6 @@
 /* Rows as messages of features.  The sizes of a range are found first, so that each message is
  * written once, into one piece of memory for all rows.  What stands in front of the values of a
- * feature depends on their size only; it is kept until the size changes.
+ * feature, its head, depends on their size only; it is kept until the size changes.
  */
 #include "sources/feature_message.h"
 
@@ -14,7 +14,8 @@
 
 enum {
     BYTES = 1, /* the field of the list of bytes */
-    MOST_HEAD = 64 /* bytes of the head of a feature, besides its name */
+    MOST_HEAD = 64, /* bytes of the head of a feature, besides its name */
+    PIECE = 16      /* bytes that are copied at once, from a head: up to the end of the last piece */
 };
 
 typedef struct feature {
@@ -24,8 +25,11 @@ typedef struct feature {
     uint32_t list;
     int32_t dtype;
     int64_t elements; /* of a dense row */
+    int64_t fixed;    /* the size of the values of every row; -1: it varies */
     int64_t head_of;  /* the size of the values for which `head` is; -1: none yet */
     int64_t head_size;
+    int64_t entry; /* bytes of head and values */
+    int64_t next;  /* number of the next feature with values that vary in size */
     uint8_t *head;
 } feature;
 
@@ -151,6 +155,7 @@ static uint8_t *put_values(const feature *f, int64_t row, uint8_t *to)
 {
     int64_t n;
     const uint8_t *data = row_data(f, row, &n);
+    if (f->dtype == PFD_FLOAT32 && n == 1) return put_floats(data, 1, 4, to);
     switch (f->dtype) {
     case PFD_UINT8: return put_floats(data, n, 1, to);
     case PFD_FLOAT16: return put_halves((const void *)data, n, to);
@@ -181,12 +186,6 @@ static int64_t list_bytes(const feature *f, int64_t values)
     return values || f->list == BYTES ? pfd_field_bytes(values) : 0;
 }
 
-static int64_t entry_bytes(const feature *f, int64_t values)
-{
-    int64_t list = list_bytes(f, values);
-    return pfd_field_bytes(pfd_field_bytes(f->name_size) + pfd_field_bytes(pfd_field_bytes(list)));
-}
-
 /* Makes the bytes in front of so many bytes of values. */
 static void make_head(feature *f, int64_t values)
 {
@@ -200,13 +199,34 @@ static void make_head(feature *f, int64_t values)
     if (list) to = pfd_put_field(1, values, to);
     f->head_of = values;
     f->head_size = to - f->head;
+    f->entry = f->head_size + values;
 }
 
-static uint8_t *put_feature(feature *f, int64_t row, int64_t values, uint8_t *to)
+static int64_t entry_bytes(feature *f, int64_t values)
 {
     if (values != f->head_of) make_head(f, values);
-    memcpy(to, f->head, (size_t)f->head_size);
+    return f->entry;
+}
+
+/* Writes a few bytes too many, which what comes next is written over. */
+static inline uint8_t *put_feature(feature *f, int64_t row, int64_t values, uint8_t *to)
+{
+    if (values != f->head_of) make_head(f, values);
+    for (int64_t i = 0; i < f->head_size; i += PIECE) memcpy(to + i, f->head + i, PIECE);
     return put_values(f, row, to + f->head_size);
+}
+
+/* The size of the values of all rows, where it is the same. */
+static int64_t fixed_bytes(const feature *f)
+{
+    if (f->rows->is_ragged) return -1;
+    switch (f->dtype) {
+    case PFD_UINT8: return f->elements;
+    case PFD_FLOAT16:
+    case PFD_FLOAT32: return f->elements * 4;
+    case PFD_FLOAT64: return f->elements * 8;
+    default: return f->elements ? -1 : 0;
+    }
 }
 
 static feature *features_of(const pfd_compute_args *args, const pfd_feature_kinds *kinds,
@@ -217,25 +237,40 @@ static feature *features_of(const pfd_compute_args *args, const pfd_feature_kind
     if (!features) return NULL;
     for (int64_t i = 0; i < n; i++) {
         const pfd_tensor *rows = args->inputs[i];
-        feature f = {rows, names->data[i], (int64_t)strlen(names->data[i]),
-                     kinds->list[rows->type.dtype], rows->type.dtype, 0, -1, 0, NULL};
+        feature f = {.rows = rows,
+                     .name = names->data[i],
+                     .name_size = (int64_t)strlen(names->data[i]),
+                     .list = kinds->list[rows->type.dtype],
+                     .dtype = rows->type.dtype,
+                     .head_of = -1};
         if (!rows->is_ragged) f.elements = pfd_row_elements(&rows->type);
-        f.head = args->host->alloc(args->scratch, f.name_size + MOST_HEAD);
+        f.fixed = fixed_bytes(&f);
+        f.next = n;
+        f.head = args->host->alloc(args->scratch, f.name_size + MOST_HEAD + PIECE);
         if (!f.head) return NULL;
         features[i] = f;
     }
     return features;
 }
 
-/* Finds the size of each message, and of the values of each feature. */
-static pfd_status measure(const pfd_compute_args *args, const feature *features, int64_t *values,
+/* Finds the size of each message, and of the values of each feature where it varies. */
+static pfd_status measure(const pfd_compute_args *args, feature *features, int64_t *values,
                           int64_t *sizes, pfd_error *err)
 {
-    int64_t n = args->num_inputs;
+    int64_t n = args->num_inputs, fixed = 0, first = n, end = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (features[i].fixed >= 0) {
+            fixed += entry_bytes(&features[i], features[i].fixed);
+            continue;
+        }
+        if (first == n) first = i;
+        if (end > first) features[end - 1].next = i;
+        end = i + 1;
+    }
     for (int64_t row = 0; row < args->num_rows; row++) {
-        sizes[row] = 0;
-        for (int64_t i = 0; i < n; i++) {
-            const feature *f = &features[i];
+        sizes[row] = fixed;
+        for (int64_t i = first; i < end; i = features[i].next) {
+            feature *f = &features[i];
             if (f->dtype == PFD_UINT64) PFD_TRY(check_range(args, f, row, err));
             values[row * n + i] = values_bytes(f, row);
             sizes[row] += entry_bytes(f, values[row * n + i]);
@@ -257,13 +292,15 @@ pfd_status pfd_feature_message_encode(const pfd_compute_args *args, const pfd_fe
     PFD_TRY(measure(args, features, values, sizes, err));
     for (int64_t row = 0; row < rows; row++)
         total += kinds->is_wrapped ? pfd_field_bytes(sizes[row]) : sizes[row];
-    uint8_t *to = host->alloc(args->scratch, total);
+    uint8_t *to = host->alloc(args->scratch, total + PIECE);
     if (!to) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for messages");
     for (int64_t row = 0; row < rows; row++) {
         uint8_t *begin = to;
         if (kinds->is_wrapped) to = pfd_put_field(1, sizes[row], to);
-        for (int64_t i = 0; i < n; i++)
-            to = put_feature(&features[i], row, values[row * n + i], to);
+        for (int64_t i = 0; i < n; i++) {
+            int64_t fixed = features[i].fixed;
+            to = put_feature(&features[i], row, fixed >= 0 ? fixed : values[row * n + i], to);
+        }
         args->outputs[0]->rows[row] = (pfd_ragged_row){.data = begin, .num_elements = to - begin};
     }
     return PFD_OK;

@@ -58,6 +58,13 @@ def waiting(what: str) -> Iterator[None]:
         thread.join()
 
 
+def first_types(source: Source, *, exact: bool = False) -> tuple[Source, bool]:
+    """The source with types that hold the first records, and whether these are all; as
+    `Source.with_first_types`."""
+    with command_bar("finding the types of columns", -1) as bar:
+        return source.with_first_types(exact=exact, told=bar.update)
+
+
 def with_types(source: Source, *, exact: bool = False) -> Source:
     """The source with types that hold all records, for which they may all be read; as
     `Source.with_types`."""

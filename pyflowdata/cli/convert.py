@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +22,11 @@ from ..formats import (
     image_formats,
     rows_of_batch,
 )
-from .conversion.plan import Conversion
+from .conversion.plan import Conversion, are_types_of_all
 from .conversion.target import Target
 from .conversion.workers import run_tasks
 from .file_arguments import about, add_source_arguments, expand, load_plugins, source_of
-from .command_bar import command_bar, with_types
+from .command_bar import command_bar, first_types, with_types
 from .output import say
 from .usage import UsageError
 
@@ -189,25 +191,46 @@ def run(args: argparse.Namespace) -> int:
         source = FORMATS[source.format.name].with_images(source)
     elif FORMATS[source.format.name].is_copied_to(target.kind):
         source = source_of(args, expand(given, args.format), only_records=True)
-    try:
+    if not target.skip and not are_types_of_all(target):
+        with _refusals():
+            first, is_all = first_types(source, exact=True)
+        try:
+            return _convert(args, first, target, is_checked=not is_all)
+        except (CorruptDataError, InvalidArgumentError, UsageError):
+            if is_all:
+                raise  # else later rows may be of wider types
+    with _refusals():
         source = with_types(source, exact=True)
-        target.check(source)
+    return _convert(args, source, target)
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """What fails in it is because of the arguments."""
+    try:
+        yield
     except InvalidArgumentError as failure:
         raise UsageError(str(failure), failure.attr) from None
+
+
+def _convert(
+    args: argparse.Namespace, source: Source, target: Target, *, is_checked: bool = False
+) -> int:
+    """Converts a source whose types hold all records, or are checked while they are read."""
+    with _refusals():
+        target.check(source)
     is_sharded = args.shard_records is not None or args.shards not in (None, 1)
     if is_sharded and not target.writer.is_sharded:
         raise UsageError(f"--to {target.format} makes one, and no shards")
     found = _size(source, is_sharded)
     bounds = _bounds(args, found.records)
-    try:
-        conversion = Conversion(source, target, bounds, found.data)
-    except InvalidArgumentError as failure:
-        raise UsageError(str(failure), failure.attr) from None
+    with _refusals():
+        conversion = Conversion(source, target, bounds, found.data, is_checked)
     with conversion.at_work():
         if conversion.says:
-            say(f"{path}: {conversion.says}", sys.stderr)
+            say(f"{target.path}: {conversion.says}", sys.stderr)
         for note in target.notes(source):
-            say(f"{path}: {note}", sys.stderr)
+            say(f"{target.path}: {note}", sys.stderr)
         jobs = args.jobs or len(os.sched_getaffinity(0))
         before = sum(conversion.done.values())
         with command_bar("converting", found.records, done=before, quiet=args.quiet) as bar:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import CorruptDataError
 from ..formats import FORMATS, RECORD, Field, Source, field_of, lengths_of
 from ..nodes import Blob
 from ..ragged import Ragged
 from ..plain_text import printable, size
-from .command_bar import command_bar, with_types
+from .command_bar import command_bar, first_types, with_types
 from .file_arguments import (
     about,
     add_memory_argument,
@@ -213,9 +214,14 @@ def run(args: argparse.Namespace) -> int:
     files = expand(args.files, args.format)
     source = source_of(args, files)
     say_left_out(source)
-    source = with_types(source)
     file_field = FORMATS[source.format.name].file_field
-    fields, lengths, read_bytes = _read(source, file_field)
+    first, is_all = first_types(source)
+    try:
+        fields, lengths, read_bytes = _read(first if is_all else first.checked(), file_field)
+    except CorruptDataError:
+        if is_all:
+            raise  # else later rows may be of wider types
+        fields, lengths, read_bytes = _read(with_types(source), file_field)
     count = len(lengths)
     if not file_field:
         count, read_bytes = len(files), sum(os.path.getsize(one) for one in source.files)

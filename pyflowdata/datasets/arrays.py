@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..formats import array_blob
 from ..nodes import Blob
-from ..nodes.other_arguments import says_how
+from ..nodes.argument_hints import says_how
 from ..nodes.tables import Table
 from ..ragged import Ragged
 from .base import named_view

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 from ..errors import InvalidArgumentError
+from ..hints.dataset_methods import unknown_of_batches
 from ..nodes import Blob, Node
 from ..nodes.registry import HOST_OUTPUTS
 from ..plain_text import no_field
 from .map_types import Outputs, SampleBatch
 from .mapping import Maps, chosen, computed
-from .other_names import unknown_of_batches
 
 _OF_DATA = ("shuffle", "take", "skip", "where", "repeat", "concat", "zip", "split", "sample",
             "cache")  # fmt: skip

@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
+from ..hints.dataset_methods import unknown_method
 from ..nodes import Blob, Node, find_op
-from ..nodes.other_arguments import says_how
+from ..nodes.argument_hints import says_how
 from .base import DatasetBase, Shuffle
 from .batches import Batches, batches_of
 from .batching import batch_node, check_attrs
 from .caching import Caching
 from .mapping import Maps
-from .other_names import unknown_method
 from .packing import Packing
 from .samplers import Samplers
 from .selecting import Selecting

@@ -78,13 +78,18 @@ def described_graph(
     steps = [*chain.steps, *([_shuffle_step(shuffle)] if shuffle else [])]
     what = "Dataset" if size is None else f"Dataset of {counted(size, 'record')}"
     what = "Dataset, a stream without len()" if size == -1 else what
-    fields = [(name, field_of(name, blob).type) for name, blob in blobs.items()]
+    fields = [(name, _type_of(name, blob)) for name, blob in blobs.items()]
     return Described(
         what if chain.inner else f"{what}: {chain.source}",
         fields[:_MOST_FIELDS],
         max(0, len(fields) - _MOST_FIELDS),
         [*_lines_of(chain), *([f"-> {' -> '.join(steps)}"] if steps else [])],
     )
+
+
+def _type_of(name: str, blob: Blob) -> str:
+    type = field_of(name, blob).type
+    return f"{type} ({blob.note})" if blob.note else type
 
 
 def _lines_of(chain: _Chain) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import InvalidArgumentError, shown
 from ..formats import Source, expanded, open_source
-from ..nodes import find_op
+from ..nodes import Blob, find_op
 from .base import names_of
 from .dataset import Dataset
 
@@ -43,6 +43,8 @@ def open(  # noqa: A001  (flow.open, as it is called)
     chosen = names_of(fields) if fields is not None else None
     source = _source_of(files, format, attrs, chosen)
     blobs = source.blobs()
+    if any(field.is_guessed for field in source.fields):
+        _say_guessed(blobs.values())
     names = [field.name for field in source.fields] or list(blobs)
     return Dataset({name: blobs[name] for name in names})
 
@@ -72,6 +74,13 @@ def _check_attrs(attrs: Mapping[str, Any]) -> None:
             raise InvalidArgumentError("open(): files is the first argument", attr=name)
 
 
+def _say_guessed(blobs: Iterable[Blob]) -> None:
+    """Lets the error of a record that has another type than was guessed name the argument that
+    states it."""
+    for node in {blob.node for blob in blobs}:
+        node.sampled = {node.op.outputs_attr: "fields"}
+
+
 def _source_of(
     files: Sequence[str], format: str | None, attrs: Mapping[str, Any], fields: list[str] | None
 ) -> Source:
@@ -79,7 +88,10 @@ def _source_of(
     found = open_source(files, format, values=attrs)
     listed = find_op(found.format.reader).outputs_attr
     if listed in attrs:
-        raise InvalidArgumentError(f"open(): {listed} is made of fields=", attr=listed)
+        given = f", as in fields={shown(attrs[listed])}" if attrs[listed] else ""
+        raise InvalidArgumentError(
+            f"open() takes fields= in the place of {listed}={given}", attr=listed
+        )
     found = found.choose(fields)
     attr = find_op(found.format.reader).attr(listed)
     if attr is not None and not found.fields:

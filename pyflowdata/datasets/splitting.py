@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..nodes.node import Node, reader_nodes
 from ..nodes.objects import Object
-from ..nodes.other_arguments import says_how
+from ..nodes.argument_hints import says_how
 from ..nodes.tables import Prepared, Table
 from ..loader import DataLoader
 from .base import DatasetBase, named_view

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..errors import InvalidArgumentError, shown
 from ..nodes.attr_words import ORDER_KEY
-from ..nodes.other_arguments import takes_names_only
+from ..nodes.argument_hints import takes_names_only
 from .base import DatasetBase, SetT, Shuffle, check_sources, named_view, several_view
 from .batching import batch_node
 from .mixing import Changes, Weights, mix

@@ -25,8 +25,8 @@ from .base.images import (
 )
 from .base.in_memory import array_blob
 from .base.known import FORMATS
-from .base import look as _look  # noqa: F401  (it registers itself)
 from .base.open_source import open_source
+from .base.sample_attrs import values_in_files
 from .base.source import RECORD, RecordFormat, Source, Told, rows_of_batch
 from .base.writing.folder import put_in_place, remove
 from .base.writing.images import image_formats
@@ -74,4 +74,5 @@ __all__ = [
     "remove",
     "rows_of_batch",
     "sync_folder",
+    "values_in_files",
 ]

@@ -31,8 +31,8 @@ from ..loader.batches import Array
 from ..loader.loader_wrapper import LoaderWrapper
 from ..loader.sinks import Sink
 from ..loader.iterator_hook import hooked
-from ..loader.not_blobs import not_a_loader
-from ..nodes.other_arguments import refuse_arguments, takes_own_arguments
+from ..loader.loader_argument_hints import not_a_loader
+from ..nodes.argument_hints import refuse_arguments, takes_own_arguments
 from .jax_blobs import can_spread, check_sharding, device_dtype, narrowed, rank_and_world_size
 from .jax_scan import Scan
 

@@ -25,8 +25,8 @@ from ..batch_forms import map_arrays
 from ..loader.batches import Array
 from ..loader.loader_wrapper import LoaderWrapper
 from ..loader.iterator_hook import hooked
-from ..loader.not_blobs import not_a_loader
-from ..nodes.other_arguments import refuse_arguments
+from ..loader.loader_argument_hints import not_a_loader
+from ..nodes.argument_hints import refuse_arguments
 from .torch_checks import check_blobs, find_device
 from .torch_copies import DeviceCopies, counted, pinned
 

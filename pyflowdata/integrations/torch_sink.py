@@ -9,7 +9,7 @@ import torch
 
 from .. import DataLoader
 from ..batch_forms import map_arrays
-from ..nodes.other_arguments import takes_own_arguments
+from ..nodes.argument_hints import takes_own_arguments
 from ..loader.sinks import Sink
 from .torch_checks import check_blobs, find_device
 from .torch_loader import TorchLoader

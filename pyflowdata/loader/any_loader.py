@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .other_words import LoaderWords
+from ..hints.loader_methods import LoaderHints
 
 if TYPE_CHECKING:
     from ..speed.results import Ceiling, Speed
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BatchT = TypeVar("BatchT", covariant=True)
 
 
-class AnyLoader(LoaderWords, Generic[BatchT]):
+class AnyLoader(LoaderHints, Generic[BatchT]):
     """A loader that measures itself and the training that it is for."""
 
     @property

@@ -20,9 +20,8 @@ from ..errors import (
     shown,
 )
 from ..nodes import Blob
-from ..nodes.left_out import say_sample
 from ..nodes.node import nodes_of
-from ..nodes.other_arguments import refuse_arguments
+from ..nodes.argument_hints import refuse_arguments
 from ..reports.at_end import check_report_variable
 from ..native import check, exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
@@ -43,6 +42,7 @@ from .opening import (
 )
 from .places import Places
 from .reader_advice import advise_on_batches, advise_on_orders, repeating_orders
+from .sampled_types import say_sample
 from .state import LAST_EPOCH, Reader, make_state, read_state
 from .turns import Turns
 

@@ -17,7 +17,7 @@ from ..nodes.tables import prepare_tables
 from ..nodes.world import World
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
 from .batches import Batch
-from .not_blobs import check_blobs
+from .loader_argument_hints import check_blobs
 from .state import Index, Reader
 
 _ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from ..nodes.other_arguments import takes_own_arguments
+from ..nodes.argument_hints import takes_own_arguments
 
 if TYPE_CHECKING:
     from .data_loader import DataLoader

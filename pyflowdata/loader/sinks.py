@@ -26,7 +26,7 @@ from ..reports.step_times import StepTimes
 from .data_loader import DataLoader
 from .epochs import Cursor
 from .lease import CLOSED, Lease
-from .not_blobs import not_a_loader
+from .loader_argument_hints import not_a_loader
 from .loader_wrapper import LoaderWrapper
 
 if TYPE_CHECKING:

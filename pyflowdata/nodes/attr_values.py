@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import InvalidArgumentError, shown
 from ..native import CData, encode, ffi, lib, text, text_value
 from .objects import Object
-from .other_arguments import refuse_other_argument
+from .argument_hints import refuse_other_argument
 from .registry import Attr, Op
 
 Plain = bool | int | float | str | list[int] | list[float] | list[str] | Object

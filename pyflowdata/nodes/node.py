@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error, InvalidArgumentError, shown
+from ..hints.blob_methods import BlobHints
 from ..native import CData, check, encode, ffi, lib, new_error, text
 from .attr_values import Plain, attr_values, found_values, plain_values
-from .left_out import left_out_values
-from .not_an_array import NotAnArray
 from .registry import Op, find_op, with_ports_of
+from .sampled_attrs import Found, sampled_values, say_notes
 from .world import World, find_world, is_left_open
 
 
@@ -45,15 +45,17 @@ class Node:
         op: With the inputs and outputs of this node.
         values: The attrs that were given, and those that were inferred from the files.
         found: Names of the latter.
-        sampled: Names of those among them that the first records say, and no header.
+        sampled: Names of those among them that the first records say, and no header -> the argument
+            that states them.
+        notes: Name of an output -> why its type is perhaps not the one that is wanted.
         worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
             rank and world_size has those of `world()` when its node is made.  Without a batch_size,
             too, its records are for a data set, of whose batches each rank takes its part.
     """
 
     __slots__ = (
-        "__weakref__", "found", "handle", "inputs", "name", "op", "outputs", "sampled", "values",
-        "worlds",
+        "__weakref__", "found", "handle", "inputs", "name", "notes", "op", "outputs", "sampled",
+        "values", "worlds",
     )  # fmt: skip
     op: Op
     found: tuple[str, ...]
@@ -77,20 +79,23 @@ class Node:
             self.values = used = plain_values(op, values)
             listed = op.attr(op.outputs_attr)
             is_left_out = listed is not None and listed.is_found and not used.get(listed.name)
-            looked = plain_values(op, left_out_values(op, inputs, used) if is_left_out else {})
-            self.values = used = {**used, **looked}
+            seen = sampled_values(op, inputs, used) if is_left_out else {}
+            sampled = plain_values(op, seen)
+            self.values = used = {**used, **sampled}
             if op.is_reader and is_left_open(used):
                 found = find_world()
                 world = World(0, 1, found.source) if _is_for_records(op, used) else found
                 used = {**used, "rank": world.rank, "world_size": world.world_size}
             self._create(op, name, inputs, used)
-            self.found = (*looked, *self.found)
-            self.sampled = tuple(looked)
-            if not looked:
-                left_out_values(op, inputs, used)  # checks those that were given
+            self.found = (*sampled, *self.found)
+            self.sampled: Mapping[str, str] = {name: name for name in sampled}
+            self.notes: Mapping[str, str] = seen.notes if isinstance(seen, Found) else {}
+            if not sampled:
+                sampled_values(op, inputs, used)  # checks those that were given
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name
+            say_notes(failure, inputs)
             is_of_world = failure.reason == "world-size" or failure.attr in ("rank", "world_size")
             if found and is_of_world:
                 failure.message += f" (world_size was inferred: {found.source})"
@@ -187,7 +192,7 @@ def _given_world(values: Mapping[str, Any]) -> World:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Blob(NotAnArray):
+class Blob(BlobHints):
     """One output of a node: a named, typed place in the graph, without data.
 
     Attributes:
@@ -234,6 +239,14 @@ class Blob(NotAnArray):
                 "shape are needed here, such as `Ragged.to_padded()` makes of its batches"
             )
         return fixed
+
+    @property
+    def note(self) -> str:
+        """Why its type is perhaps not the one that is wanted; mostly ""."""
+        blob = self
+        while blob.node.op.is_view and blob.index < len(blob.node.inputs):
+            blob = blob.node.inputs[blob.index]
+        return blob.node.notes.get(blob.name.rpartition("/")[2], "")
 
     def fill(self, slot: CData) -> None:
         """Writes itself into a `pfd_blob`, which does not keep the node alive."""

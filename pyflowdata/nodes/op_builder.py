@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..errors import InvalidArgumentError, WrongUseError
 from .node import Blob, Node, is_present
 from .op_functions import take_inputs
-from .other_names import what_is_meant
+from .name_hints import what_is_meant
 from .registry import Op as RegisteredOp
 from .registry import Port, find_op, registered_ops
 

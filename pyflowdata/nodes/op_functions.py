@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import itertools
@@ -14,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
+from ..hints.similar import similar
 from . import eager
 from .eager_rows import RULE
 from .node import Blob, Node
@@ -234,8 +234,7 @@ def _as_given(op: Op, value: object) -> str:
 def _is_near_name(key: str, names: Sequence[str]) -> bool:
     """Whether a mistyped `name` is more likely than any attr.  C suggests near attrs, but `name` is
     not an attr; an attr `names` is as near as that."""
-    nearest = difflib.get_close_matches(key, [*names, "name"], 1)
-    return nearest == ["name"] and "names" not in names
+    return similar(key, [*names, "name"]) == "name" and "names" not in names
 
 
 class _Arguments:

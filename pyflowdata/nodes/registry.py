@@ -348,13 +348,19 @@ def _read_format(found: CData, origin: str) -> FileFormat:
     )
 
 
+_formats: tuple[FileFormat, ...] = ()  # that were read before: none is ever removed
+
+
 def registered_formats() -> tuple[FileFormat, ...]:
     """All file formats: the built-in ones in the order of the C library's list, then those of
     plugins."""
-    formats: list[FileFormat] = []
-    while (found := lib.pfd_format_at(len(formats))) != ffi.NULL:
-        formats.append(_read_format(found, text(lib.pfd_format_origin(len(formats)))))
-    return tuple(formats)
+    global _formats
+    if lib.pfd_format_at(len(_formats)) != ffi.NULL:
+        formats = list(_formats)
+        while (found := lib.pfd_format_at(len(formats))) != ffi.NULL:
+            formats.append(_read_format(found, text(lib.pfd_format_origin(len(formats)))))
+        _formats = tuple(formats)
+    return _formats
 
 
 def folder_format(path: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 import threading
@@ -12,6 +11,7 @@ from typing import Any
 
 from .. import ops
 from ..errors import Error, InvalidArgumentError, shown
+from ..hints.similar import did_you_mean
 from ..nodes import Op, find_op
 from ..nodes.eager import forget
 from ..nodes.op_functions import make_function
@@ -51,11 +51,10 @@ class Plugin:
         functions: dict[str, Callable[..., Any]] = self.__dict__.get("_functions", {})
         if name in functions:
             return functions[name]
-        near = difflib.get_close_matches(name, functions, 1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
+        hint = did_you_mean(name, functions)
         raise AttributeError(
-            f"the plugin {self.__dict__.get('path', '')} has no op '{name}'; {hint}"
-            f"its ops: {', '.join(functions)}"
+            f"the plugin {self.__dict__.get('path', '')} has no op '{name}'{hint}"
+            f"{'' if hint else ';'} its ops: {', '.join(functions)}"
         )
 
     def __dir__(self) -> list[str]:

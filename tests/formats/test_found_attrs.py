@@ -5,9 +5,12 @@ from __future__ import annotations
 import gzip
 import inspect
 import json
+import os
 import pickle
 import shutil
 import struct
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -510,3 +513,23 @@ def test_the_kit_on_a_reader_that_finds(finder: flow.Plugin, tmp_path: Path) -> 
     path, _ = rows_of(tmp_path, 3)
     report = testing.check_reader(finder.FinderReader(files=path, batch_size=2), records=6)
     assert report.passed, report
+
+
+def test_a_program_that_imports_nothing_else(tmp_path):
+    """What looks into files is imported when it is needed."""
+    (tmp_path / "a.csv").write_text("area,label\n1.5,2\n3,4\n")
+    code = """
+import pyflowdata as flow
+
+blobs = flow.CSVReader(files="a.csv", batch_size=2)
+print([(blob.name, str(blob.dtype)) for blob in blobs])
+try:
+    flow.CSVReader(files="a.csv", columns=["lable:int64"])
+except flow.InvalidArgumentError as error:
+    print(error.attr)
+"""
+    command = [sys.executable, "-c", code]
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
+    wanted = "[('CSVReader/area', 'float64'), ('CSVReader/label', 'int64')]\ncolumns\n"
+    assert run.stdout == wanted, run.stderr

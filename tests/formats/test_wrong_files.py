@@ -73,6 +73,9 @@ def test_files_of_other_programs_are_named_by_every_reader(tmp_path):
                 is_packed = packed is not data and isinstance(found, flow.UnsupportedError)
                 said = name.strip() in found.message or is_packed
                 assert found.file == str(path) and found.op == op and said, (op, name, found)
+    path.write_bytes(b"GIF89a" + bytes(60))  # a reader of lines takes it as a record
+    with pytest.raises(flow.InvalidArgumentError, match="it looks like a GIF image"):
+        flow.open(path)
 
 
 def test_what_is_there_in_place_of_a_missing_file(tmp_path, run, monkeypatch):  # noqa: F811

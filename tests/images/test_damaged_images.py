@@ -52,6 +52,7 @@ def message(file, error=flow.CorruptDataError, **attrs):
     (b"", "the row has no bytes; it must hold an image"),
     (b"Once upon a time", "it begins with 'Once upon a time', which looks like text"),
     (b"GIF89a" + bytes(20), "which looks like a GIF image"),
+    (b"\xff\x0a" + bytes(20), "which looks like a JPEG XL image"),
     (b"\0\0\0\x1cftypavif" + bytes(20), "which looks like an AVIF image"),
     (b"\x1f\x8b\x08\0" + bytes(20), "which looks like gzip"),
     (b"PK\3\4" + bytes(20), "which looks like a zip archive"),

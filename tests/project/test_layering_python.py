@@ -14,7 +14,8 @@ from pyflowdata import cli
 # Package or module of pyflowdata/ -> the ones that its files may import, besides their own.
 PYTHON_LAYERS = {
     "errors": set(),
-    "plain_text": {"errors"},
+    "hints": {"errors"},
+    "plain_text": {"hints", "errors"},
     "html_text": set(),
     "text_files": {"plain_text", "errors"},
     "batch_forms": set(),
@@ -23,7 +24,7 @@ PYTHON_LAYERS = {
     "image_statistics": set(),
     "native": {"errors"},
     "about": {"native"},
-    "nodes": {"native", "ragged", "html_text", "plain_text", "errors"},
+    "nodes": {"native", "ragged", "html_text", "plain_text", "hints", "errors"},
     "ops": {"nodes"},
     "stubs": {"nodes"},
     "packaging": {"native"},
@@ -35,18 +36,18 @@ PYTHON_LAYERS = {
     "graphs": {"nodes", "native", "html_text", "text_files", "plain_text", "errors"},
     "loader": {
         "graphs", "tracing", "stalls", "speed", "reports", "nodes", "native", "ragged", "html_text",
-        "plain_text", "errors",
+        "plain_text", "hints", "errors",
     },
     "datasets": {
         "pyops", "formats", "loader", "progress_bars", "nodes", "native", "ragged", "html_text",
-        "plain_text", "errors",
+        "plain_text", "hints", "errors",
     },
     "sheet": {"loader", "ops", "nodes", "ragged", "image_files", "errors"},
-    "plugins": {"ops", "nodes", "native", "errors"},
+    "plugins": {"ops", "nodes", "native", "hints", "errors"},
     "pyops": {"plugins", "ops", "nodes", "native", "ragged", "errors"},
     "__init__": {
-        "datasets", "pyops", "plugins", "sheet", "graphs", "loader", "tracing", "stalls", "speed",
-        "reports", "progress_bars", "ops", "nodes", "native", "ragged",
+        "datasets", "formats", "pyops", "plugins", "sheet", "graphs", "loader", "tracing", "stalls",
+        "speed", "reports", "progress_bars", "ops", "nodes", "native", "ragged",
         "image_statistics", "errors",
     },
     "conformance": {"plugins", "loader", "nodes", "native", "plain_text", "errors"},
@@ -149,7 +150,7 @@ def test_commands_know_nothing_of_each_other():
 def test_formats_take_little_of_what_is_below():
     allowed = {
         "native.__init__", "errors", "ragged", "nodes.__init__", "nodes.attr_values",
-        "nodes.eager", "nodes.registry", "image_files", "loader.__init__", "nodes.left_out",
+        "nodes.eager", "nodes.registry", "image_files", "loader.__init__", "nodes.sampled_attrs",
         "nodes.node_files", "plain_text",
     }  # fmt: skip
     for path, tree in modules("formats"):
@@ -225,14 +226,14 @@ def test_integrations_are_on_top():
     allowed = {
         "__init__", "batch_forms", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
         "loader.batches", "loader.opening", "loader.state", "loader.loader_wrapper",
-        "loader.iterator_hook", "loader.not_blobs", "loader.sinks", "nodes.other_arguments",
+        "loader.iterator_hook", "loader.loader_argument_hints", "loader.sinks",
+        "nodes.argument_hints",
     }  # fmt: skip
-    messages = {"other_arguments.py", "other_names.py", "other_words.py"}
     for path, tree in modules("integrations"):
         names = {name for name in imported(path, tree) if layer_of(name) != "integrations"}
         assert names <= allowed, f"{path.name} imports {names - allowed}"
     for path, _ in modules():
-        if path.parent.name != "integrations" and path.name not in messages:
+        if path.parent.name not in ("integrations", "hints"):
             assert "integrations" not in path.read_text(), f"{path.name} may not know integrations"
 
 

@@ -77,6 +77,7 @@ def test_no_block_is_forgotten():
         assert block.marks.get("not run", "why") != "", f"{block.where}: not run, and no reason"
         if block.title and block.language in ("python", "sh"):
             others = "".join(one.text for one in BLOCKS[block.page] if one is not block)
-            assert block.title in others or is_elsewhere(block), (
+            imported = f"from {block.title.removesuffix('.py')} import"
+            assert block.title in others or imported in others or is_elsewhere(block), (
                 f"{block.where}: no other block runs or imports {block.title}"
             )

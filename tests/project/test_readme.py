@@ -20,6 +20,15 @@ def test_the_table_of_features_is_that_of_its_page():
     assert len(names) == 15 and all(page.count(f"\n{name} |") == 2 for name in names)
 
 
+def test_each_folder_of_the_source_has_a_row():
+    """In the map of CONTRIBUTING.md."""
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    (table,) = re.findall(r"^\| folder \|.*?(?=\n\n)", page, re.M | re.S)
+    for file in [*ROOT.glob("csrc/*/*.[ch]"), *ROOT.glob("pyflowdata/*/*.*")]:
+        folder = f"{file.parent.relative_to(ROOT)}/"
+        assert f"`{folder}`" in table or folder.endswith("__pycache__/"), folder
+
+
 PAGES = [
     "README.md",
     "CONTRIBUTING.md",

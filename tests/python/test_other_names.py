@@ -9,7 +9,7 @@ import pytest
 
 import pyflowdata as flow
 from pyflowdata.nodes import find_op
-from pyflowdata.nodes.other_names import _ELSEWHERE
+from pyflowdata.hints.names import NAMES
 
 
 @pytest.mark.parametrize("name, says", [
@@ -78,8 +78,8 @@ def calls(text: str) -> list[ast.Call]:
 
 
 def test_what_other_libraries_have_is_named_rightly():
-    assert len([name for name, text in _ELSEWHERE.items() if calls(text)]) > 20
-    for name, text in _ELSEWHERE.items():
+    assert len([name for name, text in NAMES.items() if calls(text)]) > 20
+    for name, text in NAMES.items():
         assert not hasattr(flow, name)
         for method in re.findall(r"(flow)?\.(\w+)\(", text):
             assert hasattr(flow if method[0] else flow.Dataset, method[1]), name

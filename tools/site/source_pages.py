@@ -73,22 +73,23 @@ def page(path: str, found: set[str]) -> str:
 
 
 def with_sections_of_readme(text: str, found: set[str]) -> str:
-    """The first page, with the sections that its comment names in the place of the comment.
+    """The first page, with the sections that its comments name in the place of each comment.
 
     Raises:
         LookupError: README.md has no such section.
     """
-    comment = re.search(r"^<!-- .* README.md here: (.*) -->$", text, re.M)
-    if comment is None:
-        return text
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    parts = []
-    for title in comment[1].split(", "):
-        section = re.search(rf"^## {title}\n.*?(?=^## |\Z)", readme, re.M | re.S)
-        if section is None:
-            raise LookupError(f"README.md has no section {title!r}, which docs/index.md names")
-        parts.append(_moved("README.md", section[0], found))
-    return text.replace(comment[0], "\n".join(parts))
+
+    def sections(comment: re.Match[str]) -> str:
+        parts = []
+        for title in comment[1].split(", "):
+            section = re.search(rf"^## {title}\n.*?(?=^## |\Z)", readme, re.M | re.S)
+            if section is None:
+                raise LookupError(f"README.md has no section {title!r}, which docs/index.md names")
+            parts.append(_moved("README.md", section[0], found))
+        return "\n".join(parts)
+
+    return re.sub(r"^<!-- .* README.md here: (.*) -->$", sections, text, flags=re.M)
 
 
 def _moved(path: str, text: str, found: set[str]) -> str:

@@ -19,7 +19,7 @@ typedef struct csv_attrs {
     pfd_list_string columns, missing;
     const char *delimiter, *quote, *comment;
     int64_t skip_header_lines;
-    int32_t header, uneven_rows, multiline;
+    int32_t header, uneven_rows, multiline, strict_numbers;
 } csv_attrs;
 
 enum { header_auto, header_yes, header_no };
@@ -269,6 +269,7 @@ static pfd_status make_table(const pfd_open_args *args, int64_t *heads, pfd_csv_
     table->format = format_of(attrs);
     table->missing = attrs->missing;
     table->allow_uneven = attrs->uneven_rows;
+    table->is_strict = attrs->strict_numbers;
     table->num_columns = attrs->columns.size;
     table->num_files = args->num_files;
     table->columns = calloc((size_t)table->num_columns + 1, sizeof *table->columns);
@@ -383,6 +384,12 @@ static const pfd_attr attrs_table[] = {
                     "Whether rows may have fewer fields than the header, which are then missing "
                     "values, or more, which are ignored."),
     PFD_BOOL_ATTR(csv_attrs, multiline, "false", "Whether quoted fields may contain line ends."),
+    PFD_ATTR_ROW_WITH(csv_attrs, strict_numbers, PFD_ATTR_BOOL, "false", 0, 0, NULL,
+                      "Whether a number is an error that another type would keep better: an integer "
+                      "written with a plus sign or with zeros in front, as 007; -0 as an integer; "
+                      "an integer of more digits than float64 holds, or a number beyond its range, "
+                      "as floats.",
+                      PFD_NOT_IN_SPEC),
 };
 
 static const pfd_port outputs[] = {

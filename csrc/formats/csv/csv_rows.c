@@ -2,6 +2,7 @@
 #include "formats/csv/csv_rows.h"
 
 #include "core/dtype.h"
+#include "formats/csv/csv_cell_type.h"
 #include "formats/csv/csv_doubles.h"
 #include "formats/csv/csv_split.h"
 #include "formats/csv/csv_value.h"
@@ -21,6 +22,7 @@ typedef struct row {
     uint32_t *ends;       /* of the fields of a record without quotes */
     pfd_csv_field *fields; /* of one with quotes; else NULL */
     pfd_csv_field *room;   /* for these; NULL: not needed so far */
+    int64_t *joined; /* for each column, how many from it on are parsed together; 0: it is none */
     pfd_csv_split_fn split;
     pfd_csv_doubles_fn doubles;
 } row;
@@ -174,6 +176,66 @@ static pfd_status split_row(row *r, pfd_error *err)
     return PFD_OK;
 }
 
+/* ---- Strict numbers -------------------------------------------------------------------------- */
+
+/* What a cell must not be, in a column of this dtype. */
+static uint32_t refused_types(int32_t dtype)
+{
+    enum { no_integer = PFD_CSV_TEXT | PFD_CSV_FLOAT | PFD_CSV_BEYOND };
+    switch (dtype) {
+    case PFD_BOOL: return 0;
+    case PFD_FLOAT32:
+    case PFD_FLOAT64:
+        return PFD_CSV_TEXT | PFD_CSV_UNSIGNED | PFD_CSV_BEYOND | PFD_CSV_INEXACT |
+               PFD_CSV_INFINITE;
+    case PFD_UINT8:
+    case PFD_UINT16:
+    case PFD_UINT32:
+    case PFD_UINT64: return no_integer | PFD_CSV_NEGATIVE;
+    default: return no_integer | PFD_CSV_UNSIGNED;
+    }
+}
+
+/* Whether a number needs no closer look: it does not begin with a zero for nothing or with a plus,
+ * and if it is an integer, all types hold it. */
+static inline int32_t is_usual(const uint8_t *cell, int64_t size)
+{
+    int64_t sign = *cell == '-'; /* numbers are random: no branches */
+    uint8_t first = cell[sign], second = cell[sign + (size > sign + 1)];
+    int32_t is_plain =
+        (size == 1) | ((uint8_t)(first - '1') <= 8) | ((first == '0') & (second == '.'));
+    return is_plain & (size <= 15) ? 1 : is_plain && memchr(cell, '.', (size_t)size) != NULL;
+}
+
+static pfd_status check_number(const row *r, const pfd_csv_column *column, int64_t field,
+                               const pfd_csv_field *at, pfd_error *err)
+{
+    const pfd_bytes cell = {r->text + at->begin, at->end - at->begin};
+    if (!(pfd_csv_cell_type(cell) & refused_types(column->type.dtype))) return PFD_OK;
+    char name[512], text[256];
+    return r->args->host->fail_row(
+        err, r->number, at->begin, PFD_CORRUPT_DATA,
+        "%s: %s is not what '%s' (%s) holds as it stands; strict_numbers=False reads it, and the "
+        "type bytes keeps the text",
+        name_of(r, field, name, sizeof name),
+        pfd_quote_bytes(cell.data, cell.size, text, sizeof text), column->spec,
+        pfd_dtype_name(column->type.dtype));
+}
+
+/* Of neighbouring fields that are plain numbers, of a record without quotes. */
+static inline pfd_status check_plain(const row *r, const pfd_csv_column *column, int64_t first,
+                                     int64_t n, pfd_error *err)
+{
+    int64_t begin = first > 0 ? (int64_t)r->ends[first - 1] + 1 : 0;
+    for (int64_t i = first; i < first + n; i++) {
+        const pfd_csv_field field = {.begin = begin, .end = r->ends[i]};
+        if (!is_usual(r->text + begin, field.end - begin))
+            PFD_TRY(check_number(r, column, i, &field, err));
+        begin = field.end + 1;
+    }
+    return PFD_OK;
+}
+
 /* ---- Values ---------------------------------------------------------------------------------- */
 static void trim(const uint8_t *text, pfd_csv_field *field)
 {
@@ -219,7 +281,8 @@ static pfd_status set_value(const row *r, int64_t column, int64_t i, int64_t num
     }
     int32_t found =
         pfd_csv_value(about->type.dtype, r->text + field.begin, field.end - field.begin, out);
-    if (found == PFD_CSV_VALUE) return PFD_OK;
+    if (found == PFD_CSV_VALUE)
+        return r->table->is_strict ? check_number(r, about, number, &field, err) : PFD_OK;
     if (field.begin == field.end)
         return fail_missing(r, about, number, field.begin, "an empty field", err);
     if (!is_missing(r, &field)) return fail_value(r, about, number, &field, found, err);
@@ -259,8 +322,12 @@ static pfd_status set_run(const row *r, int64_t column, int64_t i, const pfd_csv
     int64_t item = pfd_dtype_size(dtype), there = r->num_fields - run->first;
     if (there > run->count) there = run->count;
     for (int64_t k = 0; k < run->count; k++) {
-        if (!r->fields && k < there)
-            k += set_plain(r, dtype, run->first + k, there - k, out + (i + k) * item);
+        if (!r->fields && k < there) {
+            int64_t n = set_plain(r, dtype, run->first + k, there - k, out + (i + k) * item);
+            if (r->table->is_strict)
+                PFD_TRY(check_plain(r, &r->table->columns[column], run->first + k, n, err));
+            k += n;
+        }
         if (k == run->count) break;
         PFD_TRY(set_value(r, column, i + k, run->first + k, out + (i + k) * item, err));
     }
@@ -310,6 +377,76 @@ static pfd_status set_column(const row *r, int64_t column, pfd_error *err)
     return status;
 }
 
+/* ---- Columns that lie side by side ----------------------------------------------------------- */
+
+enum { MOST_JOINED = 64 };
+
+/* Whether a column is one number, of a type whose neighbours are parsed together. */
+static int32_t is_number(const row *r, int64_t column)
+{
+    const int64_t *bounds = r->layout->run_bounds + column;
+    return !r->table->columns[column].is_bytes && bounds[1] == bounds[0] + 1 &&
+           r->layout->runs[bounds[0]].count == 1;
+}
+
+static int64_t field_of_column(const row *r, int64_t column)
+{
+    return r->layout->runs[r->layout->run_bounds[column]].first;
+}
+
+/* Finds how many columns from each one on are numbers of one type in neighbouring fields. */
+static void find_joined(row *r)
+{
+    const pfd_csv_column *columns = r->table->columns;
+    for (int64_t k = r->table->num_columns - 1; k >= 0; k--) {
+        int32_t goes_on = k + 1 < r->table->num_columns && is_number(r, k) && r->joined[k + 1] &&
+                          columns[k].type.dtype == columns[k + 1].type.dtype &&
+                          field_of_column(r, k) + 1 == field_of_column(r, k + 1);
+        r->joined[k] = is_number(r, k) ? 1 + (goes_on ? r->joined[k + 1] : 0) : 0;
+    }
+}
+
+/* The values that were parsed together, each to its column. */
+static void spread(const row *r, int64_t column, int64_t n, int64_t item, const uint8_t *values)
+{
+    pfd_tensor *const *outputs = r->args->outputs + column;
+    int64_t at = r->number * item;
+    for (int64_t i = 0; i < n && item == 8; i++) memcpy(outputs[i]->data + at, values + 8 * i, 8);
+    for (int64_t i = 0; i < n && item == 4; i++) memcpy(outputs[i]->data + at, values + 4 * i, 4);
+    for (int64_t i = 0; i < n && item < 4; i++)
+        memcpy(outputs[i]->data + at, values + item * i, (size_t)item);
+}
+
+/* Sets *done columns from `column` on, as long as their fields are plain numbers. */
+static pfd_status set_joined(const row *r, int64_t column, int64_t *done, pfd_error *err)
+{
+    double values[MOST_JOINED]; /* the largest item */
+    const pfd_csv_column *about = &r->table->columns[column];
+    int64_t n = r->joined[column], first = field_of_column(r, column);
+    if (n > MOST_JOINED) n = MOST_JOINED;
+    *done = 0;
+    if (first + n > r->num_fields) return PFD_OK;
+    *done = set_plain(r, about->type.dtype, first, n, (uint8_t *)values);
+    for (int64_t i = 0; r->table->is_strict && i < *done; i++)
+        PFD_TRY(check_plain(r, &about[i], first + i, 1, err));
+    spread(r, column, *done, pfd_dtype_size(about->type.dtype), (const uint8_t *)values);
+    return PFD_OK;
+}
+
+static pfd_status set_columns(const row *r, pfd_error *err)
+{
+    int64_t done;
+    for (int64_t k = 0; k < r->table->num_columns; k++) {
+        if (!r->fields && r->joined[k] > 1) {
+            PFD_TRY(set_joined(r, k, &done, err));
+            k += done;
+            if (k == r->table->num_columns) break;
+        }
+        PFD_TRY(set_column(r, k, err));
+    }
+    return PFD_OK;
+}
+
 pfd_status pfd_csv_compute(const pfd_csv_table *table, const pfd_compute_args *args,
                            pfd_error *err)
 {
@@ -318,19 +455,25 @@ pfd_status pfd_csv_compute(const pfd_csv_table *table, const pfd_compute_args *a
              .args = args,
              .ends = args->host->alloc(args->scratch, places * (int64_t)sizeof *r.ends),
              .split = pfd_csv_split_best(),
+             .joined = args->host->alloc(args->scratch,
+                                         table->num_columns * (int64_t)sizeof *r.joined),
              .doubles = pfd_csv_doubles_best()};
-    if (!r.ends) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
+    if (!r.ends || !r.joined)
+        return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
     for (int64_t i = 0; i < args->num_rows; i++) {
         const pfd_record *record = &args->records[i];
-        r.layout = table->layouts[record->file];
+        const pfd_csv_layout *layout = table->layouts[record->file];
+        int32_t is_new = layout != r.layout;
+        r.layout = layout;
         if (!r.layout)
             return args->host->fail_row(err, i, -1, PFD_IO,
                                         "the file changed: it had no rows when it was opened");
+        if (is_new) find_joined(&r);
         r.text = record->data;
         r.size = record->size;
         r.number = i;
         PFD_TRY(split_row(&r, err));
-        for (int64_t k = 0; k < table->num_columns; k++) PFD_TRY(set_column(&r, k, err));
+        PFD_TRY(set_columns(&r, err));
     }
     return PFD_OK;
 }

@@ -11,7 +11,7 @@
 typedef struct pfd_csv_table {
     pfd_csv_format format;
     pfd_list_string missing; /* texts that mean a missing value, as the empty text does */
-    int32_t allow_uneven;
+    int32_t allow_uneven, is_strict;
     pfd_csv_column *columns;
     uint8_t **defaults; /* the default values of each column; NULL: none */
     int64_t num_columns;

@@ -619,6 +619,11 @@ void pfd_table_drop(int64_t number); /* a number without a table is left alone *
  * where they do not; other failures are left to open(). */
 #define PFD_CHECKS_FILES 536870912u
 
+/* In pfd_attr.flags, of ops with one of these two: the attr is not part of a state's spec, so it
+ * may differ in a program that loads the state.  Of a view that decides rows by it, past() has what
+ * it decided; a reader reads the same records. */
+#define PFD_NOT_IN_SPEC 1099511627776u /* 1 << 40 */
+
 /* What the language of the program does for readers whose source is one of its objects.  open() is
  * given the fields that are wanted of a sample: keys, and types of rows.  A record is then
  *

@@ -27,6 +27,26 @@ from .target import Target
 _VERSION = 1
 _NAMED = 5  # of the damaged records
 _MANIFEST, _LOCK = "manifest.json", "lock"
+_CHECKED = "checked"
+
+
+def _folder(target: Target) -> Path:
+    path = Path(target.path)
+    return path.parent / f".{path.name}.convert"
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """What is finished in a folder; nothing where none of it can be read."""
+    try:
+        found = json.loads((folder / _MANIFEST).read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def are_types_of_all(target: Target) -> bool:
+    """Whether a former conversion was stopped that needed the types of all records."""
+    return _manifest(_folder(target)).get(_CHECKED) is False
 
 
 class Conversion:
@@ -41,7 +61,9 @@ class Conversion:
         left_out_first: Errors that name some of them, the first where they are not too many.
     """
 
-    def __init__(self, source: Source, target: Target, bounds: list[int], data: str) -> None:
+    def __init__(
+        self, source: Source, target: Target, bounds: list[int], data: str, is_checked: bool = False
+    ) -> None:
         """Looks for what is there already.
 
         Args:
@@ -49,11 +71,14 @@ class Conversion:
             target: What is written.
             bounds: As the attribute.
             data: Fingerprint of the source's content.
+            is_checked: Whether the reader refuses records that the types of fields do not hold:
+                they may be those of the first records only.
 
         Raises:
             FileError: The target is there, or another process is at work on it.
         """
         self.source, self.target, self.bounds = source, target, bounds
+        self._is_checked = is_checked
         self.done: dict[int, int] = {}
         self.says = ""
         self.left_out = 0
@@ -64,7 +89,7 @@ class Conversion:
         if base.suffix in self._suffixes:  # Megatron's names have a suffix put after
             base = base.with_suffix("")
         self._names = Names(base, len(self) > 1, self._suffixes)
-        self.folder = self.path.parent / f".{self.path.name}.convert"
+        self.folder = _folder(target)
         about = [
             _VERSION, source.format.name, source.files, data, source.attrs,
             [dataclasses.astuple(field) for field in source.fields],
@@ -109,10 +134,7 @@ class Conversion:
                     shutil.rmtree(self.folder, ignore_errors=True)
 
     def _resume(self) -> None:
-        manifest = self.folder / _MANIFEST
-        found: dict[str, Any] = {}
-        with contextlib.suppress(OSError, ValueError):
-            found = json.loads(manifest.read_text())
+        found = _manifest(self.folder)
         if found.get("key") == self._key:
             for number, about in found["done"].items():
                 files = [self.folder / name for name, _ in about["files"]]
@@ -123,7 +145,7 @@ class Conversion:
                     self.done[int(number)] = about["records"]
             if self.done:
                 self.says = f"{len(self.done)} of {len(self)} shards are there already"
-        elif found:
+        elif found and found.get(_CHECKED, False) == self._is_checked:
             self.says = "the source or the options have changed: starting again"
         keep = {name for number in self.done for name in self._staged(number)}
         for path in self.folder.iterdir():
@@ -145,7 +167,9 @@ class Conversion:
             }
             for one, count in sorted(self.done.items())
         }
-        text = json.dumps({"key": self._key, "shards": len(self), "done": done})
+        text = json.dumps({
+            "key": self._key, "shards": len(self), "done": done, _CHECKED: self._is_checked,
+        })  # fmt: skip
         with TextLineWriter(self.folder / _MANIFEST, overwrite=True) as writer:
             writer.write(text)
 
@@ -172,8 +196,9 @@ class Conversion:
         if self.target.change is not None:
             cores = len(os.sched_getaffinity(0))
             threads = max(cores // max(min(jobs, len(groups)), 1), 1)
+        source = self.source.checked() if self._is_checked else self.source
         return [
-            Task(self.source, self.target, str(self.folder), tuple(group), batch_size, threads)
+            Task(source, self.target, str(self.folder), tuple(group), batch_size, threads)
             for group in groups
         ]
 

@@ -26,6 +26,7 @@ class Field:
         key: What it is called in the file.
         default: What stands for it where a record has none; None: that is an error.
         is_guessed: Whether later records may be of another type.
+        note: Why it is of bytes, where nearly all that was seen of it are numbers; else "".
     """
 
     name: str
@@ -34,6 +35,7 @@ class Field:
     key: str = ""
     default: str | None = None
     is_guessed: bool = False
+    note: str = ""
 
     @property
     def type(self) -> str:
@@ -70,6 +72,7 @@ class Field:
         return dataclasses.replace(
             self, dtype=dtype, shape=shape if "[" in kind else self.shape,
             key=self.key or self.name, default=default, is_guessed=False,
+            note="",
         )  # fmt: skip
 
 
@@ -78,6 +81,14 @@ def specs(fields: Iterable[Field]) -> list[str]:
     listed = list(fields)
     outputs = output_names(field.name for field in listed)
     return [field.spec(output) for field, output in zip(listed, outputs, strict=True)]
+
+
+def notes_of(fields: Iterable[Field]) -> dict[str, str]:
+    """Of the outputs whose fields have a note."""
+    listed = list(fields)
+    outputs = output_names(field.name for field in listed)
+    named = zip(outputs, listed, strict=True)
+    return {output: field.note for output, field in named if field.note}
 
 
 def output_names(fields: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from ...nodes.attr_values import parse_attr
 from ...nodes.registry import FileFormat
 from ...loader import DataLoader
 from ...plain_text import no_field
-from .fields import Field, output_fields, port_name, specs
+from .fields import Field, notes_of, output_fields, port_name, specs
 
 RECORD = "__record__"  # the name of the blob of whole records
 
@@ -78,6 +78,14 @@ class RecordFormat(FileFormat):
     def widened(self, source: Source, exact: bool, told: Told) -> Source:
         """The source with types that hold the values of all records; see `Source.with_types`."""
         return source
+
+    def sampled(self, source: Source, exact: bool, told: Told) -> tuple[Source, bool]:
+        """See `Source.with_first_types`."""
+        return source, True
+
+    def checked(self, source: Source) -> Source | None:
+        """See `Source.checked`; None: the reader cannot do it."""
+        return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,10 +160,33 @@ class Source:
             InvalidArgumentError: There is such a number.
             CorruptDataError: A file is damaged.
         """
-        is_guessed = any(field.is_guessed for field in self.fields)
-        if not is_guessed or self.is_empty:
-            return self
-        return self.format.widened(self, exact, told)
+        return self.format.widened(self, exact, told) if self._has_guessed() else self
+
+    def with_first_types(
+        self, *, exact: bool = False, told: Told = lambda records: None
+    ) -> tuple[Source, bool]:
+        """The same where types that are guessed hold the first records, and whether these are all;
+        of records that `checked` reads without an error, `with_types` finds the same types.
+
+        Args:
+            exact: As of `with_types`, which this is where the first records are all.
+            told: As of `with_types`.
+
+        Raises:
+            InvalidArgumentError: As `with_types`.
+            CorruptDataError: A file is damaged.
+        """
+        if not self._has_guessed() or self.format.checked(self) is None:
+            return self.with_types(exact=exact, told=told), True
+        return self.format.sampled(self, exact, told)
+
+    def checked(self) -> Source:
+        """The same with a reader that refuses records which the types of the first ones do not
+        hold, or not exactly."""
+        return self.format.checked(self) or self
+
+    def _has_guessed(self) -> bool:
+        return not self.is_empty and any(field.is_guessed for field in self.fields)
 
     def reader(self, **attrs: Any) -> Node:
         """The node that reads the files, on one rank, with these attrs of every reader."""
@@ -163,7 +194,9 @@ class Source:
         listed = find_op(self.format.reader).outputs_attr
         if listed and self.fields:
             given[listed] = specs(map(self.format.as_read, self.fields))
-        return make_node(self.format.reader, (), files=list(self.files), **given)
+        node = make_node(self.format.reader, (), files=list(self.files), **given)
+        node.notes = notes_of(self.fields)
+        return node
 
     def blobs(self, **attrs: Any) -> dict[str, Blob]:
         """A blob for each field, and RECORD where there are whole records."""

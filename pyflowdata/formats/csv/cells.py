@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...errors import shown
 from ...nodes import find_op
 from ...nodes.eager import call
 
@@ -13,6 +14,8 @@ TYPES = "CSVCellTypes"
 _MISSING, _TEXT, _FLOAT, _INTEGER, _NEGATIVE, _UNSIGNED, _BEYOND = (1 << bit for bit in range(7))
 _INEXACT, _INFINITE = 128, 256
 _INTEGERS = _INTEGER | _NEGATIVE | _UNSIGNED | _BEYOND
+_NUMBERS_PER_ODD = 10  # from which on a column of bytes may be one of numbers
+
 UNSURE = _INEXACT | _INFINITE  # a float64 may not hold the number
 
 
@@ -36,6 +39,25 @@ def dtype_of(types: int) -> str:
     if not types & (_UNSIGNED | _BEYOND):
         return "int64"
     return "bytes" if types & (_NEGATIVE | _BEYOND) else "uint64"
+
+
+def oddity_of(cells: Sequence[bytes], types: Sequence[int], lines: Sequence[int]) -> str:
+    """Why a column is of bytes of which nearly all cells are numbers; "" of other columns.
+
+    Args:
+        cells: Of the first rows.
+        types: Theirs, in the bits of CSVCellTypes.
+        lines: Of the file, which they are in, from 1.
+    """
+    odd = [place for place, one in enumerate(types) if one & _TEXT]
+    numbers = sum(bool(one & (_FLOAT | _INTEGERS)) for one in types) - len(odd)
+    if not odd or numbers < _NUMBERS_PER_ODD * len(odd):
+        return ""
+    cell = shown(cells[odd[0]].decode("utf-8", "replace"))
+    return (
+        f"{len(odd):,} of the first {len(cells):,} cells {'is' if len(odd) == 1 else 'are'} text: "
+        f"{cell} in line {lines[odd[0]]}"
+    )
 
 
 def is_exact(cell: bytes, types: int) -> bool:

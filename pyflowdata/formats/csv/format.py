@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import itertools
 import mmap
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,10 @@ import numpy.typing as npt
 
 from ...errors import InvalidArgumentError, shown
 from ...nodes import Blob, find_op
+from ...nodes.sampled_attrs import Found
 from ..base.damage import Damage, Scan
 from ..base.detection import HEAD, Detected
-from ..base.fields import BYTES, Field, specs
+from ..base.fields import BYTES, Field, notes_of, specs
 from ..base.format import Format
 from ..base.open_source import open_source
 from ..base.reader_values import files_in, reading_in
@@ -25,6 +28,7 @@ from .long_cells import suspicious_cells
 from .table import cells_of, places_of, table_of, widened
 from .writer import ENCODER, CSVWriter
 
+_STRICT = "strict_numbers"
 _SCANNED = 4096  # rows at a time, when all of them are read
 
 
@@ -51,6 +55,10 @@ def _refuse_other_columns(found: Sequence[Detected]) -> None:
 
 def _first_line(one: Detected) -> bytes:
     return one.head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip()
+
+
+def _guessed_cells(source: Source) -> tuple[Field, ...]:
+    return cells_of(field for field in source.fields if field.is_guessed)
 
 
 class CSV(Format):
@@ -85,7 +93,7 @@ class CSV(Format):
                 "it", attr=op.outputs_attr,
             )  # fmt: skip
         dialect = {name: value for name, value in source.attrs if name not in own}
-        return {op.outputs_attr: specs(source.fields), **dialect}
+        return Found({op.outputs_attr: specs(source.fields), **dialect}, notes_of(source.fields))
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The columns and the dialect that the first lines of a file show."""
@@ -111,10 +119,30 @@ class CSV(Format):
 
     def widened(self, source: Source, exact: bool, told: Told) -> Source:
         """The types of guessed columns, by the cells of all records."""
-        cells = cells_of(field for field in source.fields if field.is_guessed)
-        looked = dataclasses.replace(source, fields=cells)
+        return self._of_types(source, self._types(source, told), exact)
+
+    def sampled(self, source: Source, exact: bool, told: Told) -> tuple[Source, bool]:
+        """The types of guessed columns, by the cells of the first batch."""
+        with contextlib.closing(self._types(source, told)) as batches:
+            first = list(itertools.islice(batches, 1))
+            rest = next(batches, None)
+        return self._of_types(source, first, exact and rest is None), rest is None
+
+    def checked(self, source: Source) -> Source | None:
+        """With strict numbers; other words for missing values than usual are text to `widened`."""
+        attrs = dict(source.attrs)
+        if "missing" in attrs:
+            return None
+        attrs[_STRICT] = True
+        return dataclasses.replace(source, attrs=tuple(attrs.items()))
+
+    def _of_types(
+        self, source: Source, batches: Iterable[npt.NDArray[np.uint16]], exact: bool
+    ) -> Source:
+        """The types that hold cells of these types."""
+        cells = _guessed_cells(source)
         found = np.zeros(len(cells), np.uint16)
-        for types in self._types(looked, told):
+        for types in batches:
             found |= np.bitwise_or.reduce(types, axis=0)
         types_by = {one.key: int(types) for one, types in zip(cells, found, strict=True)}
         fields: list[Field] = []
@@ -124,12 +152,15 @@ class CSV(Format):
             fields += widened(field, dtypes) if own else [field]
             unsure = {str(place) for place, types in own.items() if types & UNSURE}
             if exact and unsure and BYTES not in dtypes and "float64" in dtypes:
-                self._refuse_inexact(field, [one for one in cells if one.key in unsure], looked)
+                self._refuse_inexact(field, [one for one in cells if one.key in unsure], source)
         return dataclasses.replace(source, fields=tuple(fields))
 
-    def _types(self, looked: Source, told: Told) -> Iterator[npt.NDArray[np.uint16]]:
-        """The types of the cells of all records, batch by batch."""
+    def _types(
+        self, source: Source, told: Told
+    ) -> Generator[npt.NDArray[np.uint16], None, None]:
+        """The types of the cells of guessed columns, batch by batch."""
         missing, done = self._missing(), 0
+        looked = dataclasses.replace(source, fields=_guessed_cells(source))
 
         def types(blobs: dict[str, Blob]) -> dict[str, Blob]:
             return {TYPES: make_node(TYPES, list(blobs.values()), missing=missing).outputs[0]}
@@ -140,9 +171,9 @@ class CSV(Format):
             told(done)
             yield batch[TYPES]
 
-    def _refuse_inexact(self, field: Field, cells: Sequence[Field], looked: Source) -> None:
+    def _refuse_inexact(self, field: Field, cells: Sequence[Field], source: Source) -> None:
         """Looks for a number that a column of float64 does not hold."""
-        looked = dataclasses.replace(looked, fields=tuple(cells))
+        looked = dataclasses.replace(source, fields=tuple(cells))
         for batch in looked.batches(batch_size=_SCANNED, on_error="skip"):
             for one in cells:
                 texts = batch[one.name].to_bytes_list()
@@ -157,6 +188,8 @@ class CSV(Format):
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """Reads with and without line breaks in cells, and returns what has more whole records: an
         unclosed quote hides everything up to the next one."""
+        notes = ((one.name, one.note) for one in source.fields if one.note)
+        scan.notes += (f"the column {name} is of bytes: {note}" for name, note in notes)
         found = super().damage(source, scan)
         if not found:
             self._note_long_cells(source, scan)

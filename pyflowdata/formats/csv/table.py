@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import CorruptDataError
 from ..base.fields import BYTES, Field
-from .cells import dtype_of, types_of
+from .cells import dtype_of, oddity_of, types_of
 
 
 @dataclass(frozen=True)
@@ -53,22 +53,28 @@ def table_of(
     delimiter = str(given.get("delimiter", "")) or max(",\t;|", key=first.count)
     try:
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        rows = [row for row in lines if row]
+        numbered = [(lines.line_num, row) for row in lines if row]
     except (csv.Error, TypeError) as failure:
         raise CorruptDataError(f"its first lines are not CSV: {failure}") from None
+    rows = [row for _, row in numbered]
     if not rows:
         return Table(delimiter, False, False, (), False)
     has_header = {"yes": True, "no": False}.get(str(given.get("header")))
     if has_header is None:  # names have no numbers among them; a row of numbers is data
         has_header = any(cell.strip() for cell in rows[0]) and not any(map(_is_number, rows[0]))
     names = _distinct(rows[0]) if has_header else [f"column{i}" for i in range(len(rows[0]))]
-    body = rows[1:] if has_header else rows
-    dtypes = []
+    body = numbered[1:] if has_header else numbered
+    skipped = int(given.get("skip_header_lines", 0))
+    dtypes, notes = [], []
     for place in range(len(names)):
-        cells = [row[place].encode("utf-8", "replace") for row in body if place < len(row)]
-        dtypes.append(dtype_of(functools.reduce(operator.or_, types_of(cells, missing), 0)))
+        cells = [row[place].encode("utf-8", "replace") for _, row in body if place < len(row)]
+        types = types_of(cells, missing)
+        dtypes.append(dtype_of(functools.reduce(operator.or_, types, 0)))
+        at = [skipped + line for line, row in body if place < len(row)]
+        notes.append(oddity_of(cells, types, at) if dtypes[-1] == BYTES else "")
     has_quotes = '"' in text  # a later cell may have a line break where none of these has
-    return Table(delimiter, has_header, has_quotes, tuple(_fields(names, dtypes)), bool(body))
+    fields = tuple(_fields(names, dtypes, notes))
+    return Table(delimiter, has_header, has_quotes, fields, bool(body))
 
 
 def _is_number(cell: str) -> bool:
@@ -79,7 +85,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _fields(names: list[str], dtypes: list[str]) -> list[Field]:
+def _fields(names: list[str], dtypes: list[str], notes: list[str]) -> list[Field]:
     """Columns x[0], x[1], ... of numbers are one field; others are fields of their own."""
     fields: list[Field] = []
     place = 0
@@ -93,7 +99,7 @@ def _fields(names: list[str], dtypes: list[str]) -> list[Field]:
             fields.append(_guess(Field(base, dtype, (count,), key)))
             place += count
             continue
-        fields.append(_guess(Field(names[place], dtypes[place], (), str(place))))
+        fields.append(_guess(Field(names[place], dtypes[place], (), str(place), note=notes[place])))
         place += 1
     return fields
 

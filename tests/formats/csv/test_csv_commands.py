@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from support.cli_files import convert, read, run
 
+from pyflowdata.cli.conversion.plan import Conversion
+from pyflowdata.formats.csv.format import CSV
+
 
 @pytest.fixture
 def table(tmp_path):
@@ -174,3 +177,113 @@ def test_stats_of_many_batches(run, table, monkeypatch):
             assert a.pop("std", 0) == pytest.approx(b.pop("std", 0))  # rounded for each batch
     assert pieces == whole
     assert whole["fields"]["a"]["mean"] == 9001.5 / 9001 and whole["records"] == 9001
+
+
+# ---- The types of the first records, checked while all are read ---------------------------------
+
+FIRST = [f"{row},{row % 7}.5,{row},{'t' * 400}" for row in range(400)]  # more than is looked at
+
+
+def _convert_in_one_pass(run, monkeypatch, *arguments):
+    """Converts with batches of a few rows; returns how often the types of all were looked for."""
+    passes = []
+    widened = CSV.widened
+
+    def counted(*given):
+        passes.append(given)
+        return widened(*given)
+
+    monkeypatch.setattr(CSV, "widened", counted)
+    monkeypatch.setattr("pyflowdata.formats.base.source._BATCH_BYTES", 20_000)
+    convert(run, *arguments)
+    monkeypatch.undo()
+    return len(passes)
+
+
+def test_types_of_the_first_records_that_a_later_one_refutes(run, table, tmp_path, monkeypatch):
+    """What is made is that of the same files with the types said."""
+    lates = {
+        "01234,1.5,1,x": ["bytes", "float64", "int64", "bytes"],
+        "+5,1.5,1,x": ["bytes", "float64", "int64", "bytes"],
+        "-0,1.5,1,x": ["float64=nan", "float64", "int64", "bytes"],
+        "7.5,1.5,1,x": ["float64=nan", "float64", "int64", "bytes"],
+        ",1.5,1,x": ["float64=nan", "float64", "int64", "bytes"],
+        "1,abc,1,x": ["int64", "bytes", "int64", "bytes"],
+        "1,007,1,x": ["int64", "bytes", "int64", "bytes"],
+        "1,007.5,1,x": ["int64", "bytes", "int64", "bytes"],
+        "1,1.5, 18446744073709551616 ,x": ["int64", "float64", "bytes", "bytes"],
+        '1,1.5,"01",x': ["int64", "float64", "bytes", "bytes"],
+    }
+    head = "\n".join(["a,b,c,d", *FIRST])
+    for number, (late, types) in enumerate(lates.items()):
+        fields = ",".join(f"{name}:{one}" for name, one in zip("abcd", types))
+        given = [table(f"{head}\n{late}\n", f"{number}.csv")]
+        if number % 2:
+            given = [table(head + "\n", "first.csv"), table(f"a,b,c,d\n{late}\n", "last.csv")]
+        options = ["--shards", 3, "--jobs", 1] if number % 4 < 2 else []
+        made = [tmp_path / f"{kind}{number}.ofrecord" for kind in ("found", "said")]
+        assert _convert_in_one_pass(run, monkeypatch, *given, made[0], *options) == 1, late
+        convert(run, *given, made[1], "--fields", fields, *options)
+        names = [sorted(tmp_path.glob(f"{path.stem}*.ofrecord")) for path in made]
+        assert len(names[0]) == len(names[1]) == (3 if options else 1)
+        assert all(a.read_bytes() == b.read_bytes() for a, b in zip(*names)), late
+        assert not list(tmp_path.glob(".*"))
+
+
+def test_types_of_the_first_records_that_hold_all(run, table, tmp_path, monkeypatch):
+    """One pass finds them, whatever is unusual in the rest but of the same type."""
+    rest = ["-9223372036854775808,1e5,12345678901234567,", " 5 ,-0.0,0,01", '"6",.5,-7,"x,y"']
+    rest += ["9,nan,8,", "9,5.,8,", "9,inf,8,", "9,,8,", "9,0,8,", "9,0.1234567890123456789,8,x"]
+    path = table("\n".join(["a,b,c,d", *FIRST, *rest]) + "\n")
+    made = tmp_path / "found.ofrecord", tmp_path / "said.ofrecord"
+    assert _convert_in_one_pass(run, monkeypatch, path, made[0]) == 0
+    convert(run, path, made[1], "--fields", "a:int64,b:float64=nan,c:int64,d:bytes")
+    assert made[0].read_bytes() == made[1].read_bytes()
+
+
+def test_numbers_that_float64_does_not_hold_far_behind(run, table, tmp_path, monkeypatch):
+    for late in ("9007199254740993", "1e400"):
+        path = table("\n".join(["a,b,c,d", *FIRST, f"1,{late},1,x"]) + "\n")
+        monkeypatch.setattr("pyflowdata.formats.base.source._BATCH_BYTES", 20_000)
+        status, _, err = run("convert", path, tmp_path / "b.npy", "--fields", "b")
+        assert status == 2 and f"b has {late}, which float64 does not hold" in err
+        assert not list(tmp_path.glob(".*")) and not (tmp_path / "b.npy").exists()
+        found = json.loads(run("stats", "--json", path)[1])["fields"]["b"]
+        assert found["type"] == "float64" and found["count"] == 401
+
+
+def test_other_words_for_missing_values_are_text(run, table, tmp_path, monkeypatch):
+    """As long as the types are guessed: the reader would take them for missing values."""
+    path = table("\n".join(["a,b,c,d", *FIRST, "1,none,1,x"]) + "\n")
+    monkeypatch.setattr("pyflowdata.formats.base.source._BATCH_BYTES", 20_000)
+    found = json.loads(run("stats", "--json", path, "--attr", "missing=none")[1])["fields"]
+    assert found["b"]["type"] == "bytes"
+
+
+def test_a_conversion_that_was_refuted_goes_on(run, table, tmp_path, monkeypatch):
+    """Shards that were made with the types of all records are kept; others of the same types,
+    too."""
+    monkeypatch.setattr("pyflowdata.formats.base.source._BATCH_BYTES", 20_000)
+    done = []
+    note = Conversion.note
+
+    def stopping(self, number, records):
+        note(self, number, records)
+        done.append((number, [field.dtype for field in self.source.fields]))
+        if len(done) == stops:
+            raise KeyboardInterrupt
+
+    for late, stops, first, told in (
+        ("1,1.5,1,x", 2, "int64", [0, 1, 2, 3]),
+        # Two shards with the types of the first records, three with those of all, and the rest.
+        ("01234,1.5,1,x", 6, "bytes", [0, 1, 2, 0, 1, 2, 3]),
+    ):
+        done.clear()
+        path, target = table("\n".join(["a,b,c,d", *FIRST, late]) + "\n"), tmp_path / "b.ofrecord"
+        monkeypatch.setattr(Conversion, "note", stopping)
+        arguments = ("convert", path, target, "--shards", 4, "--jobs", 1, "--overwrite")
+        assert run(*arguments)[0] == 130
+        status, _, err = run(*arguments)
+        assert status == 0 and f"{3 if stops == 6 else 2} of 4 shards are there already" in err
+        assert [number for number, _ in done] == told and done[-1][1][0] == first
+        assert len(list(tmp_path.glob("b-*.ofrecord"))) == 4 and not list(tmp_path.glob(".*"))

@@ -466,3 +466,81 @@ def test_a_compressed_file_that_is_cut(table) -> None:
     quoted = table(gzip.compress(b'a,b\n1,"x\ny'), "b.gz")
     with pytest.raises(flow.CorruptDataError, match=r"byte 6.*not closed before the file ends"):
         read(quoted, ["a"], multiline=True)
+
+
+# ---- Strict numbers -----------------------------------------------------------------------------
+
+
+def _is_kept(cell: str, dtype: np.dtype) -> bool:
+    """Whether a column of this type gives the number back: as an integer with the same text, as a
+    float with the same value."""
+    cell = cell.strip(" \t")
+    is_integer = re.fullmatch("[+-]?[0-9]+", cell)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return bool(is_integer) and str(int(cell)) == cell and info.min <= int(cell) <= info.max
+    if is_integer:
+        is_int64 = -(2**63) <= int(cell) < 2**63
+        return cell in (str(int(cell)), "-0") and is_int64 and int(float(cell)) == int(cell)
+    is_infinite = math.isinf(float(cell)) and "inf" not in cell
+    return not is_infinite and not re.match(r"[+-]?0[0-9]+\.", cell)
+
+
+def test_strict_numbers(table) -> None:
+    digits = ["0", "7", "07", "00", "10", "123456789012345", "1234567890123456", "9007199254740992",
+              "9007199254740993", "1234567890123456789", "9223372036854775807",
+              "18446744073709551615", "9223372036854775808", "18446744073709551616",
+              "0000000000000000001"]  # fmt: skip
+    floats = ["0.5", ".5", "5.", "0.", "00.5", "07.5", "1e5", "1e400", "0.12345678901234567890123",
+              "12345678901234567890.5", "012345678901234567.5", "inf", "1.5e-7", "9" * 310 + ".0"]
+    cells = [sign + one for one in digits + floats for sign in ("", "-", "+", " ", "\t-")]
+    path = table("".join(f"{cell},{place}\n" for place, cell in enumerate(cells)))
+    quoted = table("".join(f'"{cell}",{place}\n' for place, cell in enumerate(cells)), "b.csv")
+    for name in ("int64", "uint64", "int8", "uint16", "float64", "float32"):
+        columns, found = [f"0:{name}", "1:int64"], {}
+        for is_strict in (False, True):
+            loose, found[is_strict] = (
+                read(one, columns, strict_numbers=is_strict, on_error="skip")[1]
+                for one in (quoted, path)
+            )
+            assert loose == found[is_strict]
+        kept = [place for place in found[False] if _is_kept(cells[place], np.dtype(name))]
+        assert found[True] == kept and 0 < len(kept) < len(found[False]), name
+    with pytest.raises(flow.CorruptDataError, match="column 0: '07' is not what '0:int64'"):
+        read(table("1\n07\n"), ["0:int64"], strict_numbers=True)
+
+
+# ---- Neighbouring columns of one type -----------------------------------------------------------
+
+
+def test_neighbouring_numbers_in_outputs_of_their_own(table) -> None:
+    """They are parsed together, as far as they are plain, over more columns than at once."""
+    chance, names = np.random.default_rng(3), [f"c{place}" for place in range(150)]
+    kinds = ["int16"] * 5 + ["float32"] * 3 + ["float64"] * 140 + ["int64"] * 2
+    tables, wanted = [], {name: [] for name in names}
+    for number in range(2):
+        rows, order = [], chance.permutation(names) if number else names
+        for _ in range(20):
+            row = {}
+            for name, kind in zip(names, kinds, strict=True):
+                value = str(int(chance.integers(-999, 999)))
+                if kind[0] == "f" and chance.random() < 0.9:
+                    value = repr(float(chance.standard_normal() * 10.0 ** chance.integers(-9, 9)))
+                wanted[name].append(np.dtype(kind).type(float(value)))
+                odd = chance.random()
+                row[name] = f" {value}" if odd < 0.02 else f'"{value}"' if odd < 0.021 else value
+            rows.append(",".join(row[name] for name in order))
+        tables.append(table("\n".join([",".join(order), *rows]), f"{number}.csv"))
+    columns = [f"{name}:{kind}" for name, kind in zip(names, kinds, strict=True)]
+    for is_strict in (False, True):
+        blobs = flow.CSVReader(
+            files=tables, columns=columns, batch_size=7, header="yes", strict_numbers=is_strict,
+            shuffle="global" if is_strict else "none", seed=1,
+        )
+        with flow.DataLoader(*blobs) as loader:
+            found = list(zip(*loader, strict=True))
+        together = [tuple(map(np.ndarray.item, row)) for row in zip(
+            *(np.concatenate(one).reshape(-1, 1) for one in found), strict=True)]
+        rows = list(zip(*wanted.values(), strict=True))
+        assert (sorted if is_strict else list)(together) == (sorted if is_strict else list)(rows)
+        assert (together == rows) != is_strict

@@ -2,84 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
 from ..errors import WrongUseError, shown
+from ..hints.arguments import ARGUMENTS, ATTRS, OF_READERS, SOURCE_THREADS
+from ..hints.similar import did_you_mean
 from .registry import Op, find_op
 
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")
-
-_THREADS = "threads make the batches, flow.DataLoader(blobs, num_threads=4)"
-_NO_WORKERS = "leave it out, as threads make the batches and no workers are started"
-_LAST = 'the reader has last_batch="drop", and a data set .batch(n, last="drop")'
-_SHUFFLE = "the reader has shuffle=True, and a data set .shuffle().batch(n)"
-_ORDER = "the data have the order: data.shuffle(), data.sample(weights) or data.select(indices)"
-_RANKS = "the reader has rank= and world_size=; left out, both are inferred"
-_DEVICE = "pyflowdata.integrations.torch.TorchLoader(loader, device=...) brings batches to a device"
-_PINNED = f"{_DEVICE}, by way of pinned memory"
-_FUNCTION = "call ops on the blobs; flow.register_decoder makes an op of a function"
-_LOADER = "give it to flow.DataLoader(...)"
-
-# Arguments of the loaders and data sets of PyTorch, tf.data and MindData -> what to do here.
-_ELSEWHERE = {
-    "batch_sampler": _ORDER,
-    "buffer_size": f"{_SHUFFLE}; neither needs a buffer",
-    "collate_fn": "ops form the batch: flow.PadBatch(x) pads its rows, and "
-    'flow.register_decoder(..., per="batch") makes an op of a function',
-    "dataset": "give the blobs, as flow.DataLoader(flow.open(path).batch(n))",
-    "device": _DEVICE,
-    "drop_last": _LAST,
-    "drop_remainder": _LAST,
-    "epochs": "each `for batch in loader` is an epoch, and loader.repeat() goes on without end",
-    "generator": "the reader has seed=, and a data set .shuffle(seed=...)",
-    "in_order": "leave it out, as batches always come in order",
-    "memory_budget": _LOADER,
-    "multiprocessing_context": _NO_WORKERS,
-    "num_parallel_calls": _THREADS,
-    "num_parallel_workers": _THREADS,
-    "num_replicas": _RANKS,
-    "num_shards": _RANKS,
-    "num_threads": _LOADER,
-    "num_workers": _THREADS,
-    "persistent_workers": _NO_WORKERS,
-    "pin_memory": _PINNED,
-    "pin_memory_device": _PINNED,
-    "prefetch": _LOADER,
-    "prefetch_factor": "flow.DataLoader(blobs, prefetch=4) has the number of batches made ahead",
-    "sampler": _ORDER,
-    "shard_id": _RANKS,
-    "target_transform": _FUNCTION,
-    "timeout": "leave it out: a long wait gives a StallWarning that says which op is at work",
-    "transform": _FUNCTION,
-    "transforms": _FUNCTION,
-    "worker_init_fn": f"{_NO_WORKERS}; random numbers of ops depend on the reader's seed",
-}
-_ELSEWHERE["num_epochs"] = _ELSEWHERE["epochs"]
-
-# Attrs of readers that other libraries give to a loader.
-_OF_READERS = {
-    "batch_size": "the reader has batch_size=, and a data set .batch(n)",
-    "random_shuffle": _SHUFFLE,
-    "shuffle": _SHUFFLE,
-    "seed": "the reader has seed=, and a data set .shuffle(seed=...)",
-}
-
-
-# Attrs of readers as pandas, NumPy and the csv module call them.
-_OTHER_WORDS = {
-    "delim": "delimiter",
-    "na_values": "missing",
-    "names": "fields",
-    "sep": "delimiter",
-    "separator": "delimiter",
-    "skiprows": "skip_header_lines",
-    "usecols": "fields",
-}
 
 
 def _is_of_readers(name: str) -> bool:
@@ -107,13 +41,13 @@ def refuse_arguments(given: Iterable[str], function: str, own: Iterable[str]) ->
 
 
 def _said_of(name: str, own: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, [*own], 1, 0.8)
-    if name in _OF_READERS:
-        return f": {_OF_READERS[name]}"
-    if name in _ELSEWHERE:
-        return f": {_ELSEWHERE[name]}"
+    if name in OF_READERS:
+        return f": {OF_READERS[name]}"
+    if name in ARGUMENTS:
+        return f": {ARGUMENTS[name]}"
+    near = did_you_mean(name, own, 0.8)
     if near:
-        return f"; did you mean '{near[0]}'?"
+        return near
     if _is_of_readers(name):
         return ": give it to the reader, or to .batch(n) of a data set"
     return f"; it has {', '.join(own)}"
@@ -184,14 +118,13 @@ def refuse_other_argument(op: Op, name: str) -> None:
     Raises:
         WrongUseError: Says where it belongs.
     """
-    meant = None if op.is_reader and name == "dataset" else _ELSEWHERE.get(name)
+    meant = None if op.is_reader and name == "dataset" else ARGUMENTS.get(name)
     if meant is None and not op.is_reader and _is_of_readers(name):
         meant = f"the reader has it, before {op.name} in the graph"
-    word = _OTHER_WORDS.get(name, "")
+    word = ATTRS.get(name, "")
     if op.attr(word) is not None or (word == "fields" and op.attr("columns") is not None):
         meant = f"it is {word}= of flow.open here" if word == "fields" else f"it is {word}= here"
-    if meant == _THREADS and op.attr("thread_safe") is not None:
-        meant = "thread_safe=True lets calls of the source overlap, in flow.DataLoader(blobs, "\
-            "num_threads=8); data.map(function, processes=2) has worker processes"  # fmt: skip
+    if name in ("num_workers", "num_parallel_workers") and op.attr("thread_safe") is not None:
+        meant = SOURCE_THREADS
     if meant is not None:
         raise WrongUseError(f"unknown attr '{name}': {meant}", op=op.name, attr=name)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
+from . import remedies
+from .similar import did_you_mean, similar
+
+_PADDED = "PadBatch(data.batch(n)[field])"
+
 # Names of PyTorch, tf.data, MindData, Hugging Face and Grain -> what does the same here.
-_ELSEWHERE = {
-    "batch_and_pad": "PadBatch(data.batch(n)[field])",
+_METHODS = {
+    "batch_and_pad": _PADDED,
     "bucket_batch_by_length": "batch_by_length(field=...)",
     "cardinality": "len(data)",
     "columns": "fields",
@@ -16,25 +20,20 @@ _ELSEWHERE = {
     "enumerate": "batch(n, with_id=True)",
     "features": "fields",
     "filter": "where(predicate)",
-    "interleave": "flow.mix([a, b])",
+    "interleave": remedies.MIX,
     "map_batches": "batch(n).map(function)",
-    "padded_batch": "PadBatch(data.batch(n)[field])",
-    "random_split": "split([0.9, 0.1])",
+    "padded_batch": _PADDED,
+    "random_split": remedies.SPLIT,
     "remove_columns": "drop(name)",
     "rename_column": "rename({old: new})",
     "rename_columns": "rename({old: new})",
     "select_columns": "project(name)",
     "shard": "a slice, data[index::count]; ranks need none",
     "sort": "select(np.argsort(data.column(name)))",
-    "train_test_split": "split([0.9, 0.1])",
+    "train_test_split": remedies.SPLIT,
     "unbatch": "nothing: a data set has no batches yet",
     "unique": "np.unique(data.column(name))",
 }
-
-
-def _field(name: str, fields: Iterable[str], place: str) -> str:
-    near = difflib.get_close_matches(name, [*fields], 1, 0.8)
-    return f"; its field is {place}[{near[0]!r}]" if near else ""
 
 
 def unknown_method(name: str, known: list[str], fields: Iterable[str]) -> str:
@@ -42,15 +41,15 @@ def unknown_method(name: str, known: list[str], fields: Iterable[str]) -> str:
     said = f"a data set has no {name!r}"
     if name in fields:
         return f"{said}: the field is data.column({name!r}), or data.batch(n)[{name!r}] in batches"
-    if name in _ELSEWHERE:
-        return f"{said}; the same here: {_ELSEWHERE[name]}"
-    near = difflib.get_close_matches(name, known, 1)
-    return f"{said}; did you mean {near[0]!r}?" if near else said
+    if name in _METHODS:
+        return f"{said}; the same here: {_METHODS[name]}"
+    return f"{said}{did_you_mean(name, known)}"
 
 
 def unknown_of_batches(name: str, fields: Iterable[str], of_data: bool) -> str:
     """The message for what batches do not have; `of_data`: data sets have it."""
     said = f"batches have no {name!r}"
     if of_data and name not in fields:
-        return f"{said}: call it on the data set, before batch()"
-    return said + _field(name, fields, "batch")
+        return f"{said}: {remedies.ON_DATA}"
+    field = similar(name, fields, 0.8)
+    return f"{said}; its field is batch[{field!r}]" if field else said

@@ -5,20 +5,18 @@ A type checker does not see the methods that are made here, so that it finds suc
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from ..errors import WrongUseError
+from . import remedies
+from .similar import did_you_mean
 
-_FUNCTION = "make an op of a function of arrays by flow.register_decoder"
 _CAST = 'use flow.Cast(x, dtype="float32")'
-_ARRAYS = "take its arrays from a loader, for batch in flow.DataLoader(x)"
-_DEVICE = 'take batches from TorchLoader(flow.DataLoader(x), device="cuda")'
-_OF_DATA = "call it on the data set, as flow.open(path).shuffle().batch(n)"
 _CONCAT = "use flow.Concat(x, y)"
+_ARRAYS = "take its arrays from a loader, for batch in flow.DataLoader(x)"
 
 # Operators and a number k -> what computes the same.
 _WITH_NUMBER = {
@@ -36,19 +34,19 @@ _SIGNS = {
     "matmul": "@", "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
 }  # fmt: skip
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-_WHERE = f'{_FUNCTION}, or choose records by data.where("x < 3")'
+_WHERE = f'{remedies.OWN_OP}, or choose records by data.where("x < 3")'
 
-_ATTRIBUTES = {
+_METHODS = {
     **dict.fromkeys(("astype", "double", "float", "half", "int", "long", "type"), _CAST),
     **dict.fromkeys(("asnumpy", "data", "item", "numpy", "tobytes", "tolist", "values"), _ARRAYS),
-    **dict.fromkeys(("cpu", "cuda", "detach", "device", "pin_memory", "to"), _DEVICE),
+    **dict.fromkeys(("cpu", "cuda", "detach", "device", "pin_memory", "to"), remedies.DEVICE),
     **dict.fromkeys(
-        ("batch", "filter", "map", "repeat", "shuffle", "skip", "take", "where"), _OF_DATA
+        ("batch", "filter", "map", "repeat", "shuffle", "skip", "take", "where"), remedies.ON_DATA
     ),
     **dict.fromkeys(
         ("T", "argmax", "argmin", "clip", "cumsum", "exp", "flatten", "log", "max", "mean", "min",
          "permute", "ravel", "reshape", "sort", "sqrt", "squeeze", "std", "sum", "transpose",
-         "unsqueeze", "var", "view"), _FUNCTION,
+         "unsqueeze", "var", "view"), remedies.OWN_OP,
     ),
     **dict.fromkeys(("ndim", "rank", "size"), "use x.shape"),
     "concat": _CONCAT,
@@ -60,7 +58,7 @@ _ATTRIBUTES = {
 }  # fmt: skip
 _NUMPY_FUNCTIONS = {
     **dict.fromkeys(("column_stack", "concatenate", "hstack", "stack", "vstack"), _CONCAT),
-    "pad": _ATTRIBUTES["pad"],
+    "pad": _METHODS["pad"],
     "shape": "use x.shape",
     "size": "use x.shape",
 }
@@ -80,10 +78,10 @@ def _computed(sign: str, other: object) -> str:
     """What computes the same as an operator."""
     if sign in _WITH_NUMBER and _is_number(other):
         return f"use {_WITH_NUMBER[sign].format(other)}"
-    return _FUNCTION
+    return remedies.OWN_OP
 
 
-class NotAnArray:
+class BlobHints:
     """The base of Blob: says what to do where a blob is used as an array.
 
     Every method here raises a WrongUseError, which is a TypeError.
@@ -146,7 +144,7 @@ def _array_ufunc(self: Any, ufunc: Any, _method: str, *inputs: Any, **_options: 
 
 def _array_function(self: Any, function: Any, _types: Any, _args: Any, _options: Any) -> NoReturn:
     name = function.__name__
-    instead = _NUMPY_FUNCTIONS.get(name, _FUNCTION)
+    instead = _NUMPY_FUNCTIONS.get(name, remedies.OWN_OP)
     raise _refused(self, f"numpy.{name}() cannot take it", instead)
 
 
@@ -157,20 +155,20 @@ def _torch_function(
     blob = next((one for given in lists for one in given if isinstance(one, cls)), None)
     name = getattr(function, "__name__", "torch")
     if blob is None:
-        raise WrongUseError(f"{name}() cannot take a Blob, a column of batches to come: {_DEVICE}")
-    raise _refused(blob, f"{name}() cannot take it", _DEVICE)
+        said = f"{name}() cannot take a Blob, a column of batches to come"
+        raise WrongUseError(f"{said}: {remedies.DEVICE}")
+    raise _refused(blob, f"{name}() cannot take it", remedies.DEVICE)
 
 
 def _getattr(self: Any, name: str) -> NoReturn:
     said = f"a Blob has no {name!r}"
     if name.startswith("_"):
         pass
-    elif name in _ATTRIBUTES:
-        said += f", as it is a column of batches to come, not an array: {_ATTRIBUTES[name]}"
+    elif name in _METHODS:
+        said += f", as it is a column of batches to come, not an array: {_METHODS[name]}"
     else:
         known = [one for one in dir(self) if not one.startswith("_")]
-        near = difflib.get_close_matches(name, known, 1)
-        said += f"; did you mean {near[0]!r}?" if near else ""
+        said += did_you_mean(name, known)
     raise AttributeError(said, name=name, obj=None)
 
 
@@ -190,7 +188,7 @@ def _made() -> dict[str, Any]:
         "pos": _unary("has no operator +", "use x itself"),
     }  # fmt: skip
     for name in ("abs", "invert", "round"):
-        methods[name] = _unary(f"has no {name}()", _FUNCTION)
+        methods[name] = _unary(f"has no {name}()", remedies.OWN_OP)
     for name in ("float", "int"):
         methods[name] = _unary(f"has no {name}()", _ARRAYS)
     for name, sign in _SIGNS.items():
@@ -201,4 +199,4 @@ def _made() -> dict[str, Any]:
 
 
 for _name, _method in _made().items():
-    setattr(NotAnArray, f"__{_name}__", _method)
+    setattr(BlobHints, f"__{_name}__", _method)

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgumentError, WrongUseError, shown
+from ..hints.remedies import FROM_ARRAYS
 from ..nodes import Blob
 from ..nodes.records import Records, hint_of
 from .any_loader import AnyLoader
 
 _READER = 'flow.GeneratorReader({}, fields=["x:float32[3]", "y:int64"], batch_size=32)'
-_ARRAYS = 'flow.from_arrays({"x": x, "y": y}).batch(32)'
+_ARRAYS = f"{FROM_ARRAYS}.batch(32)"
 
 
 def _is_array(value: object) -> bool:

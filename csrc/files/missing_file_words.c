@@ -1,7 +1,6 @@
 /* Looks at what is there in place of a missing file: near names, or the folder above it. */
-#include "files/missing_files.h"
+#include "files/missing_file_words.h"
 
-#include "files/folder_names.h"
 #include "parse/nearest_name.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -27,8 +26,9 @@ static int read_names(const char *folder, pfd_folder_names *out)
 }
 
 /* ---- Folders --------------------------------------------------------------------------------- */
-static void write_names(const pfd_folder_names *names, int32_t folders_first, char *out,
-                        size_t capacity)
+
+void pfd_write_names(const pfd_folder_names *names, int32_t folders_first, char *out,
+                     size_t capacity)
 {
     const pfd_path_list *first = folders_first ? &names->folders : &names->files;
     const pfd_path_list *then = folders_first ? &names->files : &names->folders;
@@ -48,12 +48,12 @@ const char *pfd_folder_holds(const char *folder, char *out, size_t capacity)
 {
     pfd_folder_names names;
     out[0] = '\0';
-    if (read_names(folder, &names) == 0) write_names(&names, 1, out, capacity);
+    if (read_names(folder, &names) == 0) pfd_write_names(&names, 1, out, capacity);
     pfd_folder_names_free(&names);
     return out;
 }
 
-const char *pfd_folder_pattern(const char *folder, char *out, size_t capacity)
+const char *pfd_suggest_pattern(const char *folder, char *out, size_t capacity)
 {
     pfd_folder_names names;
     out[0] = '\0';
@@ -131,7 +131,7 @@ static void say_path(const char *path, char *out, size_t capacity)
                        (int)(name - path), path, near);
     } else if (reason == 0) {
         used += (size_t)snprintf(out + used, capacity - used, "; the folder '%.200s' ", folder);
-        if (used < capacity) write_names(&names, 0, out + used, capacity - used);
+        if (used < capacity) pfd_write_names(&names, 0, out + used, capacity - used);
     } else {
         used += (size_t)snprintf(out + used, capacity - used, ": ");
         say_folder_missing(folder, reason, out + used, capacity - used);
@@ -155,7 +155,7 @@ static void say_pattern(const char *pattern, char *out, size_t capacity)
         say_folder_missing(folder, reason, out + used, capacity - used);
     } else {
         used += (size_t)snprintf(out + used, capacity - used, "the folder '%.200s' ", folder);
-        if (used < capacity) write_names(&names, 0, out + used, capacity - used);
+        if (used < capacity) pfd_write_names(&names, 0, out + used, capacity - used);
     }
     pfd_folder_names_free(&names);
 }

@@ -5,20 +5,18 @@ A type checker does not see the methods that are made here, so that it finds suc
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, NoReturn
 
 from ..errors import WrongUseError
+from . import remedies
+from .similar import did_you_mean
 
 _NEXT = "use batches = iter(loader), then next(batches)"
 _LOOP = "use for batch in loader"
 _LENGTH = "use len(loader)"
-_ORDER = "the data have the order, by shuffle=True of a reader or .shuffle() of a data set"
-_OF_DATA = "call it on the data set, before .batch(n)"
-_DEVICE = 'use pyflowdata.integrations.torch.TorchLoader(loader, device="cuda")'
 _NO_WORKERS = "threads make the batches, and loader.num_threads counts them"
 
-_ELSEWHERE = {
+_METHODS = {
     **dict.fromkeys(("get_next", "next"), _NEXT),
     **dict.fromkeys(
         ("as_numpy_iterator", "create_dict_iterator", "create_tuple_iterator"), _LOOP
@@ -26,11 +24,12 @@ _ELSEWHERE = {
     **dict.fromkeys(
         ("cardinality", "get_dataset_size", "num_batches", "num_steps", "steps"), _LENGTH
     ),
-    **dict.fromkeys(("batch_sampler", "generator", "sampler"), _ORDER),
-    **dict.fromkeys(("cpu", "cuda", "device", "pin_memory", "to"), _DEVICE),
+    **dict.fromkeys(("batch_sampler", "generator", "sampler"), remedies.ANY_ORDER),
+    **dict.fromkeys(("cpu", "cuda", "device", "pin_memory", "to"), remedies.DEVICE),
     **dict.fromkeys(("num_workers", "persistent_workers", "worker_init_fn"), _NO_WORKERS),
     **dict.fromkeys(
-        ("batch", "cache", "filter", "map", "random_shuffle", "shuffle", "skip", "where"), _OF_DATA
+        ("batch", "cache", "filter", "map", "random_shuffle", "shuffle", "skip", "where"),
+        remedies.ON_DATA,
     ),
     "batch_size": "use loader.readers[0].batch_size",
     "collate_fn": "ops form the batch, such as flow.PadBatch(x)",
@@ -47,7 +46,7 @@ _ELSEWHERE = {
 }
 
 
-class LoaderWords:
+class LoaderHints:
     """The base of loaders: its methods raise a WrongUseError, which is a TypeError, or an
     AttributeError."""
 
@@ -80,16 +79,15 @@ def _getattr(self: Any, name: str) -> NoReturn:
         pass
     elif taken_over is not None and hasattr(type(taken_over), name):
         said += f", its DataLoader does: use loader.data_loader.{name}"
-    elif name in _ELSEWHERE:
-        said += f": {_ELSEWHERE[name]}"
+    elif name in _METHODS:
+        said += f": {_METHODS[name]}"
     else:
         known = [one for one in dir(type(self)) if not one.startswith("_")]
-        near = difflib.get_close_matches(name, known, 1)
-        said += f"; did you mean {near[0]!r}?" if near else ""
+        said += did_you_mean(name, known)
     raise AttributeError(said, name=name, obj=None)
 
 
 for _name, _method in {
     "next": _next, "getitem": _getitem, "getattr": _getattr, "array": _array
 }.items():  # fmt: skip
-    setattr(LoaderWords, f"__{_name}__", _method)
+    setattr(LoaderHints, f"__{_name}__", _method)

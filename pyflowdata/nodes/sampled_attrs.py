@@ -1,0 +1,80 @@
+"""Attrs that list the outputs of an op, found in the first records where they were left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ..errors import Error
+from .registry import Op, registered_formats
+
+Sampler = Callable[[str, Op, Sequence[Any], Mapping[str, object]], Mapping[str, object]]
+
+
+class Found(dict[str, object]):
+    """Attrs that were found, by name.
+
+    Attributes:
+        notes: Name of an output -> why its type is perhaps not the one that is wanted.
+    """
+
+    def __init__(self, values: Mapping[str, object], notes: Mapping[str, str] | None = None):
+        super().__init__(values)
+        self.notes = notes or {}
+
+
+def _sample_nothing(
+    name: str, op: Op, inputs: Sequence[Any], values: Mapping[str, object]
+) -> Mapping[str, object]:
+    return {}
+
+
+_sampler: Sampler = _sample_nothing
+
+
+def set_sampler(sampler: Sampler) -> None:
+    """Says who looks at the first records, for ops whose attr `outputs_attr` may be left out.
+
+    Args:
+        sampler: Given the name of the op's format, op, inputs and attrs, it returns what it finds
+            of attrs that were left out, and raises InvalidArgumentError where those that were given
+            do not fit the records.
+    """
+    global _sampler
+    _sampler = sampler
+
+
+def sampled_values(
+    op: Op, inputs: Sequence[Any], values: Mapping[str, object]
+) -> Mapping[str, object]:
+    """Attrs that were left out, as the first records have them; none where these do not say it, and
+    none where an attr is unknown, which C refuses."""
+    if any(op.attr(name) is None for name in values):
+        return {}
+    name = _format_of_decoder(op, inputs) if inputs else _format_of_reader(op, values)
+    return {} if name is None else _sampler(name, op, inputs, values)
+
+
+def _format_of_reader(op: Op, values: Mapping[str, object]) -> str | None:
+    """The format whose reader it is; None where its outputs are known."""
+    listed = op.attr(op.outputs_attr)
+    if listed is None or not listed.is_found or values.get(listed.name):
+        return None
+    return next((one.name for one in registered_formats() if one.reader == op.name), None)
+
+
+def _format_of_decoder(op: Op, inputs: Sequence[Any]) -> str | None:
+    if len(inputs) > 1 or op.is_view:
+        return None
+    return next((one.name for one in registered_formats() if op.name in one.decoders), None)
+
+
+def say_notes(failure: Error, inputs: Iterable[Any]) -> None:
+    """Adds to the failure of an op what is to be said of its inputs' types."""
+    for blob in inputs:
+        if blob.note:
+            port = blob.name.rpartition("/")[2]
+            failure.message += (
+                f"; {port} is of bytes, because {blob.note}: for numbers state its type, as in "
+                f'"{port}:float32"'
+            )
