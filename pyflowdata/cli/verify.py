@@ -96,7 +96,8 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
         is_call = isinstance(failure, InvalidArgumentError) and failure.file is None
         if is_call and (args.fields or args.attr or args.format):
             raise UsageError(str(failure), failure.attr) from None
-        say(f"{path}: not checked: {str(failure).removeprefix(f'{path}: ')}", sys.stderr)
+        is_named = failure.file == path and failure.op is None and failure.byte is None
+        say(f"{path}: not checked: {failure.message if is_named else failure}", sys.stderr)
         return False
     except (CorruptDataError, FileError) as failure:
         damage = [damage_of(path, failure)]

@@ -96,6 +96,11 @@ NAMES = {
     "zip": _OF_DATA.format("zip(other)"),
 }
 
-# What modules of this package have, which are imported by name.
-WRITERS = "the writers are in pyflowdata.io: from pyflowdata.io import {}"
-INTEGRATIONS = "import one of its modules: " + _INTEGRATION.format("torch", "TorchLoader")
+
+def in_modules(name: str) -> str:
+    """How what a module of this package has is imported; "": the name does not look so."""
+    if name == "integrations":
+        return "import one of its modules: " + _INTEGRATION.format("torch", "TorchLoader")
+    if name.endswith("Writer"):
+        return f"the writers are in pyflowdata.io: from pyflowdata.io import {name}"
+    return ""

@@ -93,23 +93,24 @@ def says_how(hint: str) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]
         def called(*args: P.args, **given: P.kwargs) -> ResultT:
             try:
                 return function(*args, **given)
-            except TypeError as failure:
-                if _fits(function, args, given):
+            except TypeError:
+                said = _misfit(function, args, given)
+                if not said:
                     raise
-                said = str(failure).partition("() ")[2]
-                raise WrongUseError(f"{function.__name__}() {said}: {hint}") from None
+                raise WrongUseError(f"{function.__name__}(): {said}: {hint}") from None
 
         return called
 
     return changed
 
 
-def _fits(function: Callable[..., Any], args: Any, given: Any) -> bool:
+def _misfit(function: Callable[..., Any], args: Any, given: Any) -> str:
+    """How a call does not fit the arguments of the function; "": it fits."""
     try:
         inspect.signature(function).bind(*args, **given)
-    except TypeError:
-        return False
-    return True
+    except TypeError as failure:
+        return str(failure)
+    return ""
 
 
 def refuse_other_argument(op: Op, name: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from opcode import opname
 
 from ..errors import InvalidArgumentError
-from ..hints.names import INTEGRATIONS, NAMES, WRITERS
+from ..hints.names import NAMES, in_modules
 from ..hints.similar import similar
 from .registry import find_op
 
@@ -35,8 +35,8 @@ def _begins(name: str, names: Iterable[str]) -> str | None:
 def what_is_meant(name: str, known: Iterable[str]) -> str:
     """What does the same here as a name of another library, or which of the known names is meant;
     "": it is like none."""
-    if name == "integrations" or name.endswith("Writer"):
-        return INTEGRATIONS if name == "integrations" else WRITERS.format(name)
+    if said := in_modules(name):
+        return said
     elsewhere = _FOLDED.get(name.casefold())
     if elsewhere is not None:
         return f"{elsewhere}: {NAMES[elsewhere]}"
