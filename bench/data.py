@@ -71,7 +71,7 @@ class Data(abc.ABC):
 
     KIND: ClassVar[str]
     FILE: ClassVar[str] = "part-{:03}"
-    VERSION: ClassVar[int] = 2  # of the generator: another one makes the files anew
+    VERSION: ClassVar[int] = 2  # of the generator: another one makes the files again
     ROW_BYTES: ClassVar[float] = 1  # mean, of a record
     ROWS: ClassVar[int] = 1  # of the truth, for a record
     DIGESTS: ClassVar[dict[str, str]] = {}  # what they have to be, by name, where that is known

@@ -78,16 +78,16 @@ static int map_files(char **paths, int n)
 int main(int argc, char **argv)
 {
     pthread_t threads[256];
-    int n = argc > 2 ? atoi(argv[1]) : 0, begun = 1;
+    int n = argc > 2 ? atoi(argv[1]) : 0, started = 1;
     if (n < 1 || n > 256 || !map_files(argv + 2, argc - 2)) {
         fprintf(stderr, "usage: newlines THREADS FILE... (up to 256 threads, %d files)\n",
                 most_files);
         return 2;
     }
     double wall = seconds_of(CLOCK_MONOTONIC), cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-    while (begun < n && pthread_create(&threads[begun], NULL, work, NULL) == 0) begun++;
+    while (started < n && pthread_create(&threads[started], NULL, work, NULL) == 0) started++;
     work(NULL);
-    for (int i = 1; i < begun; i++) pthread_join(threads[i], NULL);
+    for (int i = 1; i < started; i++) pthread_join(threads[i], NULL);
     printf("{\"seconds\": %.6f, \"cpu\": %.6f, \"newlines\": %" PRId64 "}\n",
            seconds_of(CLOCK_MONOTONIC) - wall, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu,
            (int64_t)newlines);

@@ -58,8 +58,8 @@ def main() -> None:
         folder = Path(name)
         (folder / "part-0").write_text("1,1\n" * RECORDS)
         for shuffle, attrs in SHUFFLES.items():
-            anew = {"shuffle_after_epoch": shuffle != "none"}
-            variance, labels = mixing(folder, {**attrs, **anew})
+            reshuffled = {"shuffle_after_epoch": shuffle != "none"}
+            variance, labels = mixing(folder, {**attrs, **reshuffled})
             print(f"| {shuffle} | {variance:.2f} | {labels:.0f} |")
 
 

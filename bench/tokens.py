@@ -33,13 +33,13 @@ class Tokens(Data):
     def blocks(self, part: int) -> Iterator[tuple[bytes, Truth]]:
         random = np.random.RandomState(3000)
         left = self.part_records * SEQ_LENGTH + 1
-        begun = np.zeros(0, np.uint16)  # the first tokens of a window that the next block ends
+        started = np.zeros(0, np.uint16)  # the first tokens of a window that the next block ends
         while left > 0:
             some = random.randint(0, 50257, min(left, AT_ONCE)).astype(np.uint16)
             left -= len(some)
-            tokens = np.concatenate([begun, some])
+            tokens = np.concatenate([started, some])
             whole = num_windows(tokens)
-            begun = tokens[whole * SEQ_LENGTH :]
+            started = tokens[whole * SEQ_LENGTH :]
             yield some.tobytes(), sum(_truths(tokens, whole), Truth())
 
 

@@ -596,7 +596,8 @@ def CSVEncoder(
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields. Rows of bytes, uint8 (None,),
             are one cell; other rows have a cell for each of their numbers, in row-major order.
-        delimiter (str, default ','): One ASCII character between two cells.
+        delimiter (str, default ','): One ASCII character between two cells, which is not a part of
+            numbers.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:

@@ -19,10 +19,10 @@ from bench.wide_text import WideText
 
 
 def ordered(source: Source, attrs: dict[str, Any]) -> dict[str, Any]:
-    """Attrs of a reader: batches of the source's size; where it is random, anew each epoch."""
+    """Attrs of a reader: batches of the source's size; shuffled in each epoch if it is random."""
     is_random = attrs.get("random_shuffle", attrs.get("shuffle", "none") != "none")
-    anew = {"shuffle_after_epoch": True, "seed": 7} if is_random else {}
-    return {"batch_size": source.batch_size, **anew, **attrs}
+    reshuffled = {"shuffle_after_epoch": True, "seed": 7} if is_random else {}
+    return {"batch_size": source.batch_size, **reshuffled, **attrs}
 
 
 def lines(source: Source, **attrs: Any) -> Any:

@@ -17,12 +17,11 @@ static const signature containers[] = {
     {"7-Zip (unpack it: 7z x)", 0, 6, "7z\xbc\xaf\x27\x1c"},
     {"RAR (unpack it: unrar x)", 0, 6, "Rar!\x1a\x07"},
     {"an empty zip archive", 0, 4, "PK\x05\x06"},
-    {"Parquet (load it: pandas.read_parquet; write numbers as CSV, texts and lists with "
-     "TFRecordWriter; or give its rows to GeneratorReader)", 0, 4, "PAR1"},
-    {"Arrow IPC (load it: pandas.read_feather; write numbers as CSV, texts and lists with "
-     "TFRecordWriter; or give its rows to GeneratorReader)", 0, 6, "ARROW1"},
-    {"Feather (load it: pandas.read_feather; write numbers as CSV, texts and lists with "
-     "TFRecordWriter)", 0, 4, "FEA1"},
+    {"Parquet (write its rows to TFRecord: pyarrow.parquet, TFRecordWriter; or give them to "
+     "GeneratorReader)", 0, 4, "PAR1"},
+    {"Arrow IPC (write its rows to TFRecord: pyarrow.feather, TFRecordWriter; or give them to "
+     "GeneratorReader)", 0, 6, "ARROW1"},
+    {"Feather (write its rows to TFRecord: pyarrow.feather, TFRecordWriter)", 0, 4, "FEA1"},
     {"HDF5 (save its arrays as .npy files: h5py.File, numpy.save)", 0, 8, "\x89HDF\r\n\x1a\n"},
     {"a MATLAB file (save its arrays as .npy files: scipy.io.loadmat, numpy.save)", 0, 10,
      "MATLAB 5.0"},
@@ -77,7 +76,8 @@ static const char *find_archive(const uint8_t *data, int64_t size)
     if (length > size - 30) length = 0;
     if (ends_with(name, length, ".npy"))
         return "a NumPy .npz archive (save each of its arrays as a .npy file: numpy.load, "
-               "numpy.save; if each file is one sample, GeneratorReader reads them in Python)";
+               "numpy.save; or give dict(numpy.load(path)) to flow.from_arrays; files of one "
+               "sample each are read in Python by GeneratorReader)";
     if (ends_with(name, length, "/data.pkl"))
         return "a file of torch.save (save its tensors as .npy files: torch.load, numpy.save)";
     if (ends_with(name, length, "[Content_Types].xml"))

@@ -2,6 +2,7 @@
 #include "parse/json.h"
 
 #include "parse/parse_double.h"
+#include "parse/utf8.h"
 
 #include <string.h>
 
@@ -90,18 +91,6 @@ int32_t pfd_json_member(pfd_json *json, pfd_json_text *key)
 
 /* ---- Strings --------------------------------------------------------------------------------- */
 
-/* Bytes of the UTF-8 sequence at p, of which `left` are there; 0: none that is well-formed. */
-static int64_t utf8_length(const uint8_t *p, int64_t left)
-{
-    int64_t size = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    if (size == 0 || p[0] > 0xf4 || size > left) return 0;
-    for (int64_t i = 1; i < size; i++)
-        if ((p[i] & 0xc0) != 0x80) return 0;
-    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f)) return 0;
-    if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)) return 0;
-    return size;
-}
-
 static int32_t hex_digit(uint8_t c)
 {
     if (c >= '0' && c <= '9') return c - '0';
@@ -152,7 +141,7 @@ static int32_t scan_string(pfd_json *json, int32_t *has_escapes)
             if (read_escape(p, left, &length) < 0)
                 return pfd_json_refuse(json, "expected an escape such as \\n or \\u00e9");
         } else if (*p >= 0x80) {
-            length = utf8_length(p, left);
+            length = pfd_utf8_length(p, left);
             if (!length) return pfd_json_refuse(json, "expected valid UTF-8");
         }
         json->at += length;

@@ -144,12 +144,12 @@ static pfd_status fail_unknown(const uint8_t *data, int64_t size, pfd_error *err
     const char *foreign = foreign_name(data, size);
     if (foreign)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "it looks like %s, and none of the formats that are read: %s", foreign,
-                        names);
+                        "it looks like %s, and is of none of the formats that are read", foreign);
     (void)pfd_fail(err, PFD_INVALID_ARGUMENT,
                    "its content has none of the supported formats; these are %s, and those of a "
                    "plugin when it is loaded or its package imported; for rows of one size give "
-                   "format=\"raw\", dtype and shape, else write a reader (pyflowdata new reader)",
+                   "format=\"raw\", dtype and shape; `pyflowdata new reader NAME` writes a reader "
+                   "for another one",
                    names);
     static const char argument[] = "format"; /* the argument by which a user can state the format */
     if (err->struct_size >= sizeof *err) memcpy(err->attr, argument, sizeof argument);

@@ -6,6 +6,8 @@
 
 #include "core/float16.h"
 #include "core/rows.h"
+#include "parse/quote.h"
+#include "parse/utf8.h"
 #include "parse/wire_write.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -45,6 +47,31 @@ static pfd_status check_type(const pfd_infer_args *args, const pfd_feature_kinds
                                                  : "");
 }
 
+/* Each name is that of a feature of its own; a message has text as its names. */
+static pfd_status check_names(const pfd_infer_args *args, const pfd_list_string *names,
+                              pfd_error *err)
+{
+    char text[256];
+    for (int64_t i = 0; i < names->size; i++) {
+        const char *name = names->data[i];
+        int64_t size = (int64_t)strlen(name);
+        if (size == 0)
+            return args->host->fail_attr(err, "names", NULL, PFD_INVALID_ARGUMENT,
+                                         ": the name of input %" PRId64 " is empty", i);
+        if (!pfd_is_utf8((const uint8_t *)name, size))
+            return args->host->fail_attr(
+                err, "names", NULL, PFD_INVALID_ARGUMENT,
+                "has '%s', which is not UTF-8, as the names of features are",
+                pfd_quote_bytes((const uint8_t *)name, size, text, sizeof text));
+        for (int64_t j = 0; j < i; j++)
+            if (!strcmp(names->data[j], name))
+                return args->host->fail_attr(err, "names", NULL, PFD_INVALID_ARGUMENT,
+                                             "has '%s' twice; each input needs a name of its own",
+                                             name);
+    }
+    return PFD_OK;
+}
+
 pfd_status pfd_feature_message_infer(const pfd_infer_args *args, const pfd_feature_kinds *kinds,
                                      const pfd_list_string *names, pfd_error *err)
 {
@@ -53,6 +80,7 @@ pfd_status pfd_feature_message_infer(const pfd_infer_args *args, const pfd_featu
                                      "has %" PRId64 " names, and there are %" PRId64
                                      " inputs; each needs one",
                                      names->size, args->num_inputs);
+    PFD_TRY(check_names(args, names, err));
     for (int64_t i = 0; i < args->num_inputs; i++)
         PFD_TRY(check_type(args, kinds, names->data[i], args->inputs[i].dtype, err));
     args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};

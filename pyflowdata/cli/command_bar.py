@@ -37,12 +37,12 @@ def waiting(what: str) -> Iterator[None]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    is_done, began = threading.Event(), time.monotonic()
+    is_done, start = threading.Event(), time.monotonic()
 
     def show() -> None:
         seconds = 0.0
         while not is_done.wait(_AFTER if not seconds else _REDRAW):
-            seconds = time.monotonic() - began
+            seconds = time.monotonic() - start
             sys.stderr.write(f"\r{what}: {seconds:.0f} s")
             sys.stderr.flush()
         if seconds:
@@ -62,11 +62,11 @@ def first_types(source: Source, *, exact: bool = False) -> tuple[Source, bool]:
     """The source with types that hold the first records, and whether these are all; as
     `Source.with_first_types`."""
     with command_bar("finding the types of columns", -1) as bar:
-        return source.with_first_types(exact=exact, told=bar.update)
+        return source.with_first_types(exact=exact, progress=bar.update)
 
 
 def with_types(source: Source, *, exact: bool = False) -> Source:
     """The source with types that hold all records, for which they may all be read; as
     `Source.with_types`."""
     with command_bar("finding the types of columns", -1) as bar:
-        return source.with_types(exact=exact, told=bar.update)
+        return source.with_types(exact=exact, progress=bar.update)

@@ -27,7 +27,7 @@ from .base.in_memory import array_blob
 from .base.known import FORMATS
 from .base.open_source import open_source
 from .base.sample_attrs import values_in_files
-from .base.source import RECORD, RecordFormat, Source, Told, rows_of_batch
+from .base.source import RECORD, RecordFormat, Source, rows_of_batch
 from .base.writing.folder import put_in_place, remove
 from .base.writing.images import image_formats
 from .base.writing.names import COMPRESSION_SUFFIXES, Names
@@ -49,7 +49,6 @@ __all__ = [
     "RecordFormat",
     "Scan",
     "Source",
-    "Told",
     "Writer",
     "array_blob",
     "as_float32",

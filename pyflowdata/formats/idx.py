@@ -39,7 +39,7 @@ class IDXWriter(RowWriter):
         shape: tuple[int, ...] | None = None,
         **options: Any,
     ) -> None:
-        """Begins to write; as every `RowWriter`."""
+        """Opens the file; as every `RowWriter`."""
         found = RowShape(dtype, shape).dtype
         if found is not None:
             self._code(found)

@@ -166,7 +166,7 @@ class ImageFolderWriter(Writer):
         compression: str | None = None,
         overwrite: bool = False,
     ) -> None:
-        """Begins to write.
+        """Makes the folder.
 
         Args:
             path: The folder.

@@ -42,7 +42,7 @@ class MegatronWriter(Writer):
     def __init__(
         self, path: str | os.PathLike[str], *, dtype: Any = "int32", **options: Any
     ) -> None:
-        """Begins to write.
+        """Opens both files.
 
         Args:
             path: The common part of both names, with or without `.bin` or `.idx`.

@@ -29,7 +29,7 @@ class RawWriter(RowWriter):
         header: bytes = b"",
         **options: Any,
     ) -> None:
-        """Begins to write.
+        """Opens the file.
 
         Args:
             path: The file.

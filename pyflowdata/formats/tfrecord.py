@@ -124,8 +124,8 @@ def _checksum_of(data: mmap.mmap, begin: int, end: int) -> int:
 
 
 def _has_length(data: mmap.mmap, at: int) -> bool:
-    (said,) = _CHECKSUM.unpack_from(data, at + _LENGTH.size)
-    return bool(said == _checksum_of(data, at, at + _LENGTH.size))
+    (stored,) = _CHECKSUM.unpack_from(data, at + _LENGTH.size)
+    return bool(stored == _checksum_of(data, at, at + _LENGTH.size))
 
 
 def _next_record(data: mmap.mmap, at: int) -> int:
@@ -137,8 +137,8 @@ def _next_record(data: mmap.mmap, at: int) -> int:
             return at
         (size,) = _LENGTH.unpack_from(data, at)
         end = at + _HEAD + size
-        (said,) = _CHECKSUM.unpack_from(data, end)
-        if said == _checksum_of(data, at + _HEAD, end):
+        (stored,) = _CHECKSUM.unpack_from(data, end)
+        if stored == _checksum_of(data, at + _HEAD, end):
             return at
         at += 1
 

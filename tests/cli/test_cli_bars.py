@@ -71,7 +71,7 @@ def test_types_are_told(tmp_path, monkeypatch):
     """Of each batch, how many records were looked at so far."""
     monkeypatch.setattr("pyflowdata.formats.base.source._BATCH_BYTES", 40)
     (tmp_path / "a.csv").write_text("a\n" + "10\n" * 100)
-    told: list[int] = []
+    done: list[int] = []
     source: Source = open_source([tmp_path / "a.csv"])
-    source.with_types(told=told.append)
-    assert told == sorted(told) and told[-1] == 100 and len(told) > 3
+    source.with_types(progress=done.append)
+    assert done == sorted(done) and done[-1] == 100 and len(done) > 3

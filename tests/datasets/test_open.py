@@ -175,7 +175,7 @@ def test_wrong_arguments_are_refused(folder):
         ({"random_shuffle": True}, r"use shuffle\(\)"),
         ({"last_batch": "drop"}, r"give it to batch\(last=...\)"),
         ({"shuffle_window": 4}, r"use shuffle\(\)"),
-        ({"columns": ["n"]}, "fields="),
+        ({"columns": ["n"]}, r"takes fields= in the place of columns=, as in fields=\['n'\]"),
         ({"files": "a"}, "files is the first argument"),
         ({"delimeter": ";"}, "unknown attr 'delimeter'"),
         ({"format": "cvs"}, "format = 'cvs'; it must be one of"),

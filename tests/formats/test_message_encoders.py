@@ -4,6 +4,7 @@ import struct
 
 import numpy as np
 import pytest
+from pyflowdata.io import encode_example, encode_ofrecord
 from pyflowdata.nodes import find_op
 from pyflowdata.nodes.eager import encode
 from pyflowdata.ragged import Ragged
@@ -79,13 +80,19 @@ def rows_of(encoded):
 
 
 @pytest.mark.parametrize(
-    "op, kinds", [("ExampleEncoder", EXAMPLE), ("OFRecordEncoder", OFRECORD)]
+    "op, kinds, of_python",
+    [
+        ("ExampleEncoder", EXAMPLE, encode_example),
+        ("OFRecordEncoder", OFRECORD, encode_ofrecord),
+    ],
 )
-def test_messages_are_those_of_the_wire_format(op, kinds):
+def test_messages_are_those_of_the_wire_format(op, kinds, of_python):
     given = columns(kinds, 200)
     found = rows_of(encode(find_op(op), {"names": list(given)}, given))
     for row, data in enumerate(found):
-        assert data == message(kinds, {name: np.asarray(one[row]) for name, one in given.items()})
+        sample = {name: np.asarray(one[row]) for name, one in given.items()}
+        assert data == message(kinds, sample)
+        assert row > 9 or data == of_python(sample)  # which a writer takes for one sample
 
 
 def test_large_values_have_long_lengths():
@@ -101,6 +108,16 @@ def test_what_a_message_cannot_hold_is_refused():
         flow.ExampleEncoder([np.zeros(2)], names=["x"])
     with pytest.raises(flow.InvalidArgumentError, match="names.*has 2 names, and there are 1"):
         flow.OFRecordEncoder([np.zeros(2)], names=["x", "y"])
+    with pytest.raises(flow.InvalidArgumentError, match="x is of float64.*an Example"):
+        encode_example({"x": np.zeros(2)})
+    with pytest.raises(flow.InvalidArgumentError, match=r"'x\\x00'; it must have no NUL"):
+        encode_ofrecord({"x\0": 1})
+    for names, says in (
+        (["a", "a"], "has 'a' twice"), (["a", ""], "name of input 1 is empty"),
+        (["a", "\udc80"], "UTF-8"),
+    ):  # fmt: skip
+        with pytest.raises(flow.InvalidArgumentError, match=f"names.*{says}"):
+            flow.ExampleEncoder(np.ones(2), np.ones(2), names=names)
     rows = [np.uint64([1]), np.uint64([2**63])]
     with pytest.raises(flow.InvalidArgumentError, match="x has 9223372036854775808.*int64") as at:
         flow.ExampleEncoder(rows, names=["x"])

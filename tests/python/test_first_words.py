@@ -163,6 +163,12 @@ def test_wrong_use_is_answered_with_the_right_use(given):
         assert "\n" not in str(failure) and len(str(failure)) < 260, written
 
 
+def test_rows_of_several_fields_are_taken_apart_by_ops():
+    with pytest.raises(flow.InvalidArgumentError, match="flow.Slice and flow.DecodeRaw") as caught:
+        flow.RawReader(files="data", dtype=np.dtype([("x", "f4", 3), ("y", "i4")]), shape=[])
+    assert caught.value.attr == "dtype"
+
+
 def test_attributes_that_are_not_there_name_others(given):
     for written, word in NO_ATTRIBUTE.items():
         failure = error(written, given)

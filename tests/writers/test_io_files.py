@@ -305,9 +305,10 @@ def test_options_are_checked(options, says, tmp_path):
         (RawWriter, {"shape": 3}, "shape = 3; it must be a tuple of sizes"),
         (NpyWriter, {"shape": (2, -1)}, r"shape = \(2, -1\); it must be a tuple"),
         (RawWriter, {"header": "x"}, "header = 'x'; it must be bytes"),
+        (CSVWriter, {"delimiter": "e"}, "nor a part of numbers"),
         (CSVWriter, {"delimiter": 3}, "delimiter = 3; it must be one ASCII character"),
         (CSVWriter, {"columns": "ab"}, "columns = 'ab'; it must be a list of names"),
-        (CSVWriter, {"columns": ["a", "a"]}, "a name stands there twice"),
+        (CSVWriter, {"columns": ["a", "a"]}, "a name is given twice"),
         (CSVWriter, {"columns": ["\ud800"]}, r"name in columns = '\\ud800' is not valid Unicode"),
     ],
 )

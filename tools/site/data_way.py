@@ -104,7 +104,7 @@ def _contents(mine: list[int]) -> list[Html]:
     drawn = [
         _stage(columns[0], _LOW, "ring of slots", "memory of batches:", "several are made"),
         _stage(columns[1], _LOW, "thread loop", "threads in C take rows: parser, decoder,",
-               "other ops; a bad row costs one row", width=wide),
+               "other ops; a row that fails costs one row", width=wide),
         _stage(columns[2], _LOW, "NumPy arrays", "views of the slot, delivered in order,",
                "yours while you hold them", width=wide),
     ]  # fmt: skip

@@ -17,12 +17,15 @@ typedef struct csv_encoder_attrs {
 static pfd_status check_delimiter(const pfd_infer_args *args, pfd_error *err)
 {
     const char *delimiter = ((const csv_encoder_attrs *)args->attrs)->delimiter;
-    int32_t is_ascii = (uint8_t)delimiter[0] < 0x80;
-    if (strlen(delimiter) == 1 && is_ascii && !strchr("\"\r\n", delimiter[0])) return PFD_OK;
-    return args->host->fail_attr(err, "delimiter", NULL, PFD_INVALID_ARGUMENT,
-                                 "is '%s'; it must be one ASCII character that is neither a quote "
-                                 "nor a line break",
-                                 delimiter);
+    uint8_t first = (uint8_t)delimiter[0], letter = first | 0x20;
+    int32_t is_of_numbers = (first >= '0' && first <= '9') || (letter >= 'a' && letter <= 'z') ||
+                            (first && strchr("+-.", first));
+    if (strlen(delimiter) == 1 && first < 0x80 && !strchr("\"\r\n", first) && !is_of_numbers)
+        return PFD_OK;
+    return args->host->fail_attr(
+        err, "delimiter", NULL, PFD_INVALID_ARGUMENT,
+        "is '%s'; it must be one ASCII character that is neither a quote nor a line break%s",
+        delimiter, is_of_numbers ? ", and not a part of numbers: no letter, digit or +-." : "");
 }
 
 static int32_t is_text(const pfd_row_type *type)
@@ -189,7 +192,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_STRING_ATTR(csv_encoder_attrs, delimiter, ",",
-                    "One ASCII character between two cells."),
+                    "One ASCII character between two cells, which is not a part of numbers."),
 };
 
 static const pfd_port inputs[] = {

@@ -47,6 +47,9 @@ static pfd_status check_format(const pfd_host *host, const csv_attrs *attrs, pfd
         return host->fail_attr(err, "delimiter", NULL, PFD_INVALID_ARGUMENT,
                                ": %s; it must be one byte other than a line end",
                                shown(d, text, sizeof text));
+    if (*d >= '0' && *d <= '9')
+        return host->fail_attr(err, "delimiter", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%s'; it must not be a digit, which numbers consist of", d);
     if (strlen(q) > 1 || (*q && strchr("\r\n", *q)) || *q == *d)
         return host->fail_attr(err, "quote", NULL, PFD_INVALID_ARGUMENT,
                                ": %s; it must be one byte that is neither the delimiter nor a line "

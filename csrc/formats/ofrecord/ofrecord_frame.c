@@ -1,8 +1,7 @@
 /* OFRecordFrame: what stands around a record in an OFRecord file. */
 #include "core/bytes.h"
-#include "core/rows.h"
-#include "parse/row_type.h"
 #include "pyflowdata/op.h"
+#include "sources/record_frames.h"
 
 #include <string.h>
 
@@ -15,30 +14,13 @@ static uint8_t *put_frame(pfd_bytes record, uint8_t *to)
     return to + FRAME_BYTES + record.size;
 }
 
-static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
-{
-    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
-    return pfd_expect_bytes(args, err);
-}
-
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    int64_t total = 0;
-    for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_bytes record = pfd_row_bytes(args->inputs[0], row);
-        if (record.size == 0)
+    for (int64_t row = 0; row < args->num_rows; row++)
+        if (pfd_row_bytes(args->inputs[0], row).size == 0)
             return args->host->fail_row(err, row, -1, PFD_INVALID_ARGUMENT,
                                         "the record is empty; OneFlow takes none");
-        total += FRAME_BYTES + record.size;
-    }
-    uint8_t *to = args->host->alloc(args->scratch, total);
-    if (!to) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for records");
-    for (int64_t row = 0; row < args->num_rows; row++) {
-        uint8_t *begin = to;
-        to = put_frame(pfd_row_bytes(args->inputs[0], row), to);
-        args->outputs[0]->rows[row] = (pfd_ragged_row){.data = begin, .num_elements = to - begin};
-    }
-    return PFD_OK;
+    return pfd_record_frames_put(args, FRAME_BYTES, put_frame, err);
 }
 
 static const pfd_port inputs[] = {{"in", "The bytes of each record, uint8 (None,)."}};
@@ -54,6 +36,6 @@ const pfd_op pfd_op_ofrecord_frame = {
            "The rows one after another are a file, which OFRecordReader reads.",
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
+    .infer = pfd_record_frames_infer,
     .compute = compute,
 };

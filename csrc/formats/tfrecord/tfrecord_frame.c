@@ -1,8 +1,7 @@
 /* TFRecordFrame: what stands around a record in a TFRecord file. */
-#include "core/rows.h"
 #include "formats/tfrecord/tfrecord_frame.h"
-#include "parse/row_type.h"
 #include "pyflowdata/op.h"
+#include "sources/record_frames.h"
 
 #include <string.h>
 
@@ -18,25 +17,9 @@ static uint8_t *put_frame(pfd_bytes record, uint8_t *to)
     return to + record.size + PFD_TFRECORD_FOOTER;
 }
 
-static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
-{
-    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
-    return pfd_expect_bytes(args, err);
-}
-
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    int64_t total = 0;
-    for (int64_t row = 0; row < args->num_rows; row++)
-        total += FRAME_BYTES + pfd_row_bytes(args->inputs[0], row).size;
-    uint8_t *to = args->host->alloc(args->scratch, total);
-    if (!to) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for records");
-    for (int64_t row = 0; row < args->num_rows; row++) {
-        uint8_t *begin = to;
-        to = put_frame(pfd_row_bytes(args->inputs[0], row), to);
-        args->outputs[0]->rows[row] = (pfd_ragged_row){.data = begin, .num_elements = to - begin};
-    }
-    return PFD_OK;
+    return pfd_record_frames_put(args, FRAME_BYTES, put_frame, err);
 }
 
 static const pfd_port inputs[] = {{"in", "The bytes of each record, uint8 (None,)."}};
@@ -53,6 +36,6 @@ const pfd_op pfd_op_tfrecord_frame = {
            "reads.",
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
+    .infer = pfd_record_frames_infer,
     .compute = compute,
 };

@@ -36,7 +36,7 @@ def _follow(sentinel: int) -> None:
 
 
 def run_tasks(
-    conversion: Conversion, tasks: list[Task], jobs: int, told: Callable[[int], None]
+    conversion: Conversion, tasks: list[Task], jobs: int, progress: Callable[[int], None]
 ) -> None:
     """Runs tasks in this process, or in several.
 
@@ -44,10 +44,10 @@ def run_tasks(
         conversion: Is told what is finished.
         tasks: What to do.
         jobs: How many processes at most.
-        told: Called now and then with the records that are written.
+        progress: Called now and then with the records that are written.
     """
     if jobs == 1 or len(tasks) <= 1:
-        counter = _Counter(told)
+        counter = _Counter(progress)
         share(counter)
         try:
             for task in tasks:
@@ -70,7 +70,7 @@ def run_tasks(
                 pending |= {pool.submit(write_shards, task): task for task in tasks}
             while pending:
                 finished, _ = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-                told(shared.value)
+                progress(shared.value)
                 for one in finished:
                     task = pending.pop(one)
                     for (number, _, _), records in zip(task.shards, one.result(), strict=True):
@@ -95,8 +95,8 @@ def _held_back(number: int) -> Iterator[None]:
 class _Counter:
     """Counts in this process, as the shared one does."""
 
-    def __init__(self, told: Callable[[int], None]) -> None:
-        self._told, self._value = told, 0
+    def __init__(self, progress: Callable[[int], None]) -> None:
+        self._progress, self._value = progress, 0
 
     def get_lock(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()
@@ -109,4 +109,4 @@ class _Counter:
     @value.setter
     def value(self, value: int) -> None:
         self._value = value
-        self._told(value)
+        self._progress(value)

@@ -52,13 +52,13 @@ class Scan:
         good: How many records are whole.
         is_unchecked: Whether there are checksums, and none of them could be computed.
         notes: What could not be checked, and what looks odd.
-        told: Is called now and then with how many records were whole so far.
+        progress: Is called now and then with how many records were whole so far.
     """
 
     good: int = 0
     is_unchecked: bool = False
     notes: list[str] = field(default_factory=list)
-    told: Callable[[int], None] = lambda records: None
+    progress: Callable[[int], None] = lambda records: None
 
 
 def damage_of(path: str, failure: Error) -> Damage:
@@ -101,7 +101,7 @@ def _is_whole(opener: Opener, scan: Scan) -> bool:
                 if loader.stats()["skipped"]:
                     return False
                 scan.good += len(next(iter(batch.values())))
-                scan.told(scan.good)
+                scan.progress(scan.good)
             return not loader.stats()["skipped"]
     except (CorruptDataError, FileError, OutOfMemoryError):
         return False
@@ -113,23 +113,23 @@ def _read(
     try:
         # One thread delivers, so that what was skipped is asked for batch by batch.
         with opener(batch_size=batch_size, on_error="skip") as loader:
-            told = 0
+            reported = 0
             batches = iter(loader)
             while True:
                 try:
                     batch = next(batches, None)
                 except CorruptDataError as failure:
                     if is_stream and failure.reason != "no-records":
-                        scan.good += _whole_before(opener, scan.good + told)
+                        scan.good += _whole_before(opener, scan.good + reported)
                     raise
                 total = int(loader.stats()["skipped"])
-                new = loader.skipped[-(total - told) :] if total > told else []
+                new = loader.skipped[-(total - reported) :] if total > reported else []
                 yield from (damage_of(path, failure) for failure in new)
-                told = total
+                reported = total
                 if batch is None:
                     return
                 scan.good += len(next(iter(batch.values())))
-                scan.told(scan.good)
+                scan.progress(scan.good)
     except (CorruptDataError, FileError) as failure:
         if failure.reason == "no-records":
             return

@@ -38,7 +38,7 @@ class RowWriter(Writer):
         shape: Sequence[int] | None = None,
         **options: Any,
     ) -> None:
-        """Begins to write.
+        """Opens the file.
 
         Args:
             path: The file.

@@ -17,7 +17,7 @@ from .fields import Field, notes_of, output_fields, port_name, specs
 RECORD = "__record__"  # the name of the blob of whole records
 
 
-Told = Callable[[int], None]  # is told how many records are done
+Progress = Callable[[int], None]  # is given how many records are done, now and then
 Change = Callable[[dict[str, Blob]], dict[str, Blob]]
 
 _USUAL_ROWS = 1024  # of a batch of records whose size is not known
@@ -75,11 +75,11 @@ class RecordFormat(FileFormat):
         made = make_node(op.name, [record], **{op.outputs_attr: specs(fields)}).outputs
         return {field.name: blob for field, blob in zip(fields, made, strict=True)}
 
-    def widened(self, source: Source, exact: bool, told: Told) -> Source:
+    def widened(self, source: Source, exact: bool, progress: Progress) -> Source:
         """The source with types that hold the values of all records; see `Source.with_types`."""
         return source
 
-    def sampled(self, source: Source, exact: bool, told: Told) -> tuple[Source, bool]:
+    def sampled(self, source: Source, exact: bool, progress: Progress) -> tuple[Source, bool]:
         """See `Source.with_first_types`."""
         return source, True
 
@@ -144,41 +144,44 @@ class Source:
         for name in texts:
             if name in ("files", *self.format.list_attrs):
                 raise InvalidArgumentError(
-                    f"--attr {name}: it is made of the files that are named and of --fields"
+                    f"--attr {name}: it is made of the files that are named and of --fields",
+                    attr=name,
                 )
         values = ((name, _parsed(op, name, text)) for name, text in texts.items())
         return dataclasses.replace(self, attrs=(*self.attrs, *values))
 
-    def with_types(self, *, exact: bool = False, told: Told = lambda records: None) -> Source:
+    def with_types(
+        self, *, exact: bool = False, progress: Progress = lambda records: None
+    ) -> Source:
         """The same where types that are guessed hold all records.
 
         Args:
             exact: Whether numbers that the guessed type does not hold exactly are an error.
-            told: Called now and then with how many records were looked at.
+            progress: Called now and then with how many records were looked at.
 
         Raises:
             InvalidArgumentError: There is such a number.
             CorruptDataError: A file is damaged.
         """
-        return self.format.widened(self, exact, told) if self._has_guessed() else self
+        return self.format.widened(self, exact, progress) if self._has_guessed() else self
 
     def with_first_types(
-        self, *, exact: bool = False, told: Told = lambda records: None
+        self, *, exact: bool = False, progress: Progress = lambda records: None
     ) -> tuple[Source, bool]:
         """The same where types that are guessed hold the first records, and whether these are all;
         of records that `checked` reads without an error, `with_types` finds the same types.
 
         Args:
             exact: As of `with_types`, which this is where the first records are all.
-            told: As of `with_types`.
+            progress: As of `with_types`.
 
         Raises:
             InvalidArgumentError: As `with_types`.
             CorruptDataError: A file is damaged.
         """
         if not self._has_guessed() or self.format.checked(self) is None:
-            return self.with_types(exact=exact, told=told), True
-        return self.format.sampled(self, exact, told)
+            return self.with_types(exact=exact, progress=progress), True
+        return self.format.sampled(self, exact, progress)
 
     def checked(self) -> Source:
         """The same with a reader that refuses records which the types of the first ones do not

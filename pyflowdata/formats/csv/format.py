@@ -22,7 +22,7 @@ from ..base.fields import BYTES, Field, notes_of, specs
 from ..base.format import Format
 from ..base.open_source import open_source
 from ..base.reader_values import files_in, reading_in
-from ..base.source import Source, Told, make_node
+from ..base.source import Progress, Source, make_node
 from .cells import TYPES, UNSURE, dtype_of, is_exact, types_of
 from .long_cells import suspicious_cells
 from .table import cells_of, places_of, table_of, widened
@@ -117,13 +117,13 @@ class CSV(Format):
         is_empty = next(looked.batches(batch_size=1), None) is None
         return dataclasses.replace(source, is_empty=is_empty)
 
-    def widened(self, source: Source, exact: bool, told: Told) -> Source:
+    def widened(self, source: Source, exact: bool, progress: Progress) -> Source:
         """The types of guessed columns, by the cells of all records."""
-        return self._of_types(source, self._types(source, told), exact)
+        return self._of_types(source, self._types(source, progress), exact)
 
-    def sampled(self, source: Source, exact: bool, told: Told) -> tuple[Source, bool]:
+    def sampled(self, source: Source, exact: bool, progress: Progress) -> tuple[Source, bool]:
         """The types of guessed columns, by the cells of the first batch."""
-        with contextlib.closing(self._types(source, told)) as batches:
+        with contextlib.closing(self._types(source, progress)) as batches:
             first = list(itertools.islice(batches, 1))
             rest = next(batches, None)
         return self._of_types(source, first, exact and rest is None), rest is None
@@ -156,7 +156,7 @@ class CSV(Format):
         return dataclasses.replace(source, fields=tuple(fields))
 
     def _types(
-        self, source: Source, told: Told
+        self, source: Source, progress: Progress
     ) -> Generator[npt.NDArray[np.uint16], None, None]:
         """The types of the cells of guessed columns, batch by batch."""
         missing, done = self._missing(), 0
@@ -168,7 +168,7 @@ class CSV(Format):
         rows = looked.batch_rows()
         for batch in looked.batches(batch_size=rows, change=types, on_error="skip"):
             done += len(batch[TYPES])
-            told(done)
+            progress(done)
             yield batch[TYPES]
 
     def _refuse_inexact(self, field: Field, cells: Sequence[Field], source: Source) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from ...errors import InvalidArgumentError, shown
 from ...ragged import Ragged
-from ..base.writing.columns import BYTES, as_bytes, check_name, columns
+from ..base.writing.columns import BYTES, as_bytes, check_name, columns, slices
 from ..base.writing.encoding import byte_column, encoded, joined
 from ..base.writing.lossless import Array, as_array
 from ..base.writing.writer import Shard, Writer
@@ -36,13 +35,13 @@ class CSVWriter(Writer):
         delimiter: str = ",",
         **options: Any,
     ) -> None:
-        """Begins to write.
+        """Opens the file.
 
         Args:
             path: The file.
             columns: Names of the fields, in their order; None: those of the first sample.
             header: Whether each file begins with a line of names.
-            delimiter: One ASCII character between two cells.
+            delimiter: One ASCII character between two cells, which is not a part of numbers.
             **options: As for every `Writer`.
 
         Raises:
@@ -50,14 +49,13 @@ class CSVWriter(Writer):
             FileError: The folder is not there or not writable, or the file is there already.
         """
         is_character = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
-        if not is_character or delimiter in '"\r\n\0':
+        if not is_character or delimiter.isalnum() or delimiter in '"\r\n\0+-.':
             raise InvalidArgumentError(
                 f"delimiter = {shown(delimiter)}; it must be one ASCII character that is neither "
-                "a quote nor a line break",
+                "a quote nor a line break, nor a part of numbers: no letter, digit or +-.",
                 op=type(self).__name__,
             )
-        self._delimiter = delimiter.encode()
-        self._special = re.compile(rb'^$|^[\s#]|\s$|["\r\n' + re.escape(self._delimiter) + b"]")
+        self._delimiter = delimiter
         self._fields = None if columns is None else self._named(columns)
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._header = header
@@ -72,7 +70,7 @@ class CSVWriter(Writer):
             )
         if len(set(names)) < len(names):
             raise InvalidArgumentError(
-                f"columns = {shown(given)}; a name stands there twice", op=type(self).__name__
+                f"columns = {shown(given)}; a name is given twice", op=type(self).__name__
             )
         for one in names:
             as_bytes(one, "a name in columns")
@@ -81,16 +79,14 @@ class CSVWriter(Writer):
     def _begin(self, shard: Shard) -> None:
         if not self._header or not self._fields:
             return
-        names = []
-        for field in self._fields:
-            for index in np.ndindex(self._shapes.get(field, ())):
-                names.append(self._quoted((field + "".join(f"[{i}]" for i in index)).encode()))
-        shard.main.write(self._delimiter.join(names) + b"\n")
-
-    def _quoted(self, cell: bytes) -> bytes:
-        if self._special.search(cell) is None:
-            return cell
-        return b'"' + cell.replace(b'"', b'""') + b'"'
+        names = [
+            (field + "".join(f"[{i}]" for i in index)).encode()
+            for field in self._fields
+            for index in np.ndindex(self._shapes.get(field, ()))
+        ]
+        lines = encoded(ENCODER, {"name": joined(names)}, delimiter=self._delimiter)
+        cells = [line[:-1] for line in slices(lines.values.tobytes(), lines.lengths)]
+        shard.main.write(self._delimiter.encode().join(cells) + b"\n")
 
     def write(self, sample: Any) -> None:
         """Writes one row.
@@ -149,7 +145,7 @@ class CSVWriter(Writer):
         if count:
             self._fields, self._shapes = names, shapes
         some = {name: one for name, one in cells.items() if 0 not in shapes[name]}
-        return encoded(ENCODER, some, delimiter=self._delimiter.decode()) if some else joined([])
+        return encoded(ENCODER, some, delimiter=self._delimiter) if some else joined([])
 
 
 def _cells(name: str, rows: Array | Ragged | list[Any]) -> Array | Ragged:

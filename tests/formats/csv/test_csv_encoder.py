@@ -108,6 +108,9 @@ def test_what_is_no_line_is_refused():
     rows = flow.TextLineReader("data", batch_size=4)
     with pytest.raises(flow.InvalidArgumentError, match=r"delimiter.*one ASCII character"):
         flow.CSVEncoder(rows, delimiter='"')
+    for delimiter in "1.-+eEn":  # of -1.5e+300, inf and nan
+        with pytest.raises(flow.InvalidArgumentError, match="delimiter.*not a part of numbers"):
+            flow.CSVEncoder(rows, delimiter=delimiter)
     ragged = flow.DecodeRaw(rows, dtype="int16", shape=[-1])
     with pytest.raises(flow.InvalidArgumentError, match=r"int16.*different lengths.*Pad"):
         flow.CSVEncoder(rows, ragged)

@@ -104,7 +104,8 @@ def test_a_column_that_is_none(columns: list[str], says: str) -> None:
 
 
 @pytest.mark.parametrize("attrs, says", [
-    ({"delimiter": ""}, "must be one byte"), ({"delimiter": ";;"}, "must be one byte"),
+    ({"delimiter": ""}, "must be one byte"), ({"delimiter": "1"}, "must not be a digit"),
+    ({"delimiter": ";;"}, "must be one byte"),
     ({"quote": ","}, "neither the delimiter nor"), ({"comment": "#\n"}, "contains a line end"),
     ({"header": "no"}, "files have no names"),
     ({"delimiter": "\r"}, r"attr 'delimiter': '\\x0d'; it must be one byte other than a line end"),

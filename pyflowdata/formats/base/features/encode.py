@@ -10,7 +10,8 @@ What becomes of a value is the same in all of them:
 
 Shapes are not stored: the values of an array stand in C order.
 
-Whole columns are encoded in C; one sample, and rows that are lists of values, here.
+Whole columns are encoded by an op in C; one sample, and rows that are lists of values, here.  For
+one sample Python is faster: an Example takes it 90 us, and the op 154 us, most of it for the call.
 """
 
 from __future__ import annotations
@@ -137,6 +138,8 @@ def _feature(kinds: Kinds, name: str, value: Any) -> bytes:
 def _key(name: Any) -> bytes:
     if not isinstance(name, str):
         raise InvalidArgumentError(f"the name of a feature is {shown(name)}; it must be text")
+    if "\0" in name:  # no decoder could be given it
+        raise InvalidArgumentError(f"the name of a feature is {shown(name)}; it must have no NUL")
     try:
         return _sized(1, name.encode("utf-8"))
     except UnicodeEncodeError:
@@ -184,14 +187,14 @@ def _whole(
     whole: dict[str, Array | Ragged] = {}
     for name, rows in found.items():
         if isinstance(rows, list):
-            if "\0" in name or not are_bytes(rows):
+            if not are_bytes(rows):
                 return None
             rows = byte_column(name, rows)
         dtype = rows.dtype
         if dtype != np.uint8:
             _check_dtype(kinds, name, dtype.name)
         whole[name] = rows
-    return None if any("\0" in name for name in whole) else whole
+    return whole
 
 
 def _row(rows: Array | Ragged | list[Any], row: int) -> Any:
@@ -204,6 +207,8 @@ def _row(rows: Array | Ragged | list[Any], row: int) -> Any:
 def encode_messages(kinds: Kinds, batch: Mapping[str, Any]) -> Ragged:
     """A message for each row of a batch."""
     found, count = columns(batch)
+    for name in found:
+        _key(name)  # refuses what is no name of a feature
     whole = _whole(kinds, found)
     if whole is not None:
         return encoded(kinds.encoder, whole, names=list(whole))

@@ -77,7 +77,7 @@ class ImageWriter(Writer):
         quality: int = 90,
         **options: Any,
     ) -> None:
-        """Begins to write.
+        """Opens the file.
 
         Args:
             path: The file.

@@ -86,7 +86,7 @@ class Writer(ABC):
         level: int | None = None,
         overwrite: bool = False,
     ) -> None:
-        """Begins to write.
+        """Opens the file.
 
         Args:
             path: The file.  With shards `train.x` becomes `train-00000-of-00003.x`, and
