@@ -17,7 +17,7 @@ from .batches import Array
 from .epochs import Batches
 from .iterator_hook import hooked
 from .loader_core import LoaderCore
-from .opening import describe_threads, read_info
+from .opening import arrange, describe_threads, read_info
 from .reader_advice import advise_on_orders
 from .state import LAST_EPOCH, Reader
 
