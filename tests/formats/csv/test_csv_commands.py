@@ -219,7 +219,11 @@ def test_stats_of_many_batches(run, table, monkeypatch):
     path = table(LATE)
     whole = json.loads(run("stats", "--json", path)[1])
     monkeypatch.setattr("pyflowdata.formats.base.source._BATCH_BYTES", 5000)
-    assert json.loads(run("stats", "--json", path)[1]) == whole
+    pieces = json.loads(run("stats", "--json", path)[1])
+    for one, other in zip(pieces["fields"].values(), whole["fields"].values()):
+        for a, b in ((one, other), (one.get("length", {}), other.get("length", {}))):
+            assert a.pop("std", 0) == pytest.approx(b.pop("std", 0))  # rounded for each batch
+    assert pieces == whole
     assert whole["fields"]["a"]["mean"] == 9001.5 / 9001 and whole["records"] == 9001
 
 
