@@ -220,6 +220,7 @@ stubs: all .venv/train
 # follows changes of the pages.
 docs: all .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(IN_VENV) -m mkdocs --quiet build
+	@echo 'the site: build/site/index.html'
 docs-serve: all .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(IN_VENV) -m mkdocs serve
 
