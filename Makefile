@@ -214,7 +214,7 @@ check-tests: all .venv/test
 	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py -m 'not slow'
 
 stubs: all .venv/train
-	$(IN_VENV) -m pyflowdata.stubs
+	$(IN_VENV) -m tools.write_stubs
 
 # The site of docs/ in build/site; a link that leads nowhere is an error.  `make docs-serve` shows it and
 # follows changes of the pages.

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import FileError, InvalidArgumentError
+from ..errors import InvalidArgumentError
 from ..formats import FORMATS, Source, expanded, open_source
+from ..nodes.registry import registered_formats
 from ..plugins import Plugin, load_library
 from ..plugins.packages import library_path
 from ..plain_text import UNITS
@@ -79,32 +80,23 @@ def expand(paths: Sequence[str], format: str | None = None) -> list[str]:
         format: The name of their format, where the user says it.
 
     Raises:
-        UsageError: One of them is not there, or stands for no file.
+        FileError: One of them is not there, or stands for no file.
     """
-    try:
-        return [file for path in paths for file in expanded(path, format)]
-    except FileError as failure:
-        raise UsageError(str(failure)) from None
+    return [file for path in paths for file in expanded(path, format)]
 
 
 def source_of(
     args: argparse.Namespace, paths: Sequence[str], *, only_records: bool = False
 ) -> Source:
-    """The source that the arguments name; UsageError where they make no sense."""
-    try:
-        return opened(args, paths, only_records=only_records)
-    except InvalidArgumentError as failure:
-        raise UsageError(str(failure), failure.attr) from None
-
-
-def opened(
-    args: argparse.Namespace, paths: Sequence[str], *, only_records: bool = False
-) -> Source:
     """The source that the arguments name.
 
     Raises:
+        UsageError: --format is of no format.
         Error: They make no sense, or a file cannot be read; where it is a file's, it names that.
     """
+    known = [one.name for one in registered_formats()]
+    if args.format is not None and args.format not in known:
+        raise UsageError(f"--format {args.format}: it must be one of {', '.join(known)}")
     try:
         source = open_source(
             paths, args.format, only_records=only_records, attrs=pairs(args.attr, "--attr"),
@@ -125,6 +117,10 @@ def about(source: Source) -> str:
 
 
 def say_left_out(source: Source) -> None:
-    """Names what of the records is not shown."""
+    """Names what of the records is not shown, and fields that are perhaps not what is wanted."""
     for one in source.left_out:
         say(f"left out: {one}", sys.stderr)
+    for field in source.fields:
+        if field.note:
+            said = field.note.replace("say header='yes'", "say --attr header=yes")
+            say(f"{field.name} is {field.type}: {said}", sys.stderr)

@@ -97,7 +97,7 @@ def test_what_is_there_in_place_of_a_missing_file(tmp_path, run, monkeypatch):  
                 call()
             assert names in caught.value.message or caught.value.file == names, caught.value
         status, _, err = run("head", path)
-        assert status == 2 and names in err
+        assert status == 1 and names in err
     for data_dir, names in (("ark", "ark/*.ark"), ("train.csv", "train.csv"), ("empty", "empty")):
         with pytest.raises(flow.FileError) as caught:
             flow.CSVReader(data_dir)

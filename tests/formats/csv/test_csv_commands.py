@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.cli_files import convert, read, run
 
+import pyflowdata as flow
 from pyflowdata.cli.conversion.plan import Conversion
 from pyflowdata.formats.csv.format import CSV
 
@@ -31,6 +32,53 @@ def test_columns_named_as_outputs_of_every_reader(run, table, tmp_path):
     assert (tmp_path / "b.csv").read_bytes() == path.read_bytes()
     convert(run, path, tmp_path / "b.tfrecord", "--fields", "id,mask")
     assert read(tmp_path / "b.tfrecord")["id"].tolist() == [1, 4]
+
+
+def names(table, text):
+    data = flow.open(table(text))
+    return ",".join(data.fields), repr(data)
+
+
+def test_numbers_in_a_header(table):
+    for text, wanted in (
+        ("country,2019,2020\nfr,1,2\nde,3,4\n", "country,2019,2020"),
+        ("id,0,1\na,x,y\nb,z,w\n", "id,0,1"),
+        ("a,7,inf\n1,2,3\n", "a,7,inf"),
+        ("nan,b\n1,2\n", "nan,b"),
+        (",0,1\n0,1.5,2\n1,4,5\n", "column0,0,1"),
+        ("a,,b\n1,2,3\n", "a,column1,b"),
+        ("?,1,2\n3,1,5\n", "column0,column1,column2"),  # how some files write a missing value
+        ("NA,3\n1,2\n", "column0,column1"),
+        ("a,1,1\nb,0,0\n", "column0,column1,column2"),
+        ("5.1,3.5,setosa\n4.9,3.0,setosa\n", "column0,column1,column2"),
+    ):
+        found, said = names(table, text)
+        assert found == wanted and "no header was found" not in said, text
+
+
+def test_a_first_row_that_may_be_a_header(run, table, tmp_path):
+    for text in ("fr,1,2\nde,3,4\n", "us,2019,2020\nfr,2018,2021\n", "temp,1e5\n1,2\n"):
+        found, said = names(table, text)
+        assert found.startswith("column0,column1")
+        assert f"if the first row, {text.split()[0]!r}, has names, say header='yes'" in said
+    path = table("fr,1\nde,3\n")
+    assert "say --attr header=yes\n" in run("head", path)[2]
+    assert run("head", path, "--attr", "header=no")[2] == ""
+
+
+def test_a_column_without_a_name(run, table, tmp_path):
+    for target in ("b.tfrecord", "b.ofrecord"):
+        convert(run, table("a,,b\n1,2,3\n"), tmp_path / target)
+        assert read(tmp_path / target)["column1"].tolist() == [2]
+
+
+def test_what_is_said_of_types_that_were_found(table):
+    late = "a,b\n" + "1,2\n" * 40000 + "1,x\n"
+    for text, is_of_types in (("a,b\n1,2\n1,2,3\n", False), (late, True)):
+        with pytest.raises(flow.CorruptDataError) as caught:
+            for _ in flow.DataLoader(flow.CSVReader(files=table(text), batch_size=8192)):
+                pass
+        assert ("columns was left out" in str(caught.value)) == is_of_types
 
 
 LATE = "a,b,c,d,e\n" + "1,2,3,4,5\n" * 9000 + "1.5,,9223372036854775808,01234,-0\n"
@@ -64,7 +112,7 @@ def test_csv_to_csv_keeps_all_texts(run, table, tmp_path):
 def test_a_number_that_float64_does_not_hold(number, run, table, tmp_path):
     path = table(f"a\n1.5\n{number}\n")
     status, _, err = run("convert", path, tmp_path / "b.npy")
-    assert status == 2 and f"a has {number}, which float64 does not hold" in err
+    assert status == 1 and f"a has {number}, which float64 does not hold" in err
 
 
 def test_a_default_in_the_fields(run, table, tmp_path):
@@ -102,7 +150,7 @@ def test_one_bad_file_leaves_the_others_to_be_checked(run, table):
 
 def test_files_of_other_columns(run, table):
     status, _, err = run("stats", table("a,b\n1,2\n"), table("b,a\n1,2\n", "b.csv"))
-    assert status == 2 and "its columns are 'b,a'" in err
+    assert status == 1 and "its columns are 'b,a'" in err
 
 
 @pytest.mark.parametrize("text", ["a\n", "a,b\n"])
@@ -242,7 +290,7 @@ def test_numbers_that_float64_does_not_hold_far_behind(run, table, tmp_path, mon
         path = table("\n".join(["a,b,c,d", *FIRST, f"1,{late},1,x"]) + "\n")
         monkeypatch.setattr("pyflowdata.formats.base.source._BATCH_BYTES", 20_000)
         status, _, err = run("convert", path, tmp_path / "b.npy", "--fields", "b")
-        assert status == 2 and f"b has {late}, which float64 does not hold" in err
+        assert status == 1 and f"b has {late}, which float64 does not hold" in err
         assert not list(tmp_path.glob(".*")) and not (tmp_path / "b.npy").exists()
         found = json.loads(run("stats", "--json", path)[1])["fields"]["b"]
         assert found["type"] == "float64" and found["count"] == 401
