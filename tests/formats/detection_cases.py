@@ -319,7 +319,7 @@ READERS: dict[str, Callable[[str], flow.Blob | tuple[flow.Blob, ...]]] = {
     "CIFARReader": lambda file: flow.CIFARReader(files=file, version=10),
     "MegatronReader": lambda file: flow.MegatronReader(files=file),
 }
-_HINT = re.compile(r"it looks like ([^;:(]+?)(?: \((\w+) reads it\)| \([^)]*\))?(?:[;:,]|$)")
+_HINT = re.compile(r"it looks like ([^;:(]+?)(?: \((\w+) reads it\)| \(.*?\))?(?:[;:,]|$)")
 
 
 def hint(reader: str, path: Path) -> str:
