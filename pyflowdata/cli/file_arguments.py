@@ -117,6 +117,10 @@ def about(source: Source) -> str:
 
 
 def say_left_out(source: Source) -> None:
-    """Names what of the records is not shown."""
+    """Names what of the records is not shown, and fields that are perhaps not what is wanted."""
     for one in source.left_out:
         say(f"left out: {one}", sys.stderr)
+    for field in source.fields:
+        if field.note:
+            said = field.note.replace("say header='yes'", "say --attr header=yes")
+            say(f"{field.name} is {field.type}: {said}", sys.stderr)

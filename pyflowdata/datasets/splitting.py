@@ -281,7 +281,7 @@ class _Records:
     def prepare(self, loader: DataLoader[Columns]) -> None:
         """Looks at the files.  Of files with the same name, each has the number of those before."""
         self._sizes.check(loader.readers[0].records)
-        self._places = loader.places
+        self._places = loader._core.places
         self._paths = self._places.files()
         self._are_folders = bool(self._paths) and os.path.isdir(self._paths[0])
         before: Counter[str] = Counter()

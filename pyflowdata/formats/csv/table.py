@@ -14,6 +14,7 @@ from typing import Any
 from ...errors import CorruptDataError
 from ..base.fields import BYTES, Field
 from .cells import dtype_of, oddity_of, types_of
+from .header import doubt, is_header
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,10 @@ def table_of(
     if not rows:
         return Table(delimiter, False, False, (), False)
     has_header = {"yes": True, "no": False}.get(str(given.get("header")))
-    if has_header is None:  # names have no numbers among them; a row of numbers is data
-        has_header = any(cell.strip() for cell in rows[0]) and not any(map(_is_number, rows[0]))
+    said = ""
+    if has_header is None:
+        has_header = is_header(rows, missing)
+        said = "" if has_header else doubt(rows, missing)
     names = _distinct(rows[0]) if has_header else [f"column{i}" for i in range(len(rows[0]))]
     body = numbered[1:] if has_header else numbered
     skipped = int(given.get("skip_header_lines", 0))
@@ -74,17 +77,12 @@ def table_of(
         dtypes.append(dtype_of(functools.reduce(operator.or_, types, 0)))
         at = [skipped + line for line, row in body if place < len(row)]
         notes.append(oddity_of(cells, types, at) if dtypes[-1] == BYTES else "")
+    if said and BYTES in dtypes:
+        place = dtypes.index(BYTES)
+        notes[place] = notes[place] or said
     has_quotes = '"' in text  # a later cell may have a line break where none of these has
     fields = tuple(_fields(names, dtypes, notes))
     return Table(delimiter, has_header, has_quotes, fields, bool(body))
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _fields(names: list[str], dtypes: list[str], notes: list[str]) -> list[Field]:
@@ -113,9 +111,10 @@ def _guess(field: Field) -> Field:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """The names, with a number added to repeated ones."""
+    """The names, with a number added to repeated ones; columns without one are numbered."""
     found: dict[str, None] = {}
-    for name in names:
+    for place, given in enumerate(names):
+        name = given if given.strip() else f"column{place}"
         number, new = 2, name
         while new in found:
             new, number = f"{name}_{number}", number + 1

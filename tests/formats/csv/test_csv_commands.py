@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.cli_files import convert, read, run
 
+import pyflowdata as flow
 from pyflowdata.cli.conversion.plan import Conversion
 from pyflowdata.formats.csv.format import CSV
 
@@ -31,6 +32,53 @@ def test_columns_named_as_outputs_of_every_reader(run, table, tmp_path):
     assert (tmp_path / "b.csv").read_bytes() == path.read_bytes()
     convert(run, path, tmp_path / "b.tfrecord", "--fields", "id,mask")
     assert read(tmp_path / "b.tfrecord")["id"].tolist() == [1, 4]
+
+
+def names(table, text):
+    data = flow.open(table(text))
+    return ",".join(data.fields), repr(data)
+
+
+def test_numbers_in_a_header(table):
+    for text, wanted in (
+        ("country,2019,2020\nfr,1,2\nde,3,4\n", "country,2019,2020"),
+        ("id,0,1\na,x,y\nb,z,w\n", "id,0,1"),
+        ("a,7,inf\n1,2,3\n", "a,7,inf"),
+        ("nan,b\n1,2\n", "nan,b"),
+        (",0,1\n0,1.5,2\n1,4,5\n", "column0,0,1"),
+        ("a,,b\n1,2,3\n", "a,column1,b"),
+        ("?,1,2\n3,1,5\n", "column0,column1,column2"),  # how some files write a missing value
+        ("NA,3\n1,2\n", "column0,column1"),
+        ("a,1,1\nb,0,0\n", "column0,column1,column2"),
+        ("5.1,3.5,setosa\n4.9,3.0,setosa\n", "column0,column1,column2"),
+    ):
+        found, said = names(table, text)
+        assert found == wanted and "no header was found" not in said, text
+
+
+def test_a_first_row_that_may_be_a_header(run, table, tmp_path):
+    for text in ("fr,1,2\nde,3,4\n", "us,2019,2020\nfr,2018,2021\n", "temp,1e5\n1,2\n"):
+        found, said = names(table, text)
+        assert found.startswith("column0,column1")
+        assert f"if the first row, {text.split()[0]!r}, has names, say header='yes'" in said
+    path = table("fr,1\nde,3\n")
+    assert "say --attr header=yes\n" in run("head", path)[2]
+    assert run("head", path, "--attr", "header=no")[2] == ""
+
+
+def test_a_column_without_a_name(run, table, tmp_path):
+    for target in ("b.tfrecord", "b.ofrecord"):
+        convert(run, table("a,,b\n1,2,3\n"), tmp_path / target)
+        assert read(tmp_path / target)["column1"].tolist() == [2]
+
+
+def test_what_is_said_of_types_that_were_found(table):
+    late = "a,b\n" + "1,2\n" * 40000 + "1,x\n"
+    for text, is_of_types in (("a,b\n1,2\n1,2,3\n", False), (late, True)):
+        with pytest.raises(flow.CorruptDataError) as caught:
+            for _ in flow.DataLoader(flow.CSVReader(files=table(text), batch_size=8192)):
+                pass
+        assert ("columns was left out" in str(caught.value)) == is_of_types
 
 
 LATE = "a,b,c,d,e\n" + "1,2,3,4,5\n" * 9000 + "1.5,,9223372036854775808,01234,-0\n"

@@ -58,6 +58,16 @@ def same_rows(found, truth, name):
     assert found.values.dtype == truth[f"{name}.values"].dtype
 
 
+def test_features_that_are_no_outputs_are_left_out(tmp_path):
+    one = lambda *said: example(**{"s": strings(*said), "": ints(1), "x": ints(2)})  # noqa: E731
+    path = write(tmp_path / "a.tfrecord", [one(b"ab"), one()])
+    data = flow.open(path)
+    assert list(data.fields) == ["x"] and data.column("x").tolist() == [2, 2]
+    path = write(tmp_path / "b.tfrecord", [example(s=strings(b"a", b"b"))])
+    with pytest.raises(flow.InvalidArgumentError, match=r"no feature.*flow\.register_decoder"):
+        flow.ExampleDecoder(flow.TFRecordReader(files=path, batch_size=1))
+
+
 # ---- Names ---------------------------------------------------------------------------------------
 
 

@@ -256,7 +256,8 @@ def test_damage_behind_compression(tmp_path, compress):
     assert [(e.ordinal, e.byte) for e in skipped] == [(2, ends[2] + 12)]
     damaged[ends[2] + 2] ^= 8
     file.write_bytes(compress(bytes(damaged)))
-    with pytest.raises(flow.CorruptDataError, match="length of the record.*is damaged") as caught:
+    said = "length of the record.*is damaged.*`pyflowdata verify` names"
+    with pytest.raises(flow.CorruptDataError, match=said) as caught:
         read(file, on_error="skip")
     assert caught.value.byte == ends[2]
     file.write_bytes(compress(b"some text\n" * 5))

@@ -78,10 +78,16 @@ class MessageFormat(Format):
         source = open_source(files_of(reader), self.name, values=own)
         found = specs(source.fields)
         if source.left_out:
+            advice = (
+                f"give it, as {listed}={shown(found)}"
+                if found
+                else "no feature of the first records can be one; decode the bytes of the records "
+                "by a function of your own, which flow.register_decoder makes an op"
+            )
             raise InvalidArgumentError(
-                f"{listed} was left out, and {source.left_out[0]}, cannot be an output: give it, "
-                f"as {listed}={shown(found)}", attr=listed,
-            )  # fmt: skip
+                f"{listed} was left out, and {source.left_out[0]}, cannot be an output: {advice}",
+                attr=listed,
+            )
         if not found:
             raise InvalidArgumentError(
                 f"{listed} was left out, and the first records have no features: give it",
@@ -126,10 +132,14 @@ def feature_fields(records: Sequence[dict[str, Feature | None]]) -> tuple[list[F
         dtypes = {feature.dtype for feature in features}
         if len(features) < len(records):
             counts.add(_MISSING)
-        if len(dtypes) > 1:
+        if not name:
+            left_out.append("a feature without a name")
+        elif len(dtypes) > 1:
             left_out.append(f"{name}, which is {' and '.join(sorted(dtypes))}")
         elif dtypes == {BYTES} and max(counts) > 1:
             left_out.append(f"{name}, which has {max(counts)} byte strings in a record")
+        elif dtypes == {BYTES} and 0 in counts:
+            left_out.append(f"{name}, which has 0 byte strings in a record")
         elif dtypes:
             found.append(_field(name, dtypes.pop(), counts))
     return found, left_out
