@@ -113,8 +113,8 @@ static const char *find_pickle(const uint8_t *data, int64_t size)
     if (size < 4 || data[0] != 0x80 || data[1] < 2 || data[1] > 5) return NULL;
     int32_t is_short = size < 8 && data[size - 1] == '.';
     int32_t is_framed = data[1] >= 4 && data[2] == 0x95;
-    int32_t is_plain = size >= 8 && data[1] < 4 && memchr("}](cXKGNJMU\x8a", data[2], 12) && data[3] != 0 &&
-                       memcmp(data + 4, "\0\0\0\0", 4) != 0;
+    int32_t is_plain = size >= 8 && data[1] < 4 && memchr("}](cXKGNJMU\x8a", data[2], 12) &&
+                       data[3] != 0 && memcmp(data + 4, "\0\0\0\0", 4) != 0;
     return is_short || is_framed || is_plain
                ? "a pickle (load it in Python, and save its arrays with numpy.save or give its "
                  "objects to GeneratorReader)"
