@@ -165,7 +165,7 @@ static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format
     *out = found.best;
     if (found.score == PFD_PROBE_CERTAIN) return PFD_OK;
     if (found.best && found.best->format.flags & PFD_FORMAT_TEXT &&
-        pfd_foreign_container(args->data, args->size))
+        pfd_foreign_file(args->data, args->size))
         return fail_unknown(args->data, args->size, err);
     const char *encoding = pfd_marked_encoding(args->data, args->size);
     if (!encoding && !found.best && named && may_be_text &&

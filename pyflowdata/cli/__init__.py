@@ -98,7 +98,8 @@ def _said(
     if attr in list_attrs:
         return f"{failure} ({attr} is made of --fields)"
     option = f" (given as --attr {attr}=...)" if attr and attr in given_attrs else ""
-    return f"{failure}{option}"
+    said = str(failure).replace("lower batch_size or raise memory_budget", "raise --memory-budget")
+    return f"{said}{option}"
 
 
 def _print_error(said: str) -> None:

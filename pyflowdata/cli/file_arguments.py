@@ -106,8 +106,12 @@ def source_of(
         if failure.op is None and failure.file is not None and failure.attr == "format":
             failure.message += "; name one with --format"
         raise
+    fields = split_fields(args.fields)
+    for name in fields:
+        if fields.count(name) > 1:
+            raise UsageError(f"--fields names {name} twice")
     args.list_attrs = source.format.list_attrs  # for the messages of what comes later
-    return source.choose(split_fields(args.fields))
+    return source.choose(fields)
 
 
 def about(source: Source) -> str:
