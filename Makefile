@@ -214,12 +214,13 @@ check-tests: all .venv/test
 	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py -m 'not slow'
 
 stubs: all .venv/train
-	$(IN_VENV) -m pyflowdata.stubs
+	$(IN_VENV) -m tools.write_stubs
 
 # The site of docs/ in build/site; a link that leads nowhere is an error.  `make docs-serve` shows it and
 # follows changes of the pages.
 docs: all .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(IN_VENV) -m mkdocs --quiet build
+	@echo 'the site: build/site/index.html'
 docs-serve: all .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(IN_VENV) -m mkdocs serve
 

@@ -40,7 +40,7 @@ from .loader.sink import sink
 from .native import include_dir, version
 from .ops import *  # noqa: F403
 from .nodes.name_hints import missing
-from .plugins import Plugin, load_library, load_plugins_of_environment
+from .plugins import Plugin, load_library, load_package_ops, load_plugins_of_environment
 from .pyops import register_decoder
 from .ragged import Ragged
 from .progress_bars.progress import progress
@@ -82,6 +82,7 @@ __all__ = [
     "graph",
     "include_dir",
     "load_library",
+    "load_package_ops",
     "mix",
     "ops",
     "progress",

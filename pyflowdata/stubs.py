@@ -1,20 +1,16 @@
-"""Writes the types of op functions: ops.pyi by `python -m pyflowdata.stubs`, and a plugin's.
+"""Makes the text of .pyi files with the types of op functions: of the built-in ops, and a plugin's.
 
 What readers share is written once, as a TypedDict that they unpack: a type checker takes its keys
 for keyword arguments, and editors complete them and show the text below each.
-
-With --check it writes nothing, and exits with 1 if the file is not what it would write.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from .nodes import Attr, Op, find_op, registered_ops
 from .nodes.eager import OPTIONS
@@ -27,8 +23,6 @@ from .nodes.op_functions import (
     positional_names,
     python_name,
 )
-
-PATH = Path(__file__).resolve().with_name("ops.pyi")
 
 _RAISES = textwrap.fill(BAD_ARGUMENT_DOC, 96, initial_indent=" " * 4, subsequent_indent=" " * 8)
 _RAISED = f'''\
@@ -319,21 +313,3 @@ def make_plugin_stubs(names: Sequence[str]) -> str:
     groups = _groups(_built_in())
     parts = [_ROW_TYPES, *(_stub(op, _group(op, groups)) for op in ops)]
     return _PLUGIN_HEAD + _exported(ops) + "__version__: str\n\n" + "\n".join(parts)
-
-
-def main(arguments: list[str]) -> int:
-    if arguments not in ([], ["--check"]):
-        print("usage: python -m pyflowdata.stubs [--check]", file=sys.stderr)
-        return 2
-    stubs = make_stubs()
-    if arguments:
-        current = PATH.is_file() and PATH.read_text(encoding="utf-8") == stubs
-        if not current:
-            print(f"{PATH} is not current; run `make stubs`", file=sys.stderr)
-        return 0 if current else 1
-    PATH.write_text(stubs, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -22,6 +22,7 @@ _COMMAND = re.compile(
     r"(?P<marks>(?:^<!--[^\n]*-->\n\s*)*)(?P<text>(?:^    pyflowdata .*\n(?:^      .*\n)*)+)", re.M
 )
 _MARK = re.compile(r"<!-- *([a-z]+(?: \w+)*)(?:: *([^\n]*?))? *-->")
+_OF_ALL = re.compile(r"^<!-- all ([a-z]+(?: \w+)*): *([^\n]*?) *-->$", re.M)
 
 
 @dataclass
@@ -47,8 +48,10 @@ class Block:
 
     @property
     def runs(self) -> bool:
-        """Whether it is code of its page: not a file to save, and not marked `not run`."""
-        return self.language in ("python", "sh") and not self.title and "not run" not in self.marks
+        """Whether it is code of its page: not a file to save, and not marked `not run`, or `tested
+        by` a file that runs it."""
+        is_code = self.language in ("python", "sh") and not self.title
+        return is_code and not self.marks.keys() & {"not run", "tested by"}
 
     def at_its_line(self) -> str:
         """The text after as many empty lines as precede it on the page, for messages."""
@@ -62,7 +65,10 @@ def pages() -> list[str]:
 
 
 def blocks_of(page: str) -> list[Block]:
-    """The blocks of a page in its order; each has the `text` block after it as what it prints."""
+    """The blocks of a page in its order; each has the `text` block after it as what it prints.
+
+    A comment `<!-- all NAME: VALUE -->` marks every block of the page with NAME.
+    """
     text = (ROOT / page).read_text(encoding="utf-8")
     found = [_block(page, text, match, match["info"]) for match in _FENCED.finditer(text)]
     prose = _FENCED.sub(lambda match: "\n" * match[0].count("\n"), text)
@@ -72,6 +78,9 @@ def blocks_of(page: str) -> list[Block]:
     for block, after in zip(found, found[1:]):
         if block.language in ("python", "sh") and after.language == "text" and not after.title:
             block.prints = after
+    for name, value in _OF_ALL.findall(text):
+        for block in found:
+            block.marks.setdefault(name, value)
     return found
 
 

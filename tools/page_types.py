@@ -12,20 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tools.page_blocks import ROOT, Block, blocks_of, pages
-
-
-# Parts of files in examples/, which are checked themselves; an op that the reader compiles; and
-# code of torch, whose types its authors chose.
-OMITTED = [
-    ("docs/learn/custom-reader.md", ""),
-    ("docs/how-to/add-an-op.md", "flow.NumberReader"),
-    ("docs/coming-from/port-pytorch-script.md", "WeightedRandomSampler"),
-]
-
-
-def is_omitted(block: Block) -> bool:
-    return any(page == block.page and words in block.text for page, words in OMITTED)
+from tools.page_blocks import ROOT, blocks_of, pages
 
 
 def write_modules(folder: Path) -> int:
@@ -42,7 +29,7 @@ def write_modules(folder: Path) -> int:
                 place = folder / f"{name}__{Path(block.title).name}"
                 place.write_text(block.at_its_line(), encoding="utf-8")
                 count += 1
-            elif "not run" not in block.marks and not is_omitted(block):
+            elif not block.marks.keys() & {"not run", "not typed"}:
                 lines += [""] * (block.line - 1 - len(lines)) + block.text.splitlines()
         if lines:
             text = "\n".join(lines) + "\n"

@@ -60,6 +60,12 @@ static const char *find(const signature *list, size_t n, const uint8_t *data, in
     return NULL;
 }
 
+static int32_t begins_with(const uint8_t *name, int64_t size, const char *begin)
+{
+    int64_t length = (int64_t)strlen(begin);
+    return size >= length && !memcmp(name, begin, (size_t)length);
+}
+
 static int32_t ends_with(const uint8_t *name, int64_t size, const char *end)
 {
     int64_t length = (int64_t)strlen(end);
@@ -76,23 +82,41 @@ static const char *find_archive(const uint8_t *data, int64_t size)
     if (length > size - 30) length = 0;
     if (ends_with(name, length, ".npy"))
         return "a NumPy .npz archive (save each of its arrays as a .npy file: numpy.load, "
-               "numpy.save; or give dict(numpy.load(path)) to flow.from_arrays)";
+               "numpy.save; or give dict(numpy.load(path)) to flow.from_arrays; files of one "
+               "sample each are read in Python by GeneratorReader)";
     if (ends_with(name, length, "/data.pkl"))
         return "a file of torch.save (save its tensors as .npy files: torch.load, numpy.save)";
-    if (ends_with(name, length, "[Content_Types].xml"))
-        return "an Office file, such as .xlsx (save its sheet as CSV)";
+    if (ends_with(name, length, "[Content_Types].xml") || begins_with(name, length, "xl/") ||
+        begins_with(name, length, "docProps/") || begins_with(name, length, "_rels/"))
+        return "an Office file, such as .xlsx (save its sheet as CSV: pandas.read_excel, to_csv)";
     return "a zip archive (unpack it: unzip)";
 }
 
+static int32_t has(const uint8_t *data, int64_t size, const char *word)
+{
+    return memmem(data, (size_t)size, word, strlen(word)) != NULL;
+}
+
+/* The length of a JSON object, and this, which describes tensors; MindRecord has another one. */
+static const char *find_safetensors(const uint8_t *data, int64_t size)
+{
+    if (size < 10 || memcmp(data + 4, "\0\0\0\0{", 5) != 0) return NULL;
+    return data[9] == '}' || has(data, size, "\"dtype\"") || has(data, size, "\"__metadata__\"")
+               ? "safetensors (save its tensors as .npy files: safetensors.numpy.load_file, "
+                 "numpy.save; or give them to flow.from_arrays)"
+               : NULL;
+}
+
 /* Protocol 2 and above.  The first bytes of a record's length can be the same, but its higher bytes
- * are 0. */
+ * are 0.  A few bytes have no frame, and end as each pickle does. */
 static const char *find_pickle(const uint8_t *data, int64_t size)
 {
-    if (size < 8 || data[0] != 0x80 || data[1] < 2 || data[1] > 5) return NULL;
+    if (size < 4 || data[0] != 0x80 || data[1] < 2 || data[1] > 5) return NULL;
+    int32_t is_short = size < 8 && data[size - 1] == '.';
     int32_t is_framed = data[1] >= 4 && data[2] == 0x95;
-    int32_t is_plain = data[1] < 4 && memchr("}](cXKGNJMU\x8a", data[2], 12) && data[3] != 0 &&
-                       memcmp(data + 4, "\0\0\0\0", 4) != 0;
-    return is_framed || is_plain
+    int32_t is_plain = size >= 8 && data[1] < 4 && memchr("}](cXKGNJMU\x8a", data[2], 12) &&
+                       data[3] != 0 && memcmp(data + 4, "\0\0\0\0", 4) != 0;
+    return is_short || is_framed || is_plain
                ? "a pickle (load it in Python, and save its arrays with numpy.save or give its "
                  "objects to GeneratorReader)"
                : NULL;
@@ -101,7 +125,10 @@ static const char *find_pickle(const uint8_t *data, int64_t size)
 const char *pfd_foreign_container(const uint8_t *data, int64_t size)
 {
     const char *found = find(containers, sizeof containers / sizeof *containers, data, size);
+    if (!found && size == 3 && !memcmp(data, "PAR", 3))
+        found = "a Parquet file that was cut after 3 bytes (copy it again)";
     if (!found) found = find_archive(data, size);
+    if (!found) found = find_safetensors(data, size);
     return found ? found : find_pickle(data, size);
 }
 

@@ -5,7 +5,7 @@ A subcommand is a module of this package, named in COMMANDS, with
     add_arguments(parser)      declares its options with argparse
     run(args) -> int           does it; returns 0: all is well, 1: a failure was found
 
-Usage errors exit with 2, by argparse or by raising UsageError.
+A wrong call exits with 2, by argparse or by raising UsageError; see usage.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from types import TracebackType
 from ..errors import CorruptDataError, Error
 from ..native import interrupt
 from .output import say
-from .usage import UsageError
+from .usage import UsageError, is_wrong_call, settable
 
 # Module -> what it does.  Each is imported only when it is asked for.
 COMMANDS = {
@@ -83,14 +83,14 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
 
 
 def _said(
-    failure: BaseException, list_attrs: Collection[str], settable: Collection[str]
+    failure: BaseException, list_attrs: Collection[str], given_attrs: Collection[str]
 ) -> str:
     """In words; those of the system name neither a class nor a number.
 
     Args:
         failure: What happened.
         list_attrs: Attrs that the command made of its --fields.
-        settable: Those that an --attr of it has set.
+        given_attrs: Those that an --attr of it has set.
     """
     if isinstance(failure, OSError) and failure.strerror and not isinstance(failure, Error):
         name = f"{failure.filename}: " if failure.filename is not None else ""
@@ -100,8 +100,9 @@ def _said(
         return f"{failure} ({attr} is made of --fields)"
     if misfit := _misfit(failure):
         return f"{failure} ({misfit})"
-    option = f" (given as --attr {attr}=...)" if attr and attr in settable else ""
-    return f"{failure}{option}"
+    option = f" (given as --attr {attr}=...)" if attr and attr in given_attrs else ""
+    said = str(failure).replace("lower batch_size or raise memory_budget", "raise --memory-budget")
+    return f"{said}{option}"
 
 
 def _misfit(failure: BaseException) -> str:
@@ -114,12 +115,6 @@ def _misfit(failure: BaseException) -> str:
         "types are those of the first records; --fields states others, as "
         f"--fields '{found[1]}:{found[2]}[?]' for any number of values, and leaves fields out"
     )
-
-
-def _settable(args: argparse.Namespace) -> set[str]:
-    """The attrs that an --attr of the command has set."""
-    given = getattr(args, "attr", None)
-    return {one.partition("=")[0] for one in given} if isinstance(given, list) else set()
 
 
 def _print_error(said: str) -> None:
@@ -174,21 +169,18 @@ def _run(arguments: list[str]) -> int:
     except BrokenPipeError:
         _drop_output()
         return 1
-    except UsageError as failure:
+    except (UsageError, Error, OSError) as failure:
         if args.debug:
             raise
-        args.parser.print_usage(sys.stderr)
-        _print_error(_said(failure, getattr(args, "list_attrs", ()), _settable(args)))
-        return 2
-    except (Error, OSError) as failure:
-        if args.debug:
-            raise
-        _print_error(_said(failure, getattr(args, "list_attrs", ()), _settable(args)))
+        is_wrong = is_wrong_call(failure, args)
+        if is_wrong:
+            args.parser.print_usage(sys.stderr)
+        _print_error(_said(failure, getattr(args, "list_attrs", ()), settable(args)))
         try:
             sys.stdout.flush()
         except OSError:
             _drop_output()
-        return 1
+        return 2 if is_wrong else 1
     except KeyboardInterrupt:
         if args.debug:
             raise

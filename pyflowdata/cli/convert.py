@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -192,40 +190,26 @@ def run(args: argparse.Namespace) -> int:
     elif FORMATS[source.format.name].is_copied_to(target.kind):
         source = source_of(args, expand(given, args.format), only_records=True)
     if not target.skip and not are_types_of_all(target):
-        with _refusals():
-            first, is_all = first_types(source, exact=True)
+        first, is_all = first_types(source, exact=True)
         try:
             return _convert(args, first, target, is_checked=not is_all)
-        except (CorruptDataError, InvalidArgumentError, UsageError):
+        except (CorruptDataError, InvalidArgumentError):
             if is_all:
                 raise  # else later rows may be of wider types
-    with _refusals():
-        source = with_types(source, exact=True)
-    return _convert(args, source, target)
-
-
-@contextlib.contextmanager
-def _refusals() -> Iterator[None]:
-    """What fails in it is because of the arguments."""
-    try:
-        yield
-    except InvalidArgumentError as failure:
-        raise UsageError(str(failure), failure.attr) from None
+    return _convert(args, with_types(source, exact=True), target)
 
 
 def _convert(
     args: argparse.Namespace, source: Source, target: Target, *, is_checked: bool = False
 ) -> int:
     """Converts a source whose types hold all records, or are checked while they are read."""
-    with _refusals():
-        target.check(source)
+    target.check(source)
     is_sharded = args.shard_records is not None or args.shards not in (None, 1)
     if is_sharded and not target.writer.is_sharded:
         raise UsageError(f"--to {target.format} makes one, and no shards")
     found = _size(source, is_sharded)
     bounds = _bounds(args, found.records)
-    with _refusals():
-        conversion = Conversion(source, target, bounds, found.data, is_checked)
+    conversion = Conversion(source, target, bounds, found.data, is_checked)
     with conversion.at_work():
         if conversion.says:
             say(f"{target.path}: {conversion.says}", sys.stderr)

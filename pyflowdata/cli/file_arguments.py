@@ -7,10 +7,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import FileError, InvalidArgumentError
+from ..errors import InvalidArgumentError
 from ..formats import FORMATS, Source, expanded, open_source
-from ..plugins import Plugin, load_library
-from ..plugins.packages import library_path
+from ..nodes.registry import registered_formats
+from ..plugins import Plugin
+from ..plugins.packages import load_named
 from ..plain_text import UNITS
 from .op_arguments import pairs
 from .output import say
@@ -30,7 +31,7 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     add("--attr", action="append", default=[], metavar="NAME=VALUE",
         help="an attr of the reader, as NAME=VALUE (may be repeated)")  # fmt: skip
     add("--plugin", action="append", default=[], metavar="LIB",
-        help="load this plugin, or that of this package, first")  # fmt: skip
+        help="load this plugin, C file of one, or package, first")  # fmt: skip
 
 
 def add_memory_argument(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +57,7 @@ def _bytes(said: str) -> int:
 
 def load_plugins(args: argparse.Namespace) -> list[Plugin]:
     """Loads the libraries that --plugin names."""
-    return [load_library(library_path(library)) for library in args.plugin]
+    return [load_named(library) for library in args.plugin]
 
 
 def split_fields(said: str) -> list[str]:
@@ -79,32 +80,23 @@ def expand(paths: Sequence[str], format: str | None = None) -> list[str]:
         format: The name of their format, where the user says it.
 
     Raises:
-        UsageError: One of them is not there, or stands for no file.
+        FileError: One of them is not there, or stands for no file.
     """
-    try:
-        return [file for path in paths for file in expanded(path, format)]
-    except FileError as failure:
-        raise UsageError(str(failure)) from None
+    return [file for path in paths for file in expanded(path, format)]
 
 
 def source_of(
     args: argparse.Namespace, paths: Sequence[str], *, only_records: bool = False
 ) -> Source:
-    """The source that the arguments name; UsageError where they make no sense."""
-    try:
-        return opened(args, paths, only_records=only_records)
-    except InvalidArgumentError as failure:
-        raise UsageError(str(failure), failure.attr) from None
-
-
-def opened(
-    args: argparse.Namespace, paths: Sequence[str], *, only_records: bool = False
-) -> Source:
     """The source that the arguments name.
 
     Raises:
+        UsageError: --format is of no format.
         Error: They make no sense, or a file cannot be read; where it is a file's, it names that.
     """
+    known = [one.name for one in registered_formats()]
+    if args.format is not None and args.format not in known:
+        raise UsageError(f"--format {args.format}: it must be one of {', '.join(known)}")
     try:
         source = open_source(
             paths, args.format, only_records=only_records, attrs=pairs(args.attr, "--attr"),
@@ -114,8 +106,12 @@ def opened(
         if failure.op is None and failure.file is not None and failure.attr == "format":
             failure.message += "; name one with --format"
         raise
+    fields = split_fields(args.fields)
+    for name in fields:
+        if fields.count(name) > 1:
+            raise UsageError(f"--fields names {name} twice")
     args.list_attrs = source.format.list_attrs  # for the messages of what comes later
-    return source.choose(split_fields(args.fields))
+    return source.choose(fields)
 
 
 def about(source: Source) -> str:

@@ -115,13 +115,13 @@ def _first_rows(
 def _save_images(rows: list[dict[str, Any]], file: str, out: str | None) -> int:
     """Writes a contact sheet, and prints its path."""
     if not rows:
-        raise UsageError(f"{file}: there are no records")
+        raise InvalidArgumentError("there are no records", file=file)
     table = {name: [row[name] for row in rows] for name in rows[0]}
     try:
         ids = [f"record {number}" for number in range(len(rows))]
         sheet = show(table, ids=ids, count=len(rows))
     except InvalidArgumentError as failure:
-        raise UsageError(f"{file}: {failure}") from None
+        raise InvalidArgumentError(str(failure), file=file) from None
     for note in sheet.notes:
         say(note, sys.stderr)
     stem = os.path.basename(os.path.normpath(file)).split(".")[0] or "sheet"

@@ -15,7 +15,7 @@ from ..loader.state import Reader
 from ..plugins import Plugin
 from ..plain_text import number, size
 from .command_bar import waiting
-from .file_arguments import add_source_arguments, expand, load_plugins, opened
+from .file_arguments import add_source_arguments, expand, load_plugins, source_of
 from .op_arguments import pairs
 from .output import say
 from .usage import UsageError
@@ -39,7 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _named_op(name: str) -> Op:
-    op = find_op(name)
+    try:
+        op = find_op(name)
+    except InvalidArgumentError as failure:
+        raise UsageError(f"--op {name}: {failure}") from None
     if op.attr("data_dir") is None:
         raise UsageError(f"--op {name}: {op.name} reads no files")
     return op
@@ -55,23 +58,20 @@ def _plugins_op(plugins: Sequence[Plugin]) -> Op | None:
 
 
 def _reader_node(args: argparse.Namespace, plugins: Sequence[Plugin], path: str) -> Node:
-    """The node that reads a path; UsageError where op or attrs are none that there are."""
+    """The node that reads a path."""
     given = pairs(args.attr, "--attr")
     if not {"data_dir", "files"}.isdisjoint(given):
         raise UsageError("--attr data_dir or files: that is the argument PATH")
     attrs: dict[str, Any] = {"random_shuffle": not args.sequential, "index_dir": args.index_dir}
-    try:
-        op = _named_op(args.op) if args.op is not None else _plugins_op(plugins)
-        if op is None:
-            return opened(args, expand([path], args.format), only_records=True).reader(**attrs)
-        if args.format or args.fields:
-            raise UsageError(f"--format and --fields are not for {op.name}: say them with --attr")
-        attrs |= {"seed": 0, "rank": 0, "world_size": 1}
-        attrs |= {"data_dir" if os.path.isdir(path) else "files": path}
-        attrs |= {name: parse_attr(op, name, said) for name, said in given.items()}
-        return Node(op, None, (), attrs)
-    except InvalidArgumentError as failure:
-        raise UsageError(str(failure), failure.attr) from None
+    op = _named_op(args.op) if args.op is not None else _plugins_op(plugins)
+    if op is None:
+        return source_of(args, expand([path], args.format), only_records=True).reader(**attrs)
+    if args.format or args.fields:
+        raise UsageError(f"--format and --fields are not for {op.name}: say them with --attr")
+    attrs |= {"seed": 0, "rank": 0, "world_size": 1}
+    attrs |= {"data_dir" if os.path.isdir(path) else "files": path}
+    attrs |= {name: parse_attr(op, name, said) for name, said in given.items()}
+    return Node(op, None, (), attrs)
 
 
 def _place(node: Node, reader: Reader) -> str:

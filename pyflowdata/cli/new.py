@@ -7,6 +7,7 @@ for a plugin by itself, one with @package@ only for a project that makes a Pytho
 from __future__ import annotations
 
 import argparse
+import builtins
 import importlib.util
 import keyword
 import os
@@ -93,7 +94,8 @@ def search_path(package: Path) -> str:
 def _refuse_module(snake: str) -> None:
     """A package must not hide another module."""
     found = importlib.util.find_spec(snake) if not keyword.iskeyword(snake) else None
-    if keyword.iskeyword(snake) or (found is not None and found.origin is not None):
+    is_taken = keyword.iskeyword(snake) or hasattr(builtins, snake)
+    if is_taken or (found is not None and found.origin is not None):
         raise UsageError(f"`import {snake}` means something else in Python; choose another name")
 
 
@@ -149,7 +151,9 @@ def run(args: argparse.Namespace) -> int:
     target = args.dir / snake
     if os.path.lexists(target):
         raise UsageError(f"{target} is there already; choose another name, or another --dir")
-    args.dir.mkdir(parents=True, exist_ok=True)
+    if not args.dir.absolute().parent.is_dir():
+        raise UsageError(f"--dir {args.dir}: there is no folder {args.dir.absolute().parent}")
+    args.dir.mkdir(exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{snake}-", dir=args.dir))
     try:
         names = _write(args.kind, made, snake, camel, args.package)

@@ -1,4 +1,17 @@
-"""How a command says that it was called wrongly."""
+"""How a command says that it was called wrongly.
+
+Of two kinds are failures of a command:
+
+- An argument is wrong whatever the files hold (is_wrong_call, and what argparse finds itself): the
+  usage is printed, then the message, and the exit status is 2.
+- All else, as a file that is not there or has no such field: the message alone, and 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import InvalidArgumentError
 
 
 class UsageError(Exception):
@@ -11,3 +24,17 @@ class UsageError(Exception):
     def __init__(self, said: str, attr: str | None = None) -> None:
         self.attr = attr
         super().__init__(said)
+
+
+def settable(args: argparse.Namespace) -> set[str]:
+    """The attrs that an --attr of the command has set."""
+    given = getattr(args, "attr", None)
+    return {one.partition("=")[0] for one in given} if isinstance(given, list) else set()
+
+
+def is_wrong_call(failure: BaseException, args: argparse.Namespace) -> bool:
+    """Whether an argument is wrong whatever the files hold: an --attr, where it is not a file that
+    refuses it, or what raised a UsageError."""
+    if isinstance(failure, InvalidArgumentError):
+        return failure.file is None and failure.attr in settable(args)
+    return isinstance(failure, UsageError)

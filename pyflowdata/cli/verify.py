@@ -22,11 +22,11 @@ from .file_arguments import (
     add_source_arguments,
     expand,
     load_plugins,
-    opened,
+    source_of,
 )
 from .image_damage import damaged_images, image_field
 from .output import say, say_json
-from .usage import UsageError
+from .usage import is_wrong_call
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,9 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="a line of JSON for each file")
     parser.add_argument("--images", action="store_true", help="decode all images, too")
     parser.epilog = (
-        "Exit status: 0 where all files are whole, 1 where one is damaged, cannot be read, or has "
-        "only hashes that cannot be computed here, 2 for a wrong call, or a name that stands for no "
-        "file: the others are checked then, too."
+        "Exit status: 0 where all files are whole, 1 where one is damaged, not there, cannot be "
+        "read, or has only hashes that cannot be computed here, 2 for a wrong call."
     )
     add_source_arguments(parser)
     add_memory_argument(parser)
@@ -70,7 +69,7 @@ def _print_json(path: str, title: str, scan: Scan, damage: list[Damage]) -> None
 def _check_images(args: argparse.Namespace, path: str, damage: list[Damage], scan: Scan) -> None:
     """Decodes the images if that is wanted; adds to the damage and the notes."""
     try:
-        images = image_field(opened(args, [path]))
+        images = image_field(source_of(args, [path]))
     except Error as failure:
         if args.images:
             scan.notes.append(f"no images were decoded, since the fields are not known: {failure}")
@@ -87,16 +86,15 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
     """Checks a file, and prints what was found."""
     scan, title = Scan(), ""
     try:
-        source = opened(args, [path], only_records=True)
+        source = source_of(args, [path], only_records=True)
         title = about(source)
         with command_bar(f"checking {os.path.basename(path)}", -1) as bar:
             scan.progress = bar.update
             damage = FORMATS[source.format.name].damage(source, scan)
             _check_images(args, path, damage, scan)
     except (UnsupportedError, InvalidArgumentError, OutOfMemoryError) as failure:
-        is_call = isinstance(failure, InvalidArgumentError) and failure.file is None
-        if is_call and (args.fields or args.attr or args.format):
-            raise UsageError(str(failure), failure.attr) from None
+        if is_wrong_call(failure, args):
+            raise
         said = failure.message if failure.file == path and failure.op is None else failure
         say(f"{path}: not checked: {said}", sys.stderr)
         return False
@@ -109,12 +107,11 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
 def run(args: argparse.Namespace) -> int:
     """Checks file after file; names that stand for no file do not keep it from the others."""
     load_plugins(args)
-    files, is_missing = list[str](), False
+    files, is_whole = list[str](), True
     for path in args.files:
         try:
             files += expand([path], args.format)
-        except UsageError as failure:
-            is_missing = True
+        except FileError as failure:
+            is_whole = False
             say(f"pyflowdata: error: {failure}", sys.stderr)
-    is_whole = all([_is_whole(args, path) for path in files])
-    return 2 if is_missing else int(not is_whole)
+    return 0 if all([_is_whole(args, path) for path in files]) and is_whole else 1

@@ -92,7 +92,7 @@ class Cache(Prepared):
         with DataLoader(ids, num_threads=1, prefetch=1) as loader:
             (reader,) = loader.readers
             said: list[Any] = [library_version(), reader.data, reader.spec, reader.records]
-            for path in loader.places.files():
+            for path in loader._core.places.files():
                 found = os.stat(path)
                 said += [os.path.abspath(path), found.st_size, found.st_mtime_ns]
         return hashlib.sha256(repr(said).encode()).hexdigest()

@@ -123,7 +123,7 @@ def _cached(
     given = (str(node.values.get("index_dir", "")) for node in nodes)
     named = next((folder for folder in given if folder), "")
     folder, graph = cache_folder(named), of_blobs(wanted.blobs)
-    paths = [os.path.abspath(path) for path in loader.places.files()]
+    paths = [os.path.abspath(path) for path in loader._core.places.files()]
     if folder is None or wanted.key is None or graph is None or not paths:
         return None, False
     reader = loader.readers[0]

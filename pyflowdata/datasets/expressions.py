@@ -155,7 +155,9 @@ class Expression:
             return parsed(ast.parse, self.text, mode="eval").body
         except SyntaxError as failure:
             place = f", character {failure.offset}" if failure.offset else ", at its end"
-            hint = "; == compares" if "==" in failure.msg or "assign" in failure.msg else ""
+            here = self.text[failure.offset - 1 :] if failure.offset else ""
+            is_assigned = "==" in failure.msg or "assign" in failure.msg or here.startswith("=")
+            hint = "; == compares" if is_assigned else ""
             raise InvalidArgumentError(
                 f"{shown(self.text)}{place}: {failure.msg}{hint}"
             ) from None

@@ -245,7 +245,7 @@ class JaxLoader(LoaderWrapper[BatchT]):
             for blob, array, dtype in zip(blobs, arrays, self._dtypes, strict=True)
         ]
         begin = time.perf_counter()
-        with self.loader.observed.shows("copy to the device"):
+        with self.loader._core.observed.shows("copy to the device"):
             placed = self._placed(hosts)
         seconds = time.perf_counter() - begin
         size = sum(host.nbytes for host in hosts)

@@ -168,7 +168,7 @@ class TorchLoader(LoaderWrapper[BatchT]):
 
     def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
         """What a function that copies a batch returns; counted for report()."""
-        with self.loader.observed.shows(f"copy to {device}"):
+        with self.loader._core.observed.shows(f"copy to {device}"):
             return counted(self.loader, batch, device, copy_batch)
 
     @overload

@@ -100,7 +100,7 @@ class AnyLoader(LoaderHints, Generic[BatchT]):
             InvalidArgumentError: The loader is being traced already.
             FileError: The file cannot be written; this may come when the block ends, too.
         """
-        loader = self.data_loader
-        loader.check_life()
-        trace: Trace = loader.observed.trace(path, memory)
+        core = self.data_loader._core
+        core.check_life()
+        trace: Trace = core.observed.trace(path, memory)
         return trace

@@ -14,7 +14,7 @@ class Closable(Protocol):
 
     def close(self) -> None: ...
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """In a forked child."""
 
 
@@ -29,7 +29,7 @@ def _close_all() -> None:
 
 def _forget_all() -> None:
     for loader in list(open_loaders):
-        loader._forget()
+        loader.forget()
     open_loaders.clear()
 
 

@@ -3,63 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
-import operator
-import os
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
-from ..errors import (
-    CancelledError,
-    Error,
-    InvalidArgumentError,
-    UnsupportedError,
-    WrongUseError,
-    shown,
-)
+from ..errors import Error, InvalidArgumentError, WrongUseError, shown
+from ..native.calls import inside
 from ..nodes import Blob
-from ..nodes.node import nodes_of
 from ..nodes.argument_hints import refuse_arguments
 from ..reports.at_end import check_report_variable
-from ..native import check, exception, ffi, lib, new_error
-from ..native.calls import inside, interrupts, raised, take_interrupt
 from .any_loader import AnyLoader
-from .at_exit import open_loaders
-from .batches import Array, Batch, BatchArrays
-from .epochs import Batches, Cursor
+from .batches import Array
+from .epochs import Batches
 from .iterator_hook import hooked
-from .observed import Observed
-from .opening import (
-    arrange,
-    describe_threads,
-    open_loader,
-    rank_of,
-    read_info,
-    read_readers,
-    warn_of_readers,
-)
-from .places import Places
-from .reader_advice import advise_on_batches, advise_on_orders, repeating_orders
-from .sampled_types import say_sample
-from .state import LAST_EPOCH, Reader, make_state, read_state
-from .turns import Turns
+from .loader_core import LoaderCore
+from .opening import arrange, describe_threads, read_info
+from .reader_advice import advise_on_orders
+from .state import LAST_EPOCH, Reader
 
 if TYPE_CHECKING:
     from ..reports.report import Report
     from ..reports.tuning import Tuning
     from ..stalls.watchdog import Stall
-    from ..tracing.trace import Trace
 
 __all__ = ["DataLoader"]
 
 BatchT = TypeVar("BatchT", covariant=True)
 
-_read = lib.pfd_loader_read
-_new_positions = functools.partial(ffi.new, "int64_t[]")
 _OPTIONS = ("num_threads", "prefetch", "memory_budget", "zip")
-_OPEN, _CLOSED, _FORKED = "open", "closed", "forked"
 
 
 class DataLoader(AnyLoader[BatchT]):
@@ -159,29 +130,11 @@ class DataLoader(AnyLoader[BatchT]):
             InvalidArgumentError: An argument is invalid, or the readers do not match.
             FileError: Files are missing or cannot be read.
         """
+        if blobs:  # a thing that is no blob is what matters
+            arrange(blobs)
         refuse_arguments(others, "DataLoader", _OPTIONS)
         check_report_variable()
-        # form, cursor and observed have no underscore: other modules of the package use them.
-        self.form: Callable[[list[Batch]], BatchT]
-        wanted, self.form = arrange(blobs)
-        self._blobs = tuple(wanted)
-        self._life = _OPEN
-        self._turns = Turns()
-        self._err = new_error()
-        self._handle, self._in_use = open_loader(
-            wanted, num_threads, prefetch, memory_budget, zip
-        )
-        open_loaders.add(self)
-        self._info = read_info(self._handle)
-        self.cursor = Cursor(self._info.num_batches)
-        self._arrays = BatchArrays(wanted, self._info)
-        self._rank = rank_of(wanted)  # in words
-        self._readers = read_readers(self._handle, self._info.num_readers)
-        self.observed = Observed(self._handle, self._blobs, self._readers)
-        self.observed.report_at_end_of(self)
-        warn_of_readers(self._readers)
-        advise_on_batches(wanted, self._readers)
-        self.repeating = repeating_orders(wanted, self._readers)
+        self._core = LoaderCore(blobs, num_threads, prefetch, memory_budget, zip)
 
     # ---- Epochs -------------------------------------------------------------------------------
 
@@ -191,10 +144,7 @@ class DataLoader(AnyLoader[BatchT]):
         An earlier iterator that is not at its end raises CancelledError from now on, and so does a
         sink.
         """
-        self._turns.check_not_inside()
-        with self._turns.lock:
-            self._turns.check_idle()
-            cursor = self.cursor
+        with self._core.lent() as cursor:
             cursor.take_back()
             if cursor.started is not None:
                 return self._begin(cursor.started + 1, 0, endless=False)
@@ -206,49 +156,18 @@ class DataLoader(AnyLoader[BatchT]):
         Raises, from next():
             InvalidArgumentError: An epoch has no batches.
         """
-        self._turns.check_not_inside()
-        with self._turns.lock:
-            self._turns.check_idle()
-            self.cursor.take_back()
-            return self._begin(*self.cursor.next(), endless=True)
-
-    @contextlib.contextmanager
-    def lent(self) -> Iterator[Cursor]:
-        """For sinks: where the loader is, with its lease, while no other thread can move it."""
-        self._turns.check_not_inside()
-        with self._turns.lock:
-            self._turns.check_idle()
-            yield self.cursor
-
-    def must_not_wait(self) -> bool:
-        """For sinks: whether this thread is inside a call of this loader, as a signal handler may
-        be, or in a function that a loader calls; another thread may wait for it."""
-        return threading.get_ident() in inside or self._turns.is_mine()
+        with self._core.lent() as cursor:
+            cursor.take_back()
+            return self._begin(*cursor.next(), endless=True)
 
     def _begin(self, epoch: int, position: int, *, endless: bool) -> Iterator[BatchT]:
-        self.check_life()
+        core = self._core
+        core.check_life()
         if epoch > 0:
-            advise_on_orders(self.repeating)
-        number = self.cursor.begin(epoch, position)
-        self.observed.watch(self)
-        return hooked(self, Batches(self, number, endless))
-
-    def _seek(self) -> None:
-        """Moves the library to the position; a failed batch after it is tried again."""
-        status, cursor = lib.PFD_PENDING, self.cursor
-        while status == lib.PFD_PENDING:
-            self.check_life()
-            status = lib.pfd_loader_seek(self._handle, cursor.epoch, cursor.position, self._err)
-        if status < 0:
-            raise self._failure(status)
-        cursor.must_seek = False
-
-    def _failure(self, status: int) -> Error:
-        self.check_life()
-        failure = exception(status, self._err)
-        self._err = new_error()
-        say_sample(failure, nodes_of(self._blobs))
-        return failure
+            advise_on_orders(core.repeating)
+        number = core.cursor.begin(epoch, position)
+        core.observed.watch(core)
+        return hooked(self, Batches(core, number, endless))
 
     # ---- State --------------------------------------------------------------------------------
 
@@ -259,18 +178,10 @@ class DataLoader(AnyLoader[BatchT]):
         It counts delivered batches, not those made ahead.  A failed batch is tried again, unless a
         later one was delivered.  After the last batch of an epoch the state means the next epoch.
         """
-        self._turns.check_not_inside()
-        with self._turns.lock:
-            return self.state_at(*self.cursor.consumed())
-
-    def state_at(self, epoch: int, position: int) -> dict[str, Any]:
-        """As state_dict(), of the place before this batch; for sinks."""
-        return make_state(epoch, position, self._readers, self._pasts(epoch, position))
-
-    def _pasts(self, epoch: int, position: int) -> list[int]:
-        """Of each reader: a hash of what may change from this batch on; 0 for most."""
-        handle, count = self._handle, len(self._readers)
-        return [lib.pfd_loader_get_past(handle, i, epoch, position) for i in range(count)]
+        core = self._core
+        core.turns.check_not_inside()
+        with core.turns.lock:
+            return core.state_at(*core.cursor.consumed())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Makes the next iter() or repeat() continue exactly where the state was taken.
@@ -285,21 +196,8 @@ class DataLoader(AnyLoader[BatchT]):
             InvalidArgumentError: Attrs or files differ from those of the state; the text lists
                 each difference.
         """
-        self._turns.check_not_inside()
-        with self._turns.lock:
-            self.check_life()
-            self._turns.check_idle()
-            place = read_state(state, self._readers, self._pasts, self.cursor.num_batches)
-            for index, seed in enumerate(place.seeds):
-                if self._readers[index].seed != seed:
-                    status = lib.pfd_loader_set_seed(self._handle, index, seed, self._err)
-                    if status < 0:
-                        raise self._failure(status)
-            self._readers = tuple(
-                dataclasses.replace(reader, seed=seed, seed_is_default=False)
-                for reader, seed in zip(self._readers, place.seeds, strict=True)
-            )
-            self.cursor.go(place.epoch, place.position)
+        with self._core.lent():
+            self._core.load_state(state)
 
     def seek(self, position: int, *, epoch: int | None = None) -> None:
         """Makes the next iter() or repeat() start with batch `position` of an epoch.
@@ -315,18 +213,16 @@ class DataLoader(AnyLoader[BatchT]):
         Raises:
             InvalidArgumentError: There is no such batch or epoch.
         """
-        self._turns.check_not_inside()
-        with self._turns.lock:
-            self.check_life()
-            self._turns.check_idle()
-            epoch = self.cursor.consumed()[0] if epoch is None else epoch
-            most = self.cursor.num_batches if self.cursor.num_batches >= 0 else LAST_EPOCH
+        with self._core.lent() as cursor:
+            self._core.check_life()
+            epoch = cursor.consumed()[0] if epoch is None else epoch
+            most = cursor.num_batches if cursor.num_batches >= 0 else LAST_EPOCH
             for name, value, limit in (("position", position, most), ("epoch", epoch, LAST_EPOCH)):
                 if type(value) is not int or not 0 <= value <= limit:
                     raise InvalidArgumentError(
                         f"{name} = {shown(value)}; it must be an int in [0, {limit}]"
                     )
-            self.cursor.go(epoch, position)
+            cursor.go(epoch, position)
 
     @contextlib.contextmanager
     def keep_place(self) -> Iterator[None]:
@@ -337,20 +233,8 @@ class DataLoader(AnyLoader[BatchT]):
         Only batches may be taken in the block, with seek(), iter() and repeat().  Afterwards the
         loader seeks: a stream or a shuffle buffer is read again up to the position.
         """
-        self._turns.check_not_inside()
-        with self._turns.lock:
-            self._turns.check_idle()
-            kept, repeating = dataclasses.replace(self.cursor), self.repeating
-            err = new_error()
-            check(lib.pfd_loader_pause_counts(self._handle, 1, err), err)
-            try:
-                self.cursor.lease = None  # what is done here does not end a sink
-                self.repeating = ()  # which is to be said where the program repeats it
-                yield
-            finally:
-                lib.pfd_loader_pause_counts(self._handle, 0, err)
-                self.cursor.go_back(kept)
-                self.repeating = repeating
+        with self._core.lent(), self._core.kept_place():
+            yield
 
     # ---- Rows at positions --------------------------------------------------------------------
 
@@ -369,33 +253,17 @@ class DataLoader(AnyLoader[BatchT]):
             InvalidArgumentError: There is no such row, or there are too many.
             CorruptDataError: A record is damaged.
         """
+        core, turns = self._core, self._core.turns
         if inside:
-            self._turns.check_not_inside()
-        with self._turns.lock:
-            self._turns.check_idle()
+            turns.check_not_inside()
+        with turns.lock:
+            turns.check_idle()
             try:
-                self._turns.is_busy = True
-                return self._read(positions, epoch)
+                turns.is_busy = True
+                batch: BatchT = core.read_rows(positions, epoch)
+                return batch
             finally:
-                self._turns.is_busy = False
-
-    def _read(self, positions: Iterable[SupportsIndex], epoch: int) -> BatchT:
-        places = _new_positions(list(map(operator.index, positions)))
-        status = lib.PFD_PENDING
-        try:
-            while status == lib.PFD_PENDING:
-                self.check_life()
-                status = _read(
-                    self._handle, epoch, places, len(places), self._arrays.batch, self._err
-                )
-                if interrupts:
-                    take_interrupt()
-            if status < 0:
-                raise raised(self._failure(status))
-            return self.form(self._arrays.take()[0])
-        except BaseException:
-            self._arrays.give_back()
-            raise
+                turns.is_busy = False
 
     # ---- Facts --------------------------------------------------------------------------------
 
@@ -410,12 +278,12 @@ class DataLoader(AnyLoader[BatchT]):
         Raises:
             TypeError: A reader is a stream that has to be read to be counted.
         """
-        if self.cursor.num_batches < 0:
+        if self._core.cursor.num_batches < 0:
             raise WrongUseError(
                 "this DataLoader has no len(), as a reader is a stream of unknown length: count "
                 "the batches of an epoch, for batch in loader"
             )
-        return self.cursor.num_batches
+        return self._core.cursor.num_batches
 
     def __bool__(self) -> bool:
         return True
@@ -423,38 +291,32 @@ class DataLoader(AnyLoader[BatchT]):
     @property
     def blobs(self) -> tuple[Blob, ...]:
         """The blobs whose arrays a batch has, in order."""
-        return self._blobs
+        return self._core.blobs
 
     @property
     def readers(self) -> tuple[Reader, ...]:
         """What the loader knows about each of its readers: seed, files, records, rank and so on."""
-        return self._readers
-
-    @property
-    def places(self) -> Places:
-        """Where its records lie; of an open loader."""
-        self.check_life()
-        return Places(self._handle)
+        return self._core.readers
 
     @property
     def memory_budget(self) -> int:
         """Bytes that batches may use: as given, or as chosen."""
-        return int(self._info.memory_budget)
+        return int(self._core.info.memory_budget)
 
     @property
     def num_threads(self) -> int:
         """Threads that work on batches: as given, or as chosen; of now where it is "auto"."""
-        return int(read_info(self._handle).num_threads)
+        return int(read_info(self._core.handle).num_threads)
 
     @property
     def prefetch(self) -> int:
         """Batches that are made ahead: as given, or as chosen; of now where it is "auto"."""
-        return int(read_info(self._handle).prefetch)
+        return int(read_info(self._core.handle).prefetch)
 
     @property
     def epoch(self) -> int:
         """The last started epoch; before any, the one that the first iter() starts."""
-        cursor = self.cursor
+        cursor = self._core.cursor
         return cursor.epoch if cursor.started is None else cursor.started
 
     def stats(self) -> dict[str, float]:
@@ -487,13 +349,13 @@ class DataLoader(AnyLoader[BatchT]):
             process_cpu_seconds: All threads of the process computed, since the loader was opened.
             throttled_seconds: The quota of the cgroup was used up, since then.
         """
-        self.check_process()
-        return self.observed.stats()
+        self._core.check_process()
+        return self._core.observed.stats()
 
     @property
     def last_stall(self) -> Stall | None:
         """What the last StallWarning was about; None: there was none."""
-        return self.observed.stall
+        return self._core.observed.stall
 
     def report(self, *, since: Report | None = None) -> Report:
         """Says in a sentence what limits the training loop and what to change, with tables under
@@ -505,11 +367,12 @@ class DataLoader(AnyLoader[BatchT]):
         """
         from .data_facts import data_facts
 
-        self.check_process()
+        self._core.check_process()
+        form = self._core.form
         describe = functools.partial(
-            data_facts, DataLoader, self.form, self._blobs, self._readers, self.epoch
+            data_facts, DataLoader, form, self.blobs, self.readers, self.epoch
         )
-        return self.observed.report(since, describe)
+        return self._core.observed.report(since, describe)
 
     def count_copy(
         self, seconds: float, size: int, device: str, *, overlaps: bool = False
@@ -526,14 +389,14 @@ class DataLoader(AnyLoader[BatchT]):
         Raises:
             InvalidArgumentError: Seconds or size are no numbers from 0 on, or device is no str.
         """
-        self.observed.count_copy(seconds, size, device, overlaps)
+        self._core.observed.count_copy(seconds, size, device, overlaps)
 
     @property
     def tuning(self) -> Tuning | None:
         """How the loader adjusts num_threads and prefetch, and why; also after close().  None:
         neither is "auto".  `print(loader.tuning)` shows it."""
-        self.check_process()
-        return self.observed.tuning()
+        self._core.check_process()
+        return self._core.observed.tuning()
 
     @property
     def skipped(self) -> list[Error]:
@@ -541,44 +404,31 @@ class DataLoader(AnyLoader[BatchT]):
 
         The latest 1000 are kept, also after close(); of one batch at most 100. stats()["skipped"]
         counts all."""
-        self.check_process()
-        return self.observed.skipped()
+        self._core.check_process()
+        return self._core.observed.skipped()
 
     def __repr__(self) -> str:
-        parts = [*map(str, self._readers), self._rank, self._settings()]
-        parts[-1] += "" if self.is_open else f", {self._life}"
-        return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
+        parts = [*map(str, self.readers), self._core.rank, self._settings()]
+        parts[-1] += "" if self.is_open else f", {self._core.life}"
+        return f"DataLoader({', '.join(blob.name for blob in self.blobs)}; {'; '.join(parts)})"
 
     def _settings(self) -> str:
-        steps = self.cursor.num_batches if self.cursor.num_batches >= 0 else "unknown"
-        return f"steps={steps}, epoch={self.epoch}, {describe_threads(self._handle)}"
+        steps = self._core.cursor.num_batches if self._core.cursor.num_batches >= 0 else "unknown"
+        return f"steps={steps}, epoch={self.epoch}, {describe_threads(self._core.handle)}"
 
     def _repr_html_(self) -> str:
         """For notebooks."""
         from .loader_html import loader_html
 
-        return loader_html(self._blobs, self._readers, (self._rank, self._settings()), self._life)
+        settings = (self._core.rank, self._settings())
+        return loader_html(self.blobs, self.readers, settings, self._core.life)
 
     # ---- Life ---------------------------------------------------------------------------------
-
-    def check_life(self) -> None:
-        """Raises CancelledError when it is closed, and as check_process()."""
-        if self._life == _CLOSED:
-            raise CancelledError("the DataLoader is closed")
-        self.check_process()
 
     @property
     def is_open(self) -> bool:
         """Whether it can give batches: it was not closed, and this process opened it."""
-        return self._life == _OPEN
-
-    def check_process(self) -> None:
-        """Raises UnsupportedError in a forked child of the process that opened it."""
-        if self._life == _FORKED:
-            raise UnsupportedError(
-                f"the DataLoader was opened by another process than this one ({os.getpid()}), "
-                "which was forked from it; open a DataLoader in this process"
-            )
+        return self._core.is_open
 
     def close(self) -> None:
         """Stops the threads and closes the files.  Held arrays stay valid, and state, counters and
@@ -590,21 +440,7 @@ class DataLoader(AnyLoader[BatchT]):
         Raises:
             FileError: A trace that is on cannot be written; the loader is closed.
         """
-        if self.is_open:
-            self._life = _CLOSED
-            open_loaders.discard(self)
-            if threading.get_ident() in inside:  # the threads cannot be waited for by one of them
-                threading.Thread(target=self._stop, name="pyflowdata close").start()
-            else:
-                self._stop()
-
-    def _stop(self) -> None:
-        try:
-            self.observed.end()
-        finally:
-            lib.pfd_loader_close(self._handle)
-            self._in_use.release()
-            self.observed.report_end()
+        self._core.close()
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self
@@ -617,8 +453,3 @@ class DataLoader(AnyLoader[BatchT]):
             "a DataLoader cannot be copied or pickled: it has threads and open files; save "
             "state_dict(), open another DataLoader and give it to load_state_dict()"
         )
-
-    def _forget(self) -> None:
-        """In a forked child, which lacks the loader's threads; the lock may stay held there."""
-        self._turns = Turns()
-        self._life = _FORKED

@@ -100,7 +100,7 @@ class Batches(Iterator[BatchT]):
     __slots__ = ("_cursor", "_endless", "_loader", "_number", "_over", "_resumes")
 
     def __init__(self, loader: Any, number: int, endless: bool) -> None:
-        """Args: the DataLoader, the number that its cursor gave, whether epochs follow."""
+        """Args: the LoaderCore, the number that its cursor gave, whether epochs follow."""
         self._loader = loader
         self._cursor: Cursor = loader.cursor
         self._number = number
@@ -109,7 +109,7 @@ class Batches(Iterator[BatchT]):
         self._resumes = loader.cursor.position > 0  # until a batch was delivered from there
 
     def __next__(self) -> BatchT:
-        turns = self._loader._turns
+        turns = self._loader.turns
         if inside:
             turns.check_not_inside()
         with turns.lock:
@@ -130,17 +130,17 @@ class Batches(Iterator[BatchT]):
         ended = False
         try:
             while True:
-                status = _next(loader._handle, _SIGNALS_NS, loader._arrays.batch, loader._err)
+                status = _next(loader.handle, _SIGNALS_NS, loader.arrays.batch, loader.err)
                 if interrupts:
                     take_interrupt()
                 if status == 0:
-                    arrays, epoch, step = loader._arrays.take()
+                    arrays, epoch, step = loader.arrays.take()
                     batch: BatchT = loader.form(arrays)
                     cursor.epoch, cursor.position = epoch, step + 1
                     cursor.must_seek = self._resumes = False
                     return batch
                 if status < 0:
-                    failure = loader._failure(status)
+                    failure = loader.failure(status)
                     if is_interrupt(failure.__cause__):
                         continue  # already raised; the library tries the batch again
                     # The library skips the batch or tries it again.
@@ -152,7 +152,7 @@ class Batches(Iterator[BatchT]):
                 loader.check_life()
                 loader.observed.raise_stall(cursor)
         except BaseException:
-            loader._arrays.give_back()
+            loader.arrays.give_back()
             raise
 
     def _go_to_position(self) -> None:
@@ -164,7 +164,7 @@ class Batches(Iterator[BatchT]):
             raise CancelledError(
                 "this iterator is over: a newer one was started, or a state was loaded"
             )
-        loader._seek()
+        loader.go_to_position()
 
     def _end_epoch(self, *, is_second: bool) -> None:
         cursor = self._cursor

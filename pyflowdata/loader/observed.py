@@ -40,7 +40,7 @@ def _check_count(name: str, value: object) -> None:
 
 
 class Observed:
-    """What is seen of one loader.  It has no reference to the DataLoader, which has this.
+    """What is seen of one loader.  It has no reference to the LoaderCore, which has this.
 
     Attributes:
         trace_on: The trace that is on.
@@ -92,7 +92,7 @@ class Observed:
         copies.seconds += seconds
 
     def report_at_end_of(self, loader: object) -> None:
-        """Has PYFLOWDATA_REPORT obeyed at the end of this DataLoader."""
+        """Has PYFLOWDATA_REPORT obeyed at the end of this LoaderCore."""
         self._at_end = report_at_end(loader, lambda: self._counted)
 
     def drop_report_at_end(self) -> None:
@@ -115,7 +115,7 @@ class Observed:
     # ---- Stalls -------------------------------------------------------------------------------
 
     def watch(self, loader: object) -> None:
-        """Has the waits of this DataLoader watched, from its first iterator on."""
+        """Has the waits of this LoaderCore watched, from its first iterator on."""
         if self._wait is None:
             from ..stalls.watchdog import begin
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import os
 import threading
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from ..nodes.node import check_is_batched, reader_nodes
 from ..nodes.tables import prepare_tables
 from ..nodes.world import World
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
+from ..native.calling_line import warn_program
 from .batches import Batch
 from .loader_argument_hints import check_blobs
 from .state import Index, Reader
@@ -248,20 +248,22 @@ def warn_of_readers(readers: tuple[Reader, ...]) -> None:
             and reader.name not in _readers_in_order
         ):
             _readers_in_order.add(reader.name)
-            warnings.warn(
-                f"{reader.name}: shuffle_after_epoch=True has no effect without "
-                "random_shuffle=True or a shuffle; the records come in the order of the files.",
-                stacklevel=3,
+            warn_program(
+                UserWarning(
+                    f"{reader.name}: shuffle_after_epoch=True has no effect without "
+                    "random_shuffle=True or a shuffle; the records come in the order of the files."
+                )
             )
         if (
             reader.seed_is_default
             and reader.spec.get("random_shuffle") == "true"
             and reader.name not in _warned_readers
         ):
-            warnings.warn(
-                f"{reader.name}: seed is left open with world_size = {reader.world_size}; "
-                f"{reader.seed} is used, so that all ranks have the same order. Give a seed.",
-                stacklevel=3,
+            warn_program(
+                UserWarning(
+                    f"{reader.name}: seed is left open with world_size = {reader.world_size}; "
+                    f"{reader.seed} is used, so that all ranks have the same order. Give a seed."
+                )
             )
             _warned_readers.add(reader.name)
     _warn_of_unpaired(readers)
@@ -277,9 +279,10 @@ def _warn_of_unpaired(readers: tuple[Reader, ...]) -> None:
     if len(names) < 2 or not is_left_open or len(lengths) != 1 or names in _unpaired_readers:
         return
     _unpaired_readers.add(names)
-    warnings.warn(
-        f"{' and '.join(names)} have {shuffled[0].records} records each, and are shuffled each in "
-        "an order of its own. For rows that belong together give them the same order_key; "
-        "otherwise give each a key of its own.",
-        stacklevel=4,
+    warn_program(
+        UserWarning(
+            f"{' and '.join(names)} have {shuffled[0].records} records each, and are shuffled each "
+            "in an order of its own. For rows that belong together give them the same order_key; "
+            "otherwise give each a key of its own."
+        )
     )

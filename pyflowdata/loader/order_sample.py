@@ -128,7 +128,7 @@ def _read(
     rows: list[Numbers] = []
     values: list[list[Numbers]] = [[] for _ in labels]
     with open_loader((ids, *labels), num_threads=1, prefetch=1) as loader:
-        loader.observed.drop_report_at_end()
+        loader._core.observed.drop_report_at_end()
         loader.seek(0, epoch=epoch)
         for batch in loader:
             rows.append(np.array(batch[0], np.int64))
@@ -144,8 +144,8 @@ def _read(
 def _files_of(loader: Any, reader: Reader) -> tuple[list[str], list[int]]:
     if not 0 < reader.files <= _MOST_FILES:
         return [], []
-    names = loader.places.files()
-    return names, loader.places.first_records(len(names))
+    names = loader._core.places.files()
+    return names, loader._core.places.first_records(len(names))
 
 
 def _places(

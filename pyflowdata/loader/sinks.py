@@ -137,7 +137,7 @@ class _Filler:
         """One batch, or what comes in its place; False: the thread is to end."""
         counters = self._counters
         begin = _clock()
-        with self._loader.lent() as cursor:
+        with self._loader._core.lent() as cursor:
             if self._lease.over is not None:
                 self.stop()  # it came before this thread was known
             if self.is_stopped:
@@ -152,7 +152,7 @@ class _Filler:
             return False
         waited = _clock()
         counters.push_wait += waited - fetched
-        with self._loader.observed.shows("hand over"):
+        with self._loader._core.observed.shows("hand over"):
             made = self._hand_over.send(batch) if kind == _BATCH else batch
         counters.copy += _clock() - waited
         self.ready.put((kind, made, place))
@@ -249,7 +249,7 @@ class Sink(Generic[ResultT]):
         self._begin = begin or loader.__iter__
         self._counters = _Counters(queue)
         self._times, self._before = StepTimes(stacked), loader.report()
-        with loader.lent() as cursor:
+        with loader._core.lent() as cursor:
             self._lease = cursor.lend()
         self._turn = threading.Lock()
         self._finalizer = weakref.finalize(self, self._lease.stop)
@@ -275,7 +275,7 @@ class Sink(Generic[ResultT]):
         if self._is_inside:
             raise UnsupportedError("a call of this sink is running already")
         self._check_over()
-        self._loader.check_process()
+        self._loader._core.check_process()
         try:
             self._is_inside = True
             # A signal may come at any time, also where another one is dealt with: unless a call
@@ -375,11 +375,11 @@ class Sink(Generic[ResultT]):
 
     def _end(self) -> None:
         """Waits for the thread's end, and gives the loader back; that takes it back otherwise."""
-        if self._loader.must_not_wait():
+        if self._loader._core.must_not_wait():
             return
         self._filler.wait()
         if self._loader.is_open:
-            with self._loader.lent() as cursor:
+            with self._loader._core.lent() as cursor:
                 if cursor.lease is self._lease:
                     cursor.take_back()
 
@@ -393,7 +393,7 @@ class Sink(Generic[ResultT]):
 
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): consumed batches count, those in the queue do not."""
-        return self._loader.state_at(*self._lease.place)
+        return self._loader._core.state_at(*self._lease.place)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(): the next call goes on where the state was taken."""
@@ -402,7 +402,7 @@ class Sink(Generic[ResultT]):
         self._check_over()
         self._goes_on = False
         self._lease.stop()
-        with self._loader.lent() as cursor:
+        with self._loader._core.lent() as cursor:
             self._check_over()  # by another thread
             try:
                 cursor.lease = None  # this sink goes on

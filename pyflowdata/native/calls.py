@@ -81,17 +81,11 @@ def is_interrupt(failure: BaseException | None) -> bool:
     return isinstance(failure, KeyboardInterrupt) and getattr(failure, "came_while_inside", False)
 
 
-def pass_on(failure: KeyboardInterrupt | SystemExit) -> None:
-    """Notes that the exception is raised itself, not as the cause of an Error."""
-    _note(failure, "is_passed_on", True)
-
-
 def raised(failure: BaseException) -> BaseException:
-    """The exception to raise for a failed call: its cause if that was noted."""
+    """The exception to raise for a failed call: its cause, if that is no Exception but one as
+    KeyboardInterrupt and SystemExit."""
     cause = failure.__cause__
-    if isinstance(cause, (KeyboardInterrupt, SystemExit)) and hasattr(cause, "is_passed_on"):
-        return cause
-    return failure
+    return failure if cause is None or isinstance(cause, Exception) else cause
 
 
 def _note(failure: BaseException, name: str, value: bool) -> None:

@@ -66,7 +66,7 @@ class Interface:
             raise ImportError(f"{path} cannot be loaded: {failure}; {BUILD_HINT}") from None
         try:
             found = getattr(library, self._abi_function)()
-        except AttributeError:
+        except (AttributeError, self._ffi.error):
             raise ImportError(f"{path} is not a pyflowdata library; {BUILD_HINT}") from None
         expected = self.expected_abi_version()
         if found == 0:

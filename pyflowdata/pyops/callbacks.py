@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from types import TracebackType
 from typing import Any
 
-from ..errors import CorruptDataError, Error, UserFunctionError
+from ..errors import CorruptDataError, Error, OutOfMemoryError, UserFunctionError
 from ..native import EXCEPTIONS, CData, calls, ffi, lib
 
 _STATUS = {cls: status for status, cls in EXCEPTIONS.items()}
@@ -91,8 +91,9 @@ def place_of(trace: TracebackType | None) -> str:
     return f"{file if near.startswith(os.pardir) else near}:{line}"
 
 
-def user_failure(failure: Exception, said: str) -> UserFunctionError:
-    """What a function of the user raised, for the function of this package that called it.
+def user_failure(failure: Exception, said: str) -> Error:
+    """What a function of the user raised, for the function of this package that called it: an
+    OutOfMemoryError for a MemoryError, else a UserFunctionError.
 
     Args:
         said: What was called.
@@ -100,7 +101,8 @@ def user_failure(failure: Exception, said: str) -> UserFunctionError:
     trace = failure.__traceback__
     place = place_of(trace.tb_next if trace is not None else None)
     text = f"{said} raised {type(failure).__name__}: {text_of(failure)}"
-    made = UserFunctionError(f"{text} ({place})" if place else text)
+    kind = OutOfMemoryError if isinstance(failure, MemoryError) else UserFunctionError
+    made = kind(f"{text} ({place})" if place else text)
     made.__cause__ = failure
     return made
 

@@ -20,7 +20,6 @@ from ..errors import (
 )
 from ..nodes.objects import object_of
 from ..native import CData, ffi, lib, new_struct, text
-from ..native.calls import pass_on
 from .callbacks import c_function, is_ctrl_c, message_of, status_of
 from ..nodes.row_types import read_row_type
 from .samples import Damaged, Raised, Samples
@@ -269,8 +268,6 @@ def _fail(args: tuple[Any, ...], failure: BaseException) -> int:
         is_told = _is_told(failure)
     err = args[-1]
     err.status, err.row, err.byte = status_of(failure, lib.PFD_USER_FUNCTION), row, -1
-    if isinstance(failure, (KeyboardInterrupt, SystemExit)):
-        pass_on(failure)
     err.message, err.cause = message_of(failure, said, _OWN_FILES, is_told=is_told)
     return int(err.status)
 

@@ -93,11 +93,6 @@ class Measures:
         return min(ratio(self.busy_seconds, self.loop_seconds), float(self.threads))
 
     @property
-    def busy_share(self) -> float:
-        """Of the pool's threads."""
-        return self.busy_threads / self.threads
-
-    @property
     def worked_share(self) -> float:
         """Of the time in which work could be done: by the pool, and by the program's thread, which
         works too while it waits."""
@@ -221,11 +216,6 @@ class Measures:
             ratio(computed, self.processors),
         )
         return max(ratio(now, least) - 1.0, 0.0)
-
-    @property
-    def most_gain(self) -> float:
-        """By which share more steps there were if no batch were waited for."""
-        return ratio(self.step_seconds, self.step_seconds - self.wait_seconds) - 1.0
 
     # ---- Durations ----
 

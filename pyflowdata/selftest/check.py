@@ -15,14 +15,14 @@ from ..nodes import Blob
 Check = Callable[[Path], None]  # is given an empty folder; raises what it finds
 
 
-class LeftOut(Exception):
+class Skipped(Exception):
     """A check that this machine or this build has not what it needs for."""
 
 
 def need(library: str) -> None:
-    """Leaves the check out where the build lacks the library."""
+    """Skips the check where the build lacks the library."""
     if dict(build_parts())[library] is None:
-        raise LeftOut(f"{library} is not in this build")
+        raise Skipped(f"{library} is not in this build")
 
 
 def same(found: Any, wanted: Any) -> None:

@@ -9,25 +9,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..about import in_lines
-from . import formats, images, loaders
-from .check import Check, LeftOut
+from . import check_formats, check_images, check_loaders
+from .check import Check, Skipped
 
 CHECKS: list[Check] = [
-    formats.text_and_csv,
-    formats.npy,
-    formats.tfrecord,
-    formats.gzipped,
-    formats.zstd,
-    images.jpeg,
-    images.png,
-    images.webp,
-    images.arithmetic,
-    loaders.shuffled,
-    loaders.threads,
-    loaders.ranks,
-    loaders.resumed,
-    loaders.python_function,
-    loaders.plugin,
+    check_formats.text_and_csv,
+    check_formats.npy,
+    check_formats.tfrecord,
+    check_formats.gzipped,
+    check_formats.zstd,
+    check_images.jpeg,
+    check_images.png,
+    check_images.webp,
+    check_images.arithmetic,
+    check_loaders.shuffled,
+    check_loaders.threads,
+    check_loaders.ranks,
+    check_loaders.resumed,
+    check_loaders.python_function,
+    check_loaders.plugin,
 ]
 
 
@@ -52,16 +52,16 @@ def run(say: Callable[[str], None], checks: list[Check] | None = None) -> bool:
     Returns:
         Whether none has failed.
     """
-    failures, left_out = [], 0
+    failures, skipped = [], 0
     wanted = CHECKS if checks is None else checks
     start = time.monotonic()
     for check in wanted:
         with tempfile.TemporaryDirectory(prefix="pyflowdata-selftest-") as folder:
             try:
                 check(Path(folder))
-            except LeftOut as reason:
-                left_out += 1
-                say(f"left out  {_title(check)}: {reason}")
+            except Skipped as reason:
+                skipped += 1
+                say(f"skipped   {_title(check)}: {reason}")
             except Exception:  # whatever it is: the others are still of use
                 failures.append(traceback.format_exc())
                 say(f"FAILED    {_title(check)}")
@@ -69,8 +69,8 @@ def run(say: Callable[[str], None], checks: list[Check] | None = None) -> bool:
                 say(f"passed    {_title(check)}")
     if failures:
         _report(failures, say)
-    passed = len(wanted) - len(failures) - left_out
+    passed = len(wanted) - len(failures) - skipped
     seconds = time.monotonic() - start
-    said = f"{passed} passed, {left_out} left out, {len(failures)} failed in {seconds:.1f} s"
+    said = f"{passed} passed, {skipped} skipped, {len(failures)} failed in {seconds:.1f} s"
     say(f"selftest of pyflowdata: {said}")
     return not failures

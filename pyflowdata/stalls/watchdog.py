@@ -29,7 +29,7 @@ _SECONDS = 60.0
 _LOOKS = 8  # before a wait counts as a stall
 _LONGEST_PAUSE, _SHORTEST_PAUSE = 1.0, 0.01  # seconds between two of them
 _LOADER = os.path.join(PACKAGE, "loader") + os.sep
-_WAITING = ("_take", "_read", "_seek")  # functions there that wait in C, in their turn
+_WAITING = ("_take", "read_rows", "go_to_position")  # functions there that wait in C, in their turn
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class _Failure(NamedTuple):
 
 
 class Wait:
-    """What the watch knows of one loader.
+    """What the watch knows of one loader, a LoaderCore.
 
     Attributes:
         stall: The last one, or None.
@@ -94,7 +94,7 @@ class Wait:
         self.is_over = False
         self._lock = threading.Lock()  # held while the loader's files are named
         self._loader = weakref.ref(loader, self._mark_over)
-        self._turns = loader._turns
+        self._turns = loader.turns
         self._place: tuple[int, ...] | None = None  # of the batch that is waited for
         self._since = 0.0
         self._threads: dict[int, ThreadSince] = {}
@@ -129,7 +129,7 @@ class Wait:
             self._threads.clear()
         if self._is_told:
             return
-        self._look_at_threads(loader._handle, now)
+        self._look_at_threads(loader.handle, now)
         if now - self._since >= self.seconds:
             self._is_told = True
             self._tell(loader, now)
@@ -148,7 +148,7 @@ class Wait:
         with self._lock:
             if self.is_over:
                 return
-            text = describe(loader._handle, epoch, step, waited, threads, now)
+            text = describe(loader.handle, epoch, step, waited, threads, now)
         self.stall = Stall(epoch, step, waited, text)
         try:
             _warn(text, loader)
@@ -228,7 +228,7 @@ _watch = _Watch()
 
 
 def begin(loader: Any) -> Wait | None:
-    """Watches a DataLoader from here on, until it is closed; None: the environment says no."""
+    """Watches a LoaderCore from here on, until it is closed; None: the environment says no."""
     seconds = stall_seconds()
     if seconds == 0:
         return None

@@ -41,7 +41,7 @@ def test_head_as_json_of_chosen_fields(run, tmp_path):
     assert status == 0 and len(rows) == N
     assert [row["y"] for row in rows] == Y.tolist() and rows[3]["x"] == X[3].tolist()
     status, _, err = run("head", path, "--fields", "z")
-    assert status == 2 and "there is no field 'z'; there are s, x, y" in err
+    assert status == 1 and "there is no field 'z'; there are s, x, y" in err
     assert run("head", path, "-n", 0)[0] == 2
 
 
@@ -65,7 +65,7 @@ def test_head_finds_the_types_of_csv_columns(run, tmp_path):
 def test_files_of_several_formats_are_refused(run, tmp_path):
     write(NpyWriter, tmp_path / "a.npy", X)
     status, _, err = run("stats", examples(tmp_path), tmp_path / "a.npy")
-    assert status == 2 and "are not of one format" in err
+    assert status == 1 and "are not of one format" in err
 
 
 def test_what_is_no_field_is_named_and_never_lost(run, tmp_path):
@@ -77,7 +77,7 @@ def test_what_is_no_field_is_named_and_never_lost(run, tmp_path):
         {"s": "1", "y": int(Y[0])}, {"s": "", "y": int(Y[1])},
     ]  # fmt: skip
     status, _, err = run("convert", path, tmp_path / "b.csv")
-    assert status == 2 and "would be lost; say with --fields" in err
+    assert status == 1 and "would be lost; say with --fields" in err
     assert run("convert", path, tmp_path / "b.csv", "--fields", "y", "--quiet")[0] == 0
 
 
@@ -185,7 +185,9 @@ def test_stats_are_those_of_numpy(run, tmp_path):
     about = found["fields"]["x"]
     assert (about["min"], about["max"]) == (np.nanmin(x), np.nanmax(x))
     assert about["mean"] == pytest.approx(np.nanmean(x, dtype=np.float64)) and about["nan"] == 1
+    assert about["std"] == pytest.approx(np.nanstd(x, dtype=np.float64))
     assert found["fields"]["y"]["mean"] == pytest.approx(Y.mean())
+    assert found["fields"]["y"]["std"] == pytest.approx(Y.std())
     lengths = found["fields"]["v"]["length"]
     assert (lengths["min"], lengths["max"]) == (V.lengths.min(), V.lengths.max())
     assert found["fields"]["s"]["type"] == "bytes"

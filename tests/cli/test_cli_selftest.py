@@ -12,7 +12,7 @@ from support.paths import ROOT
 
 from pyflowdata import native
 from pyflowdata.selftest import run
-from pyflowdata.selftest.loaders import plugin
+from pyflowdata.selftest.check_loaders import plugin
 
 
 def test_all_but_the_compiler_of_this_machine(tmp_path):
@@ -26,10 +26,10 @@ def test_all_but_the_compiler_of_this_machine(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
     *lines, last = done.stdout.splitlines()
-    passed, left_out = map(int, re.findall(r"(\d+) (?:passed|left out)", last))
-    assert passed + left_out == len(lines) == len({line[10:] for line in lines})
+    passed, skipped = map(int, re.findall(r"(\d+) (?:passed|skipped)", last))
+    assert passed + skipped == len(lines) == len({line[10:] for line in lines})
     lacking = [name for name, version in native.build_parts() if version is None]
-    assert left_out == 1 + len(lacking), "the op in C, and the libraries that are not there"
+    assert skipped == 1 + len(lacking), "the op in C, and the libraries that are not there"
     assert all(any(name in line for line in lines) for name in lacking)
     assert not os.listdir(tmp_path)
 
@@ -54,4 +54,4 @@ def test_a_failure_is_reported(monkeypatch):
     text = "\n".join(lines)
     for part in ("Please report", "found 1, not 2", "in wrong", "numpy", "library"):
         assert part in text
-    assert re.match("selftest of pyflowdata: 1 passed, 0 left out, 1 failed", lines[-1])
+    assert re.match("selftest of pyflowdata: 1 passed, 0 skipped, 1 failed", lines[-1])

@@ -178,7 +178,7 @@ def test_names_of_files_have_no_effect_on_a_terminal(command, run, tmp_path):
     assert command == "stats" or SHOWN in out  # which names no file
     assert all(line.isprintable() for line in out.split("\n"))
     status, out, err = run(command, tmp_path / f"{ESCAPE}.not-there", *target)
-    assert status == 2
+    assert status == 1
     assert_printable(err)
 
 
@@ -196,7 +196,7 @@ def test_what_is_damaged_has_no_effect_on_a_terminal(run, tmp_path):
     (tmp_path / "a.csv").write_text(f"a,{ESCAPE}\n1,2\n")
     (tmp_path / "b.csv").write_text("a,b\n1,2\n")
     status, _, err = run("head", tmp_path / "b.csv", tmp_path / "a.csv")
-    assert status == 2 and all(line.isprintable() for line in err.split("\n"))
+    assert status == 1 and all(line.isprintable() for line in err.split("\n"))
 
 
 def test_tracebacks_have_no_effect_on_a_terminal(tmp_path):

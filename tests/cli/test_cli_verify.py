@@ -125,8 +125,10 @@ def test_an_empty_file_is_whole(run, tmp_path):
 
 def test_verify_exits_2_where_the_call_is_wrong(run, tmp_path):
     assert run("verify")[0] == 2
-    assert run("verify", tmp_path / "no")[0] == 2
-    assert run("verify", examples(tmp_path), "--format", "jpeg")[0] == 2
+    status, _, err = run("verify", examples(tmp_path), "--format", "jpeg")
+    assert status == 2 and err.startswith("usage: ") and "--format jpeg: it must be one of " in err
+    status, _, err = run("verify", tmp_path / "no")
+    assert status == 1 and "usage: " not in err
 
 
 def test_headers_of_odd_types_leave_the_others_to_be_checked(run, tmp_path):

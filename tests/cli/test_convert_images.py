@@ -145,7 +145,7 @@ def test_numbers_of_classes_are_kept_by_the_choice_of_fields(run, tmp_path):
     }
     path = examples(tmp_path, columns)
     status, _, err = run("convert", path, tmp_path / "b", "--to", "imagefolder")
-    assert status == 2 and "image/height has no place in an image folder" in err
+    assert status == 1 and "image/height has no place in an image folder" in err
     fields = ["--fields", "image/encoded,image/class/label"]
     convert(run, path, tmp_path / "b", "--to", "imagefolder", *fields)
     assert sorted(os.listdir(tmp_path / "b")) == [f"{number:02d}" for number in range(13)]
@@ -181,7 +181,7 @@ def test_images_of_any_name_where_a_folder_needs_them(run, tmp_path):
     ]:
         path = examples(tmp_path, columns, "c.tfrecord", overwrite=True)
         status, _, err = run("convert", path, f"{tmp_path}/d/")
-        assert status == 2 and says in err, err
+        assert status == 1 and says in err, err
 
 
 def test_two_images_in_a_sample_stay_two(run, tmp_path):
@@ -307,7 +307,7 @@ def test_calls_that_make_no_sense(options, says, run, tree, tmp_path):
 def test_no_images_to_resize(run, tmp_path):
     path = examples(tmp_path, {"x": np.zeros((3, 2), np.float32)})
     status, _, err = run("convert", path, tmp_path / "b.tfrecord", "--resize", "8x8")
-    assert status == 2 and "no field is known as that of the images; there are x:float32[2]" in err
+    assert status == 1 and "no field is known as that of the images; there are x:float32[2]" in err
 
 
 # ---- Damage -------------------------------------------------------------------------------------

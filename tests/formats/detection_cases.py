@@ -319,7 +319,8 @@ READERS: dict[str, Callable[[str], flow.Blob | tuple[flow.Blob, ...]]] = {
     "CIFARReader": lambda file: flow.CIFARReader(files=file, version=10),
     "MegatronReader": lambda file: flow.MegatronReader(files=file),
 }
-_HINT = re.compile(r"it looks like ([^;:(]+?)(?: \((\w+) reads it\)| \([^)]*\))?(?:[;:,]|$)")
+_ADVICE = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+_HINT = re.compile(rf"it looks like ([^;:(]+?)(?: \((\w+) reads it\)| {_ADVICE})?(?:[;:,]|$)")
 
 
 def hint(reader: str, path: Path) -> str:

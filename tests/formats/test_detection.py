@@ -58,6 +58,7 @@ BETTER = (
     # The magic of a container counts more than what may be text.
     ("*.bz2", "cut-8*", "text", "!unknown"),
     ("near: hdf5.h5", "cut-8*", "text", "!unknown"),
+    ("near: png.png", "cut-8*", "text", "!unknown"),
 )
 
 

@@ -47,6 +47,19 @@ READERS = {
 }  # fmt: skip
 
 
+def test_beginnings_that_are_no_text(tmp_path, run):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\x1b[2J\xff,\0b\n1,2\n")
+    for command in ("head", "stats", "verify"):
+        status, out, err = run(command, path)
+        assert status == 1 and "a NUL byte in its first line" in out + err, command
+        assert "usage: " not in err
+    path = tmp_path / "picture"
+    path.write_bytes(b"\x89PNG\r\n\x1a\nsome text")
+    with pytest.raises(flow.InvalidArgumentError, match="looks like PNG"):
+        flow.open(path)
+
+
 def test_files_of_other_programs_are_named_by_every_reader(tmp_path):
     foreign = {
         "Parquet": b"PAR1" + bytes(60), "HDF5": b"\x89HDF\r\n\x1a\n" + bytes(60),
@@ -55,7 +68,9 @@ def test_files_of_other_programs_are_named_by_every_reader(tmp_path):
         "PDF": b"%PDF-1.7\n" + bytes(60),
         "Git LFS": b"version https://git-lfs.github.com/spec/v1\n",
         ".xlsx": _zip(**{"[Content_Types].xml": "<x/>"}),
-        "torch": _zip(**{"archive/data.pkl": b"\x80\x02."}),
+        ".xlsx ": _zip(**{"docProps/app.xml": "<x/>"}), "Parquet file that was cut": b"PAR",
+        "safetensors": b"\x40\0\0\0\0\0\0\0" + b'{"w":{"dtype":"F32"}}'.ljust(64) + bytes(8),
+        "pickle  ": pickle.dumps(1), "torch": _zip(**{"archive/data.pkl": b"\x80\x02."}),
     }  # fmt: skip
     for name, data in foreign.items():
         for packed in (data, gzip.compress(data)):
@@ -97,7 +112,7 @@ def test_what_is_there_in_place_of_a_missing_file(tmp_path, run, monkeypatch):  
                 call()
             assert names in caught.value.message or caught.value.file == names, caught.value
         status, _, err = run("head", path)
-        assert status == 2 and names in err
+        assert status == 1 and names in err
     for data_dir, names in (("ark", "ark/*.ark"), ("train.csv", "train.csv"), ("empty", "empty")):
         with pytest.raises(flow.FileError) as caught:
             flow.CSVReader(data_dir)

@@ -3,11 +3,10 @@ torchvision, run as the page has them, and give what Pillow and NumPy do."""
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from support.paths import ROOT
+from tools.page_blocks import blocks_of
 
 import pyflowdata as flow
 from images.image_files import as_pillow, photo, saved
@@ -66,13 +65,15 @@ def folder(tmp_path_factory):
 def page(folder, monkeypatch):
     """page(section): the names that its Python defines, run where the data is."""
     monkeypatch.chdir(folder)
-    text = (ROOT / "docs" / "coming-from" / "equivalents-images.md").read_text()
-    sections = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.S | re.M))
+    path = "docs/coming-from/equivalents-images.md"
+    lines = (ROOT / path).read_text().split("\n")
 
     def run(section):
         names = {"flow": flow}
-        for block in re.findall(r"^```python\n(.*?)^```$", sections[section], re.S | re.M):
-            exec(compile(block, "equivalents-images.md", "exec"), names)
+        for block in blocks_of(path):
+            titles = [line for line in lines[: block.line] if line.startswith("## ")]
+            if block.language == "python" and titles[-1:] == [f"## {section}"]:
+                exec(compile(block.text, path, "exec"), names)
         return names
 
     return run

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.command import here
 from support.files import lines, write_parts
-from support.paths import ROOT
+from tools.page_blocks import blocks_of
 
 import pyflowdata as flow
 from pyflowdata.speed import noise
@@ -336,10 +336,11 @@ def form_of(text):
 
 @pytest.mark.slow
 def test_the_page_is_true(here, tmp_path, monkeypatch, capsys):
-    page = (ROOT / "docs/speed/speed.md").read_text()
-    train, measure = re.findall(r"^```python[^\n]*\n(.*?)^```$", page, re.S | re.M)
-    (table,) = re.findall(r"^```\n\$ pyflowdata speed train.py\n(.*?)^```$", page, re.S | re.M)
-    (printed,) = re.findall(r"^```text\n(.*?)^```$", page, re.S | re.M)
+    blocks = blocks_of("docs/speed/speed.md")
+    train, measure = (block.text for block in blocks if block.language == "python")
+    shown = "".join(block.text for block in blocks if not block.language)
+    _, table = shown.split("$ pyflowdata speed train.py\n")
+    (printed,) = (block.text for block in blocks if block.language == "text")
     (tmp_path / "train.py").write_text(train.replace("range(256)", "range(64)"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

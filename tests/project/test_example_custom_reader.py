@@ -12,6 +12,7 @@ import sys
 import numpy as np
 import pytest
 from support.paths import ROOT
+from tools.page_blocks import blocks_of
 
 EXAMPLE = ROOT / "examples" / "custom_reader"
 PAGE = (ROOT / "docs" / "learn" / "custom-reader.md").read_text()
@@ -19,7 +20,13 @@ SOURCES = "Makefile clip_reader.c make_clips.py read_clips.py test_clip_reader.p
 
 
 def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.S | re.M)
+    found = blocks_of("docs/learn/custom-reader.md")
+    return [block for block in found if block.language == language]
+
+
+def flat(text):
+    """Without indentation, which a block of a page may have less of."""
+    return "".join(f"{line.strip()}\n" for line in text.splitlines())
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +77,12 @@ def matches(shown, printed):
 
 
 def test_the_page_shows_the_files_of_the_example():
-    shown = "".join(blocks("c")).split()
+    shown = "".join(block.text for block in blocks("c")).split()
     assert shown == (EXAMPLE / "clip_reader.c").read_text().split(), "all of it, in its order"
-    scripts = [(EXAMPLE / name).read_text() for name in SOURCES if name.endswith(".py")]
+    scripts = [flat((EXAMPLE / name).read_text()) for name in SOURCES if name.endswith(".py")]
     assert len(blocks("python")) == 4
     for block in blocks("python"):
-        assert any(block in script for script in scripts), block
+        assert any(flat(block.text) in script for script in scripts), block.where
     assert {path.name for path in EXAMPLE.iterdir() if path.is_file()} >= set(SOURCES)
 
 
@@ -89,12 +96,13 @@ def test_the_number_of_lines():
 
 
 def test_the_commands_of_the_page(folder):
-    """Each `sh` block, in order; a `text` block behind one is what it prints."""
-    found = re.findall(r"^```sh\n(.*?)^```$(?:\s+^```text\n(.*?)^```$)?", PAGE, re.S | re.M)
-    assert len(found) == 5 and sum(1 for _, text in found if text) == 2
-    for command, text in found:
-        printed = run(command, folder)
-        assert not text or matches(text, printed), f"{command} prints\n{printed}"
+    """Each `sh` block, in order, and what it prints."""
+    found = blocks("sh")
+    assert len(found) == 5 and sum(1 for block in found if block.prints) == 2
+    for block in found:
+        printed = run(block.text, folder)
+        if block.prints:
+            assert matches(block.prints.text, printed), f"{block.text} prints\n{printed}"
 
 
 # ---- The reader -------------------------------------------------------------------------------

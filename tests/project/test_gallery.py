@@ -9,13 +9,15 @@ import sys
 import numpy as np
 import pytest
 from support.paths import ROOT
+from tools.page_blocks import blocks_of
 
 import pyflowdata as flow
 
 GALLERY = ROOT / "docs" / "gallery"
-PAGE = (GALLERY / "index.md").read_text()
+BLOCKS = blocks_of("docs/gallery/index.md")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
-PRINTED = dict(re.findall(r"^```sh\npython (\S+)\n```\n```text\n(.*?)^```$", PAGE, re.S | re.M))
+PRINTED = {block.text.split()[1]: block.prints.text for block in BLOCKS
+           if block.language == "sh" and block.prints}  # fmt: skip
 NEEDS = {"train_tokens": ["torch"], "train_images": ["torch"]}
 NEEDS |= dict.fromkeys(["train_lenet", "train_lenet_sink"], ["torch", "sklearn"])
 
@@ -62,7 +64,7 @@ def test_examples_are_short():
 
 
 def test_the_pictures_are_those_of_the_code(tmp_path):
-    (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.S | re.M)
+    (code,) = (block.text for block in BLOCKS if block.language == "python")
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True,
                    env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
     drawn, kept = (flow.ImageDecoder((folder / "sheet.png").read_bytes())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.pages import PageProcess, run_page
+from support.page_runner import PageProcess, run_page
 from tools.page_blocks import blocks_of
 from tools.page_types import write_modules
 

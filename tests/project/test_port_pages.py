@@ -1,4 +1,4 @@
-"""Runs what docs/port-*.md show: the ported readers give what the old ones or NumPy give."""
+"""Runs docs/coming-from/port-*.md: the ported readers give what the old ones or NumPy give."""
 
 import re
 import shutil
@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.paths import ROOT
+from tools.page_blocks import blocks_of
 
 import pyflowdata as flow
 
@@ -17,8 +18,7 @@ EXAMPLE = ROOT / "examples" / "custom_reader"
 
 
 def blocks(page, language):
-    text = (ROOT / "docs" / page).read_text()
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.S | re.M)
+    return [block.text for block in blocks_of(f"docs/{page}") if block.language == language]
 
 
 def run(code, folder):

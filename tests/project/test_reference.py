@@ -48,6 +48,11 @@ def test_every_public_name():
         assert method in names
 
 
+def test_every_view_has_its_method():
+    views = {op.name for op in op_groups.built_in_ops() if op.is_view}
+    assert set(op_pages.METHODS) == views
+
+
 def test_every_command_with_its_options():
     assert {name.replace("_", "-") for name in COMMANDS} <= anchors("commands")
     assert "--skip-damaged" in pages()["reference/commands.md"].text

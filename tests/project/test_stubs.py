@@ -10,8 +10,8 @@ from support.paths import ROOT
 import pyflowdata as flow
 from pyflowdata.nodes import registered_ops
 from pyflowdata.nodes.op_functions import python_name
-from pyflowdata import stubs as write_stubs
-
+from pyflowdata.stubs import make_stubs
+from tools import write_stubs
 
 BUILT_IN = [op.name for op in registered_ops() if op.origin == "built in"]  # no plugins
 
@@ -83,7 +83,7 @@ wrong: int = flow.Affine(x)  # an error
 
 def test_stubs_are_current():
     current = write_stubs.PATH.read_text(encoding="utf-8")
-    assert current == write_stubs.make_stubs(), "run `make stubs`"
+    assert current == make_stubs(), "run `make stubs`"
 
 
 def test_what_readers_share_is_written_once():

@@ -156,7 +156,7 @@ def test_steady_loop_needs_few_slots(loader):
     for _ in range(200):
         for batch in loader:  # noqa: B007
             pass
-    assert loader.stats()["slots"] <= loader._info.prefetch + 3
+    assert loader.stats()["slots"] <= loader._core.info.prefetch + 3
 
 
 def test_arrays_outlive_the_loader():

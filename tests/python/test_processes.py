@@ -164,8 +164,9 @@ def test_exceptions_of_other_kinds(folder, workers):  # noqa: F811
     failure = raised(folder, flow.UserFunctionError, "Awkward", 45)
     assert "faulty() raised Awkward: of a record" in failure.message and failure.line == 46
     assert "raise Awkward" in str(failure.__cause__.__cause__)
-    failure = raised(folder, flow.UserFunctionError, "Fatal", 45)
-    assert type(failure.__cause__) is process_functions.Fatal
+    with pytest.raises(process_functions.Fatal) as caught:
+        raised(folder, flow.UserFunctionError, "Fatal", 45)
+    assert "Fatal" in str(caught.value.__cause__)  # the traceback in the worker
     failure = raised(folder, flow.CorruptDataError, "CorruptDataError", 45)
     assert failure.message == "is no good" and failure.line == 46
 

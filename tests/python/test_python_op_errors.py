@@ -153,7 +153,6 @@ def test_an_exception_comes_with_its_traceback(folder, num_threads):
         (MemoryError("full"), flow.OutOfMemoryError),
         (flow.FileError("no disk"), flow.FileError),
         (flow.UnsupportedError("no way"), flow.UnsupportedError),
-        (SystemExit(3), flow.UserFunctionError),
         (ValueError("100 %s of \0 it \ud800 " + "x" * 5000), flow.UserFunctionError),
     ],
     ids=lambda value: getattr(value, "__name__", type(value).__name__),
@@ -166,6 +165,45 @@ def test_classes_of_exceptions(folder, raised, expected):
     with pytest.raises(expected) as caught:
         read(op(pairs(folder)[0]))
     assert caught.value.__cause__ is raised
+
+
+class Stop(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, Stop, MemoryError])
+def test_one_rule_for_all_functions_of_the_program(folder, kind):
+    """What is no Exception comes out as it is, and a MemoryError is an OutOfMemoryError."""
+    raised = kind(3)
+
+    def failing(x):
+        raise raised
+
+    def samples():
+        yield {"x": failing(0)}
+
+    op = flow.register_decoder(
+        failing, outputs={"out": "float64"}, name="EndsProgram", replace=True
+    )
+    data = flow.from_arrays({"x": np.arange(8)})
+    calls = [
+        lambda: read(op(pairs(folder)[0])),
+        lambda: op([np.float32([1])]),
+        lambda: list(data.map(failing, outputs={"x": "int64"})),
+        lambda: data.map(failing, outputs={"x": "int64"})[0],
+        lambda: data.map(failing),
+        lambda: len(data.where(failing)),
+        lambda: data.column(failing),
+        lambda: read(flow.GeneratorReader(samples, fields="x:int64", batch_size=2)),
+    ]
+    for number, call in enumerate(calls):
+        with pytest.raises(kind) as caught:
+            call()
+        if kind is MemoryError:
+            assert type(caught.value) is flow.OutOfMemoryError, number
+            assert caught.value.__cause__ is raised, number
+        else:
+            assert caught.value is raised, number
 
 
 def test_types_that_cannot_be_told(folder):

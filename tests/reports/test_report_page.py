@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from support.paths import ROOT
 from support.report_pages import HOSTILE, Page, long_counters, long_report
+from tools.page_blocks import blocks_of
 
 import pyflowdata as flow
 from pyflowdata.reports.counters import History, Period
@@ -191,9 +192,9 @@ def test_parts_of_a_page_are_xml_with_hostile_names(tmp_path):
 def test_the_docs_are_true(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs/speed/report-page.md").read_text()
-    ((code, prints),) = re.findall(r"^```python\n(.*?)^```\n```text\n(.*?)^```$", text, re.S | re.M)
-    exec(compile(code, "docs/speed/report-page.md", "exec"), {})  # noqa: S102
-    assert capsys.readouterr().out == prints
+    (block,) = (one for one in blocks_of("docs/speed/report-page.md") if one.prints)
+    exec(compile(block.text, "docs/speed/report-page.md", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out == block.prints.text
     page = Page((tmp_path / "report.html").read_text())
     titles = re.findall(r"<h[23]>([^<]+)</h[23]>", page.text)
     for part in re.findall(r"^\| ([A-Z][\w' ]+) \|", text, re.M):

@@ -14,6 +14,8 @@ import sys
 import types
 from collections.abc import Iterator, Sequence
 
+_WITH_LIBRARIES = ("pyflowdata.integrations", "pyflowdata.packaging")
+
 
 class _Module(types.ModuleType):
     __path__: list[str] = []
@@ -57,5 +59,5 @@ def absent(*libraries: str) -> Iterator[None]:
         sys.meta_path.remove(finder)
         if lacking:
             for name in set(sys.modules) - before:
-                if name.partition(".")[0] in lacking or name.startswith("pyflowdata.integrations"):
+                if name.partition(".")[0] in lacking or name.startswith(_WITH_LIBRARIES):
                     del sys.modules[name]

@@ -18,8 +18,10 @@ sys.path.insert(0, str(ROOT))
 
 from tools.site import reference, source_pages, svg  # noqa: E402
 
+_ALONE = {"index.md", "faq.md", "gallery/index.md"}  # the only pages of their tabs
 _BEGINNING = re.compile(r"\s*# ([^\n]+)\n\n?((?!```)[^\s#|<!].*?)\n *\n", re.S)
 _OWN_STYLE = re.compile(r'<svg[^>]* class="pfd')  # rules are for that class alone
+_TABLE = re.compile(r"<table(>.*?</table>)", re.S)
 _IMAGE = re.compile(r'<img alt="([^"]*)" src="([^"]*pictures/([\w-]+\.svg))" */?>')
 
 
@@ -72,9 +74,9 @@ def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> st
     if found is None:
         raise ValueError(f"docs/{path} does not begin with a title and a sentence")
     page.meta["description"] = _plain(found[2])
-    if path == "index.md":
+    if path in _ALONE:
         page.meta["hide"] = ["navigation"]
-    elif path not in reference.pages():
+    if path not in reference.pages() and path != "gallery/index.md":
         page.meta["search"] = {"boost": 2}  # a page on a subject before the names it mentions
     return markdown
 
@@ -95,7 +97,14 @@ def on_page_content(html: str, page: Page, config: Any, files: Files) -> str:
             return match[0]  # its style would be that of the page as well
         return f'<span class="picture" tabindex="0">{text.strip()}</span>'
 
-    return _IMAGE.sub(inlined, html)
+    return _TABLE.sub(_with_width, _IMAGE.sub(inlined, html))
+
+
+def _with_width(table: re.Match[str]) -> str:
+    """Marks a table of single signs: its columns are narrow."""
+    cells = re.findall(r"<td>(.*?)</td>", table[0], re.S)
+    signs = [cell for cell in cells if len(cell) <= 1]
+    return f"<table data-signs{table[1]}" if 2 * len(signs) > len(cells) else table[0]
 
 
 def on_post_build(config: Any) -> None:

@@ -18,16 +18,12 @@ from .page import Page
 _SPECIAL = ("__call__", "__getitem__", "__iter__", "__len__", "__next__")
 # Methods that other modules of the package call, and no program.
 _INNER = {
-    "DataLoader": {"check_life", "check_process", "count_copy", "data_loader", "keep_place", "lent",
-                   "must_not_wait", "places", "read", "state_at"},
-    "TorchLoader": {"data_loader", "keep_place"},
-    "JaxLoader": {"data_loader", "keep_place"},
     "Dataset": {"first_batch"},
     "Blob": {"fill"},
     "Report": {"add", "with_counters"},
     "FlowDatasource": {"estimate_inmemory_data_size", "get_read_tasks"},
 }
-_LIBRARIES = ("torch", "jax", "ray", "pyarrow")
+_LIBRARIES = ("torch", "jax", "ray", "pyarrow", "setuptools")
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,8 @@ PARTS = (
           "graph", "Graph", "show", "Sheet")),
     Part("own-ops", "Own ops", "Ops made of Python functions, plugins and C sources.",
          "pyflowdata",
-         ("register_decoder", "load_library", "compile", "Plugin", "include_dir")),
+         ("register_decoder", "load_library", "load_package_ops", "compile", "Plugin",
+          "include_dir")),
     Part("ranks", "Ranks", "Which part of every batch a process gets.", "pyflowdata",
          ("world", "World")),
     Part("errors", "Errors and warnings", "What can go wrong, and what each error knows about it.",
@@ -88,6 +85,10 @@ PARTS = (
          "pyflowdata.integrations.jax"),
     Part("ray", "Ray integration", "Readers as sources of Ray Data.",
          "pyflowdata.integrations.ray"),
+    Part("packaging", "Packages with a plugin",
+         "For the setup.py of a package with a plugin, which is given `commands` of this module, "
+         "too: `setup(ext_modules=[plugin(...)], cmdclass=commands)`.",
+         "pyflowdata.packaging", ("plugin",)),
     Part("testing", "Testing ops", "Checks of readers and decoders for test suites.",
          "pyflowdata.testing"),
 )  # fmt: skip

@@ -144,7 +144,8 @@ class Source:
         for name in texts:
             if name in ("files", *self.format.list_attrs):
                 raise InvalidArgumentError(
-                    f"--attr {name}: it is made of the files that are named and of --fields"
+                    f"--attr {name}: it is made of the files that are named and of --fields",
+                    attr=name,
                 )
         values = ((name, _parsed(op, name, text)) for name, text in texts.items())
         return dataclasses.replace(self, attrs=(*self.attrs, *values))

@@ -51,6 +51,8 @@ def table_of(
     if not is_whole:
         text = text[: text.rfind("\n") + 1] or text
     first = text.split("\n", 1)[0]
+    if "\0" in first:
+        raise CorruptDataError("it is no CSV: there is a NUL byte in its first line")
     delimiter = str(given.get("delimiter", "")) or max(",\t;|", key=first.count)
     try:
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)

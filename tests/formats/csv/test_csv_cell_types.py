@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 import pyflowdata as flow
+from pyflowdata.formats.csv import cells
 
 MISSING, TEXT, FLOAT, POSITIVE, NEGATIVE, UNSIGNED, BEYOND, INEXACT, INFINITE = (
     1 << bit for bit in range(9)
@@ -47,3 +48,17 @@ def test_every_cell():
         assert types & ~INEXACT == wanted & ~INEXACT, cell
         assert types & INEXACT >= wanted & INEXACT, cell  # it may be set of exact numbers, too
     assert list(flow.CSVCellTypes([b""]))[0] == [MISSING]
+
+
+def test_the_bits_that_columns_are_typed_by_are_those_of_the_op():
+    above, beyond = b"9223372036854775808", b"18446744073709551616"
+    for column, dtype in {
+        (b"7", b"-7"): "int64", (b"7", above): "uint64", (b"-7", above): "bytes",
+        (b"7", beyond): "bytes", (b"7", b"1.5"): "float64", (b"7", b"NA"): "float64",
+        (b"NA", b""): "bytes", (b"7", b"x"): "bytes", (b"1.5", b"x"): "bytes",
+    }.items():  # fmt: skip
+        types = cells.types_of(column, ["NA"])
+        assert cells.dtype_of(types[0] | types[1]) == dtype, column
+    unsure = [bool(one & cells.UNSURE) for one in cells.types_of(
+        [b"7", b"9007199254740993", b"1e400", b"1.5"], [])]  # fmt: skip
+    assert unsure == [False, True, True, False]
