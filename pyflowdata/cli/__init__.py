@@ -15,7 +15,6 @@ import contextlib
 import importlib
 import io
 import os
-import re
 import sys
 import traceback
 from collections.abc import Collection, Sequence
@@ -98,22 +97,26 @@ def _said(
     attr = failure.attr if isinstance(failure, (Error, UsageError)) else None
     if attr in list_attrs:
         return f"{failure} ({attr} is made of --fields)"
-    if misfit := _misfit(failure):
+    if misfit := _misfit(failure, list_attrs):
         return f"{failure} ({misfit})"
     option = f" (given as --attr {attr}=...)" if attr and attr in given_attrs else ""
     said = str(failure).replace("lower batch_size or raise memory_budget", "raise --memory-budget")
     return f"{said}{option}"
 
 
-def _misfit(failure: BaseException) -> str:
-    """What is to be done about a feature that differs from those of the first records; "" of other
-    failures."""
-    found = re.search(r"the field '([^':=]+):([a-z0-9]+)", str(failure))
-    if not isinstance(failure, CorruptDataError) or failure.ordinal is None or not found:
+def _misfit(failure: BaseException, list_attrs: Collection[str]) -> str:
+    """What is to be done about a record that a decoder refuses because it differs from the first
+    ones; "" of other failures."""
+    if not isinstance(failure, CorruptDataError) or failure.ordinal is None or not failure.op:
+        return ""
+    from ..nodes import find_op
+
+    op = find_op(failure.op)
+    if op.is_reader or op.outputs_attr not in list_attrs:
         return ""
     return (
-        "types are those of the first records; --fields states others, as "
-        f"--fields '{found[1]}:{found[2]}[?]' for any number of values, and leaves fields out"
+        "types are those of the first records; --fields states others, as --fields 'x:int64[?]' "
+        "for any number of values, and leaves fields out"
     )
 
 
