@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from ..errors import CorruptDataError, Error
 from ..nodes import Node
-
-_QUOTED = 100  # characters of an element that each message about it has
 
 
 def say_sample(failure: Error, nodes: Iterable[Node]) -> None:
@@ -16,17 +13,10 @@ def say_sample(failure: Error, nodes: Iterable[Node]) -> None:
     for node in nodes:
         listed = node.op.outputs_attr
         if isinstance(failure, CorruptDataError) and failure.op == node.op.name \
-                and listed in node.sampled and failure.ordinal is not None \
-                and _names_type(failure, node, listed):  # fmt: skip
+                and listed in node.sampled and failure.attr == listed:  # fmt: skip
             argument = node.sampled[listed]
             failure.message += (
                 f" ({argument} was left out, and found in the first records; give {argument}= for "
                 "other types)"
             )
             return
-
-
-def _names_type(failure: Error, node: Node, listed: str) -> bool:
-    """Whether a failure is about an element of the list, and not the record as a whole."""
-    elements: Any = node.values.get(listed, ())
-    return any(f"'{str(one)[:_QUOTED]}" in failure.message for one in elements)

@@ -9,6 +9,7 @@
 #include "parse/quote.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* One record, and the memory to split it into fields. */
@@ -17,9 +18,9 @@ typedef struct row {
     const pfd_compute_args *args;
     const pfd_csv_layout *layout;
     const uint8_t *text;
-    int64_t size, number; /* of the range */
-    int64_t num_fields;   /* found in this record: at most those of the layout */
-    uint32_t *ends;       /* of the fields of a record without quotes */
+    int64_t size, number;  /* of the range */
+    int64_t num_fields;    /* found in this record: at most those of the layout */
+    uint32_t *ends;        /* of the fields of a record without quotes */
     pfd_csv_field *fields; /* of one with quotes; else NULL */
     pfd_csv_field *room;   /* for these; NULL: not needed so far */
     int64_t *joined; /* for each column, how many from it on are parsed together; 0: it is none */
@@ -53,6 +54,13 @@ static pfd_status fail_missing(const row *r, const pfd_csv_column *column, int64
         column->type.dtype == PFD_FLOAT32 || column->type.dtype == PFD_FLOAT64 ? "nan" : "0");
 }
 
+static pfd_status of_columns(pfd_status status, pfd_error *err)
+{
+    (void)snprintf(err->attr, sizeof err->attr, "columns");
+    return status;
+}
+
+/* Of a cell that does not fit the type of its column; the attr that states it is named. */
 static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t field,
                              const pfd_csv_field *at, int32_t found, pfd_error *err)
 {
@@ -61,22 +69,25 @@ static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t
     const char *shown =
         pfd_quote_bytes(r->text + at->begin, at->end - at->begin, text, sizeof text);
     if (found == PFD_CSV_OUT_OF_RANGE)
-        return r->args->host->fail_row(err, r->number, at->begin, PFD_CORRUPT_DATA,
-                                       "%s: %s is out of the range of %s, the type of '%s'",
-                                       name_of(r, field, name, sizeof name), shown, dtype,
-                                       column->spec);
+        return of_columns(r->args->host->fail_row(
+                              err, r->number, at->begin, PFD_CORRUPT_DATA,
+                              "%s: %s is out of the range of %s, the type of '%s'",
+                              name_of(r, field, name, sizeof name), shown, dtype, column->spec),
+                          err);
     double number;
     int64_t size = at->end - at->begin;
-    int32_t is_number = r->args->host->parse_double((const char *)r->text + at->begin, size,
-                                                    &number) == size && size > 0;
+    int32_t is_number =
+        r->args->host->parse_double((const char *)r->text + at->begin, size, &number) == size &&
+        size > 0;
     const char *hint = is_number ? "; float64 is the type of such numbers, as in 'name:float64'"
                        : r->layout->has_header
                            ? "; the type of a text column is bytes, as in 'name:bytes'"
                            : "; if the first line of the file is a header, set header='yes'";
-    return r->args->host->fail_row(
+    pfd_status status = r->args->host->fail_row(
         err, r->number, at->begin, PFD_CORRUPT_DATA, "%s: expected %s for '%s' (%s), found %s%s",
         name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), column->spec,
         dtype, shown, hint);
+    return of_columns(status, err);
 }
 
 static pfd_status fail_width(const row *r, int64_t found, int64_t byte, pfd_error *err)
@@ -85,11 +96,11 @@ static pfd_status fail_width(const row *r, int64_t found, int64_t byte, pfd_erro
     int64_t expected = r->layout->num_fields;
     const char *whose = r->layout->has_header ? "the header" : "the first row of the file";
     if (found > expected)
-        return r->args->host->fail_row(
-            err, r->number, byte, PFD_CORRUPT_DATA,
-            "found more than %" PRId64 " fields, as many as %s has; uneven_rows='allow' ignores "
+        return r->args->host->fail_row(err, r->number, byte, PFD_CORRUPT_DATA,
+                                       "found more than %" PRId64
+                                       " fields, as many as %s has; uneven_rows='allow' ignores "
                                        "the rest",
-            expected, whose);
+                                       expected, whose);
     return r->args->host->fail_row(err, r->number, byte, PFD_CORRUPT_DATA,
                                    "found %" PRId64 " fields, expected %" PRId64
                                    ", as many as %s has: %s is the first that is missing; "
@@ -183,7 +194,8 @@ static uint32_t refused_types(int32_t dtype)
 {
     enum { no_integer = PFD_CSV_TEXT | PFD_CSV_FLOAT | PFD_CSV_BEYOND };
     switch (dtype) {
-    case PFD_BOOL: return 0;
+    case PFD_BOOL:
+        return 0;
     case PFD_FLOAT32:
     case PFD_FLOAT64:
         return PFD_CSV_TEXT | PFD_CSV_UNSIGNED | PFD_CSV_BEYOND | PFD_CSV_INEXACT |
@@ -191,8 +203,10 @@ static uint32_t refused_types(int32_t dtype)
     case PFD_UINT8:
     case PFD_UINT16:
     case PFD_UINT32:
-    case PFD_UINT64: return no_integer | PFD_CSV_NEGATIVE;
-    default: return no_integer | PFD_CSV_UNSIGNED;
+    case PFD_UINT64:
+        return no_integer | PFD_CSV_NEGATIVE;
+    default:
+        return no_integer | PFD_CSV_UNSIGNED;
     }
 }
 
@@ -447,16 +461,15 @@ static pfd_status set_columns(const row *r, pfd_error *err)
     return PFD_OK;
 }
 
-pfd_status pfd_csv_compute(const pfd_csv_table *table, const pfd_compute_args *args,
-                           pfd_error *err)
+pfd_status pfd_csv_compute(const pfd_csv_table *table, const pfd_compute_args *args, pfd_error *err)
 {
     int64_t places = table->most_fields + PFD_CSV_SPLIT_SLACK + 1;
     row r = {.table = table,
              .args = args,
              .ends = args->host->alloc(args->scratch, places * (int64_t)sizeof *r.ends),
              .split = pfd_csv_split_best(),
-             .joined = args->host->alloc(args->scratch,
-                                         table->num_columns * (int64_t)sizeof *r.joined),
+             .joined =
+                 args->host->alloc(args->scratch, table->num_columns * (int64_t)sizeof *r.joined),
              .doubles = pfd_csv_doubles_best()};
     if (!r.ends || !r.joined)
         return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");

@@ -20,18 +20,28 @@ static pfd_status fail_memory(const pfd_feature_call *call)
     return call->args->host->fail(call->err, PFD_OUT_OF_MEMORY, "no memory for a row");
 }
 
+/* Of a feature that does not fit its field; the attr that states the field is named. */
+static pfd_status of_features(const pfd_feature_call *call, pfd_status status)
+{
+    (void)snprintf(call->err->attr, sizeof call->err->attr, "features");
+    return status;
+}
+
 static pfd_status fail_missing(const pfd_feature_call *call, const pfd_feature_spec *spec)
 {
     char key[256];
     (void)quote_key(spec, key, sizeof key);
     if (spec->is_steps)
-        return pfd_feature_fail(call, NULL,
-                                "feature list %s is missing; the field '%.200s=' would take that "
-                                "for no steps",
-                                key, spec->element);
-    return pfd_feature_fail(call, NULL,
-                            "feature %s is missing, and the field '%.200s' has no default", key,
-                            spec->element);
+        return of_features(
+            call,
+            pfd_feature_fail(call, NULL,
+                             "feature list %s is missing; the field '%.200s=' would take that "
+                             "for no steps",
+                             key, spec->element));
+    return of_features(
+        call,
+        pfd_feature_fail(call, NULL, "feature %s is missing, and the field '%.200s' has no default",
+                         key, spec->element));
 }
 
 static pfd_status fail_kind(const pfd_feature_call *call, const pfd_feature_spec *spec,
@@ -41,20 +51,23 @@ static pfd_status fail_kind(const pfd_feature_call *call, const pfd_feature_spec
     const char *hint = "";
     if (list->kind == PFD_FEATURE_BYTES)
         hint = "; 'decode_raw' reads the bytes as numbers, 'bytes' leaves them as they are";
-    return pfd_feature_fail(call, list->values.at,
-                            "feature %s holds %s, and the field '%.200s' reads %s%s",
-                            quote_key(spec, key, sizeof key), kind_names[list->kind],
-                            spec->element, kind_names[spec->kind], hint);
+    return of_features(call,
+                       pfd_feature_fail(call, list->values.at,
+                                        "feature %s holds %s, and the field '%.200s' reads %s%s",
+                                        quote_key(spec, key, sizeof key), kind_names[list->kind],
+                                        spec->element, kind_names[spec->kind], hint));
 }
 
 static pfd_status fail_count(const pfd_feature_call *call, const pfd_feature_spec *spec,
                              const uint8_t *at, int64_t found, int64_t expected, const char *what)
 {
     char key[256];
-    return pfd_feature_fail(call, at,
-                            "feature %s has %" PRId64 " %s, and the field '%.200s' takes %" PRId64
-                            "; see attr 'on_mismatch'",
-                            quote_key(spec, key, sizeof key), found, what, spec->element, expected);
+    return of_features(call, pfd_feature_fail(call, at,
+                                              "feature %s has %" PRId64
+                                              " %s, and the field '%.200s' takes %" PRId64
+                                              "; see attr 'on_mismatch'",
+                                              quote_key(spec, key, sizeof key), found, what,
+                                              spec->element, expected));
 }
 
 /* Whether on_mismatch allows `found` values in place of `expected` ones. */
@@ -74,9 +87,10 @@ static pfd_status find_string(const pfd_feature_call *call, const pfd_feature_sp
     char key[256];
     PFD_TRY(pfd_feature_list_count(call, list, &n));
     if (n == 1) return pfd_feature_list_string(call, list, out);
-    return pfd_feature_fail(call, list->values.at,
-                            "feature %s has %" PRId64 " byte strings; the field '%.200s' takes one",
-                            quote_key(spec, key, sizeof key), n, spec->element);
+    return of_features(call, pfd_feature_fail(call, list->values.at,
+                                              "feature %s has %" PRId64
+                                              " byte strings; the field '%.200s' takes one",
+                                              quote_key(spec, key, sizeof key), n, spec->element));
 }
 
 /* Counts the values; of a raw field, finds its bytes too. */
@@ -89,12 +103,12 @@ static pfd_status count_values(const pfd_feature_call *call, const pfd_feature_s
     int64_t bytes = raw->end - raw->at;
     *n = bytes / spec->element_bytes;
     if (bytes % spec->element_bytes == 0) return PFD_OK;
-    return pfd_feature_fail(call, raw->at,
-                            "feature %s has %" PRId64 " bytes, "
-                            "which is not a multiple of the %" PRId64
-                            " bytes of a value in the field '%.200s'",
-                            quote_key(spec, key, sizeof key), bytes, spec->element_bytes,
-                            spec->element);
+    return of_features(call, pfd_feature_fail(call, raw->at,
+                                              "feature %s has %" PRId64 " bytes, "
+                                              "which is not a multiple of the %" PRId64
+                                              " bytes of a value in the field '%.200s'",
+                                              quote_key(spec, key, sizeof key), bytes,
+                                              spec->element_bytes, spec->element));
 }
 
 static pfd_status copy_raw(const pfd_feature_call *call, const pfd_feature_spec *spec,
@@ -105,8 +119,9 @@ static pfd_status copy_raw(const pfd_feature_call *call, const pfd_feature_spec 
     if (spec->field.type.dtype != PFD_BOOL) return PFD_OK;
     for (int64_t i = 0; i < n; i++) {
         if (from[i] > 1)
-            return pfd_feature_fail(call, from + i, "feature %s: byte %" PRId64 " is %d, not a "
-                                                                                "bool",
+            return pfd_feature_fail(call, from + i,
+                                    "feature %s: byte %" PRId64 " is %d, not a "
+                                    "bool",
                                     quote_key(spec, key, sizeof key), i, from[i]);
     }
     return PFD_OK;
