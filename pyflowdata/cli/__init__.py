@@ -20,7 +20,7 @@ import traceback
 from collections.abc import Collection, Sequence
 from types import TracebackType
 
-from ..errors import CorruptDataError, Error
+from ..errors import CorruptDataError, Error, OutOfMemoryError
 from ..native import interrupt
 from .output import say
 from .usage import UsageError, is_wrong_call, settable
@@ -81,6 +81,12 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+_MISFIT = (  # of a record that differs from the first ones
+    "types are those of the first records; --fields states others, as --fields 'x:int64[?]' "
+    "for any number of values, and leaves fields out"
+)
+
+
 def _said(
     failure: BaseException, list_attrs: Collection[str], given_attrs: Collection[str]
 ) -> str:
@@ -95,29 +101,14 @@ def _said(
         name = f"{failure.filename}: " if failure.filename is not None else ""
         return f"{name}{failure.strerror}"
     attr = failure.attr if isinstance(failure, (Error, UsageError)) else None
+    if attr in list_attrs and isinstance(failure, CorruptDataError):
+        return f"{failure} ({_MISFIT})"
     if attr in list_attrs:
         return f"{failure} ({attr} is made of --fields)"
-    if misfit := _misfit(failure, list_attrs):
-        return f"{failure} ({misfit})"
     option = f" (given as --attr {attr}=...)" if attr and attr in given_attrs else ""
-    said = str(failure).replace("lower batch_size or raise memory_budget", "raise --memory-budget")
-    return f"{said}{option}"
-
-
-def _misfit(failure: BaseException, list_attrs: Collection[str]) -> str:
-    """What is to be done about a record that a decoder refuses because it differs from the first
-    ones; "" of other failures."""
-    if not isinstance(failure, CorruptDataError) or failure.ordinal is None or not failure.op:
-        return ""
-    from ..nodes import find_op
-
-    op = find_op(failure.op)
-    if op.is_reader or op.outputs_attr not in list_attrs:
-        return ""
-    return (
-        "types are those of the first records; --fields states others, as --fields 'x:int64[?]' "
-        "for any number of values, and leaves fields out"
-    )
+    if isinstance(failure, OutOfMemoryError):
+        option = f"{option} (memory_budget is --memory-budget here)"
+    return f"{failure}{option}"
 
 
 def _print_error(said: str) -> None:

@@ -86,9 +86,12 @@ with flow.DataLoader(values, num_threads=1, prefetch=2) as loader:
     for batch in loader.repeat():
         pass
 """)
-    run = here("speed", *QUICK, path)
-    assert run.returncode == 0, run.stderr
-    *table, sentence = certain(run.stdout)
+    for _ in range(5):  # a loaded machine may make one so odd that no limit can be named
+        run = here("speed", *QUICK, path)
+        assert run.returncode == 0, run.stderr
+        *table, sentence = certain(run.stdout)
+        if "No limit can be named" not in sentence:
+            break
     assert sentence.startswith("The loader is the limit: an infinitely fast loader would gain ")
     assert table[0] == "train.py:20: DataLoader(GeneratorReader/value), 2 records a step"
     assert [line.split("  ")[0] for line in table[1:]] == [

@@ -4,6 +4,7 @@
 #include "parse/quote.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static const char *const kind_names[] = {"nothing", "a bytes_list", "a float_list",
                                          "an int64_list"};
