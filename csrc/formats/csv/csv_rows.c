@@ -218,7 +218,7 @@ static inline int32_t is_usual(const uint8_t *cell, int64_t size)
     uint8_t first = cell[sign], second = cell[sign + (size > sign + 1)];
     int32_t is_plain =
         (size == 1) | ((uint8_t)(first - '1') <= 8) | ((first == '0') & (second == '.'));
-    return is_plain & (size <= 15) ? 1 : is_plain && memchr(cell, '.', (size_t)size) != NULL;
+    return (is_plain & (size <= 15)) ? 1 : is_plain && memchr(cell, '.', (size_t)size) != NULL;
 }
 
 static pfd_status check_number(const row *r, const pfd_csv_column *column, int64_t field,
