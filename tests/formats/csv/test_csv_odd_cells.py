@@ -24,7 +24,7 @@ def test_a_column_of_numbers_but_for_a_cell_says_so(tmp_path, capsys):
             f'y is of bytes, because {said}: for numbers state its type, as in "y:float32"'
         )
     assert "because" not in str(flow.open(path, fields=["x", "y:bytes"]))
-    assert main(["verify", str(path), str(tmp_path / "b.csv")]) == 2
+    assert main(["verify", str(path), str(tmp_path / "b.csv")]) == 1
     out, err = capsys.readouterr()
     assert f"{path}: the column y is of bytes: {said}" in out and "100 records whole" in out
     assert "b.csv: the file is not there" in err and "usage" not in err
