@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,13 +18,6 @@ BUILD = Path("build", "wheel")
 LICENSES = "Apache-2.0 AND BSD-3-Clause AND IJG AND MIT AND Zlib AND libpng-2.0"
 OWN_LICENSE = "License-File: LICENSE\n"
 BUILT = [BUILD / "libpyflowdata.so", BUILD / "libpyflowdata_kit.so"]
-
-
-def version() -> str:
-    text = (ROOT / "csrc" / "registry" / "version.h").read_text(encoding="utf-8")
-    found = re.search(r'^#define PFD_VERSION "(.+)"$', text, re.MULTILINE)
-    assert found, "csrc/registry/version.h defines no PFD_VERSION"
-    return found[1]
 
 
 class BuildWithLibrary(build_py):
@@ -81,7 +75,7 @@ class WithLibrary(Distribution):
 
 
 setup(
-    version=version(),
+    version=runpy.run_path(str(ROOT / "tools" / "version.py"))["version"](),
     distclass=WithLibrary,
     cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel},
 )

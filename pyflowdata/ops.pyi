@@ -178,8 +178,9 @@ class ReaderAttrs(TypedDict, total=False):
     instead of the same one; shuffle=true sets it, and it has no effect without a shuffle."""
 
     shuffle_buffer_size: int
-    """shuffle_buffer_size (int, default 1024, at least 1): For shuffle='buffer': how many records
-    the buffer holds."""
+    """shuffle_buffer_size (int, default 1024, at least 1): For shuffle='buffer', which true and
+    auto also mean where the source can only be read in sequence: how many records the buffer holds.
+    Other orders have no buffer and ignore it."""
 
     shuffle_block_size: int
     """shuffle_block_size (int, default 256, at least 1): For shuffle='window': how many records a

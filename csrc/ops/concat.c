@@ -44,8 +44,8 @@ static pfd_status add_input(const pfd_infer_args *args, int64_t input, int32_t a
     as_array(&type);
     if (type.dtype != out->dtype)
         return refuse(args, input,
-                      "all must have the same dtype: use flow.Cast(x, dtype=\"float32\") before, or "
-                      "read the columns so, fields=[\"NAME:float32\"]", err);
+                      "all must have the same dtype: use flow.Cast(x, dtype=\"float32\") before, "
+                      "or read the columns so, fields=[\"NAME:float32\"]", err);
     if (type.ndim != out->ndim)
         return refuse(args, input, "all must have the same number of dimensions", err);
     for (int32_t d = 0; d < out->ndim; d++) {

@@ -82,7 +82,8 @@ static const char *find_archive(const uint8_t *data, int64_t size)
     if (length > size - 30) length = 0;
     if (ends_with(name, length, ".npy"))
         return "a NumPy .npz archive (save each of its arrays as a .npy file: numpy.load, "
-               "numpy.save; or give dict(numpy.load(path)) to flow.from_arrays)";
+               "numpy.save; or give dict(numpy.load(path)) to flow.from_arrays; files of one "
+               "sample each are read in Python by GeneratorReader)";
     if (ends_with(name, length, "/data.pkl"))
         return "a file of torch.save (save its tensors as .npy files: torch.load, numpy.save)";
     if (ends_with(name, length, "[Content_Types].xml") || begins_with(name, length, "xl/") ||

@@ -147,8 +147,9 @@ static pfd_status fail_unknown(const uint8_t *data, int64_t size, pfd_error *err
                         "it looks like %s, and is of none of the formats that are read", foreign);
     (void)pfd_fail(err, PFD_INVALID_ARGUMENT,
                    "its content has none of the supported formats; these are %s, and those of a "
-                   "plugin when it is loaded or its package imported; `pyflowdata new reader NAME` "
-                   "writes a reader for another one",
+                   "plugin when it is loaded or its package imported; for rows of one size give "
+                   "format=\"raw\", dtype and shape; `pyflowdata new reader NAME` writes a reader "
+                   "for another one",
                    names);
     static const char argument[] = "format"; /* the argument by which a user can state the format */
     if (err->struct_size >= sizeof *err) memcpy(err->attr, argument, sizeof argument);

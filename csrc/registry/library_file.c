@@ -56,7 +56,7 @@ static pfd_status check_header(const ElfW(Ehdr) * header, int64_t size, pfd_erro
     if (size < SELFMAG || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "the file is not a shared library: compile a source file first, for "
-                        "example with pyflowdata.compile()");
+                        "example with pyflowdata.compile(); commands take a .c file, too");
     if (size < (int64_t)sizeof *header) return fail_cut_off(size, err);
     /* In another byte order e_machine cannot be read. */
     if (header->e_ident[EI_DATA] != __ehdr_start.e_ident[EI_DATA])

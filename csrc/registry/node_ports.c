@@ -74,11 +74,16 @@ static pfd_status check(const pfd_registered_op *from, const pfd_list_string *li
                         int64_t num_inputs, pfd_error *err)
 {
     int64_t size = list ? list->size : 1;
-    if (size > most_ports || num_inputs > most_ports)
+    if (size > most_ports)
+        return pfd_fail_attr(err, from->op->outputs_attr, NULL, PFD_INVALID_ARGUMENT,
+                             " has %" PRId64 " elements, an output each, and a node can have %d: "
+                             "choose some, or let an element be several columns as one array, as "
+                             "'x=0..%" PRId64 ":float32' of a CSV file",
+                             size, most_ports, size - 1);
+    if (num_inputs > most_ports)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "the node has %" PRId64 " inputs and %" PRId64 " outputs; it can have at "
-                        "most %d of each",
-                        num_inputs, size, most_ports);
+                        "the node has %" PRId64 " inputs; it can have %d at most", num_inputs,
+                        most_ports);
     if (size == 0)
         return pfd_fail_attr(err, from->op->outputs_attr, NULL, PFD_INVALID_ARGUMENT,
                              " is empty; it must name at least one output");

@@ -39,7 +39,8 @@ const pfd_attr pfd_reader_attr_table[] = {
          "Whether a shuffle makes a new order for each epoch instead of the same one; shuffle=true "
          "sets it, and it has no effect without a shuffle."),
     ROW(shuffle_buffer_size, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL, PFD_ORDER_ALWAYS,
-        "For shuffle='buffer': how many records the buffer holds."),
+        "For shuffle='buffer', which true and auto also mean where the source can only be read in "
+        "sequence: how many records the buffer holds. Other orders have no buffer and ignore it."),
     ROW(shuffle_block_size, PFD_ATTR_INT32, "256", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,
         "For shuffle='window': how many records a block has, which are read together."),
     ROW(shuffle_window, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,

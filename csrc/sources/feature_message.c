@@ -17,7 +17,7 @@
 enum {
     BYTES = 1, /* the field of the list of bytes */
     MOST_HEAD = 64, /* bytes of the head of a feature, besides its name */
-    PIECE = 16      /* bytes that are copied at once, from a head: up to the end of the last piece */
+    PIECE = 16      /* bytes of a head that are copied at once, up to the end of the last piece */
 };
 
 typedef struct feature {

@@ -16,8 +16,7 @@ from ..errors import InvalidArgumentError
 from ..nodes import Blob, Node
 from ..nodes.attr_values import parse_attr
 from ..nodes.registry import HOST_OUTPUTS, Op, find_op
-from ..plugins import load_library
-from ..plugins.packages import library_path
+from ..plugins.packages import load_named
 from .op_arguments import input_of, pairs
 from .usage import UsageError
 
@@ -158,7 +157,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("which op? --op NAME is missing")
     threads = _threads(args.threads)
     for library in [*args.plugin, *([] if args.library == _BUILT_IN else [args.library])]:
-        load_library(library_path(library))
+        load_named(library)
     blobs = _chain(args.op, args.input)
     in_main = threading.current_thread() is threading.main_thread()
     # Ctrl-C ends it at once, not when the C library has returned.

@@ -10,8 +10,8 @@ from typing import Any
 from ..errors import InvalidArgumentError
 from ..formats import FORMATS, Source, expanded, open_source
 from ..nodes.registry import registered_formats
-from ..plugins import Plugin, load_library
-from ..plugins.packages import library_path
+from ..plugins import Plugin
+from ..plugins.packages import load_named
 from ..plain_text import UNITS
 from .op_arguments import pairs
 from .output import say
@@ -31,7 +31,7 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     add("--attr", action="append", default=[], metavar="NAME=VALUE",
         help="an attr of the reader, as NAME=VALUE (may be repeated)")  # fmt: skip
     add("--plugin", action="append", default=[], metavar="LIB",
-        help="load this plugin, or that of this package, first")  # fmt: skip
+        help="load this plugin, C file of one, or package, first")  # fmt: skip
 
 
 def add_memory_argument(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def _bytes(said: str) -> int:
 
 def load_plugins(args: argparse.Namespace) -> list[Plugin]:
     """Loads the libraries that --plugin names."""
-    return [load_library(library_path(library)) for library in args.plugin]
+    return [load_named(library) for library in args.plugin]
 
 
 def split_fields(said: str) -> list[str]:

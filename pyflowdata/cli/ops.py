@@ -9,8 +9,7 @@ import textwrap
 
 from ..nodes import Attr, Op, find_op, registered_ops
 from ..nodes.op_functions import docstring, signature
-from ..plugins import load_library
-from ..plugins.packages import library_path
+from ..plugins.packages import load_named
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +82,7 @@ def _print_one(op: Op) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the table, or all about the ops that were named."""
     for path in args.plugin:
-        load_library(library_path(path))
+        load_named(path)
     ops = [find_op(name) for name in args.names] or list(registered_ops())
     if args.json:
         print(json.dumps([_as_dict(op) for op in ops], indent=2))

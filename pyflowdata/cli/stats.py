@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import os
 from typing import Any
 
@@ -44,6 +45,7 @@ class _Numbers:
     def __init__(self) -> None:
         self.count = self.nans = 0
         self.total: float = 0
+        self.squares: float = 0  # of the differences from the mean
         self.smallest: Any = None
         self.largest: Any = None
 
@@ -61,13 +63,20 @@ class _Numbers:
             low, high = values.min().item(), values.max().item()
         self.smallest = low if self.smallest is None else min(self.smallest, low)
         self.largest = high if self.largest is None else max(self.largest, high)
-        self.total += float(values.sum(dtype=np.float64))
-        self.count += values.size
+        total, count = float(values.sum(dtype=np.float64)), values.size
+        with np.errstate(all="ignore"):  # of infinite numbers it is NaN
+            self.squares += float(values.var(dtype=np.float64)) * count
+            if self.count:
+                apart = np.float64(total) / count - self.total / self.count
+                self.squares += float(apart**2) * count * self.count / (count + self.count)
+        self.total += total
+        self.count += count
 
     def about(self) -> dict[str, Any]:
         """As a dict for JSON."""
         found: dict[str, Any] = {"count": self.count, "min": self.smallest, "max": self.largest}
         found["mean"] = self.total / self.count if self.count else None
+        found["std"] = math.sqrt(self.squares / self.count) if self.count else None
         return {**found, **({"nan": self.nans} if self.nans else {})}
 
 
@@ -122,15 +131,16 @@ def _short(value: Any) -> str:
 
 
 def _print_fields(fields: dict[str, dict[str, Any]]) -> None:
-    rows = [["field", "type", "min", "max", "mean", "nan", "length"]]
+    rows = [["field", "type", "min", "max", "mean", "std", "nan", "length"]]
     for name, one in fields.items():
         length = one.get("length")
         said = "" if length is None else (
             f"{_short(length['min'])} to {_short(length['max'])}, mean {_short(length['mean'])}"
         )  # fmt: skip
-        numbers = [_short(one[key]) if key in one else "" for key in ("min", "max", "mean", "nan")]
+        keys = ("min", "max", "mean", "std", "nan")
+        numbers = [_short(one[key]) if key in one else "" for key in keys]
         rows.append([printable(name), one["type"], *numbers, said])
-    widths = [max(len(row[place]) for row in rows) for place in range(7)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     for row in rows:
         say("  " + "  ".join(map(str.ljust, row, widths)).rstrip())
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..plugins import load_library
-from ..plugins.packages import library_path
+from ..plugins.packages import load_named
 from ..stubs import make_plugin_stubs
 
 
@@ -20,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints or writes the text of a .pyi file."""
-    plugin = load_library(library_path(args.library))
+    plugin = load_named(args.library)
     stubs = make_plugin_stubs([function.__name__ for function in plugin])
     if args.out is None:
         print(stubs, end="")

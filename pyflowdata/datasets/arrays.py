@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..formats import array_blob
 from ..nodes import Blob
+from ..nodes.argument_hints import says_how
 from ..nodes.tables import Table
 from ..ragged import Ragged
 from .base import named_view
@@ -20,6 +21,7 @@ Array = npt.NDArray[Any]
 _NONE = np.zeros(0, np.int64)
 
 
+@says_how('give a dict of arrays, flow.from_arrays({"x": x, "y": y})')
 def from_arrays(arrays: Mapping[str, Any]) -> Dataset:
     """A data set in memory: record i has row i of each array.
 

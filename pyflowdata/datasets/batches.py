@@ -49,7 +49,9 @@ class Batches(tuple[Blob, ...]):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            said = unknown_of_batches(name, hasattr(Maps, name) or name in _OF_DATA)
+            said = unknown_of_batches(
+                name, self.__dict__.get("blobs", ()), hasattr(Maps, name) or name in _OF_DATA
+            )
             raise AttributeError(said, name=name, obj=None)
 
     def map(

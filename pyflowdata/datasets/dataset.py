@@ -13,6 +13,7 @@ from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
 from ..hints.dataset_methods import unknown_method
 from ..nodes import Blob, Node, find_op
+from ..nodes.argument_hints import says_how
 from .base import DatasetBase, Shuffle
 from .batches import Batches, batches_of
 from .batching import batch_node, check_attrs
@@ -114,8 +115,10 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Val
     if not TYPE_CHECKING:  # a type checker finds unknown names by itself
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise AttributeError(unknown_method(name, dir(type(self))), name=name, obj=None)
+            said = unknown_method(name, dir(type(self)), self.__dict__.get("_fields", ()))
+            raise AttributeError(said, name=name, obj=None)
 
+    @says_how("data.batch(32), or data.shuffle().batch(32)")
     def batch(
         self,
         batch_size: int,

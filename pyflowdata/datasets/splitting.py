@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..nodes.node import Node, reader_nodes
 from ..nodes.objects import Object
+from ..nodes.argument_hints import says_how
 from ..nodes.tables import Prepared, Table
 from ..loader import DataLoader
 from .base import DatasetBase, named_view
@@ -56,6 +57,10 @@ class Splitting(DatasetBase):
         seed: int = 0,
     ) -> tuple[OwnT, ...]: ...
 
+    @says_how(
+        'data.split([0.9, 0.1]) or data.split({"train": 0.9, "test": 0.1}), each record in a part '
+        "by a hash; parts keep the order of the data, unless part.shuffle()"
+    )
     def split(
         self: OwnT,
         parts: Sequence[float] | Mapping[str, float],

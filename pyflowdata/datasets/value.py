@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..errors import WrongUseError
 from ..nodes import Blob
 from .base import SetT, Shuffle
 from .describing import Described, described_graph
@@ -49,6 +50,14 @@ class Value(Reading):
                 f"{type(name).__name__} in a Dataset: `in` is asked of the names of its fields"
             )
         return name in self._fields
+
+    if not TYPE_CHECKING:  # a type checker finds this by itself
+
+        def __array__(self, *_args: Any, **_options: Any) -> NoReturn:
+            raise WrongUseError(
+                "a Dataset is not an array: data.column(name) is that of a field, of all records, "
+                "and data.rows(numbers)[name] of some"
+            )
 
     def _described(self) -> Described:
         opened = self._opened

@@ -54,3 +54,19 @@ OF_READERS = {
     "shuffle": remedies.SHUFFLE,
     "seed": remedies.SEED,
 }
+
+# Attrs of readers as pandas, NumPy and the csv module call them.
+ATTRS = {
+    "delim": "delimiter",
+    "na_values": "missing",
+    "names": "fields",
+    "sep": "delimiter",
+    "separator": "delimiter",
+    "skiprows": "skip_header_lines",
+    "usecols": "fields",
+}
+
+SOURCE_THREADS = (
+    "thread_safe=True lets calls of the source overlap, in flow.DataLoader(blobs, num_threads=8); "
+    "data.map(function, processes=2) has worker processes"
+)

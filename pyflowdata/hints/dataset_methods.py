@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from . import remedies
-from .similar import did_you_mean
+from .similar import did_you_mean, similar
 
 _PADDED = "PadBatch(data.batch(n)[field])"
 
@@ -34,15 +36,20 @@ _METHODS = {
 }
 
 
-def unknown_method(name: str, known: list[str]) -> str:
+def unknown_method(name: str, known: list[str], fields: Iterable[str]) -> str:
     """The message for a method of a data set that is not there."""
     said = f"a data set has no {name!r}"
+    if name in fields:
+        return f"{said}: the field is data.column({name!r}), or data.batch(n)[{name!r}] in batches"
     if name in _METHODS:
         return f"{said}; the same here: {_METHODS[name]}"
     return f"{said}{did_you_mean(name, known)}"
 
 
-def unknown_of_batches(name: str, of_data: bool) -> str:
+def unknown_of_batches(name: str, fields: Iterable[str], of_data: bool) -> str:
     """The message for what batches do not have; `of_data`: data sets have it."""
     said = f"batches have no {name!r}"
-    return f"{said}: {remedies.ON_DATA}" if of_data else said
+    if of_data and name not in fields:
+        return f"{said}: {remedies.ON_DATA}"
+    field = similar(name, fields, 0.8)
+    return f"{said}; its field is batch[{field!r}]" if field else said

@@ -62,8 +62,9 @@ def _getitem(self: Any, key: Any) -> NoReturn:
     if isinstance(key, str):
         instead = f"each batch has {key!r} if a dict of blobs is given, for batch in loader"
     else:
-        instead = "take batches by for batch in loader, rows by loader.data_loader.read([i]), and "\
-            "records from the data set, data[i]"  # fmt: skip
+        read = "loader.read([i])" if hasattr(self, "read") else "loader.data_loader.read([i])"
+        instead = f"take batches by for batch in loader, rows by {read}, and records from "\
+            "the data set, data[i]"  # fmt: skip
     raise WrongUseError(f"a {name} has no index: {instead}")
 
 

@@ -17,7 +17,7 @@ from .batches import Array
 from .epochs import Batches
 from .iterator_hook import hooked
 from .loader_core import LoaderCore
-from .opening import describe_threads, read_info
+from .opening import arrange, describe_threads, read_info
 from .reader_advice import advise_on_orders
 from .state import LAST_EPOCH, Reader
 
@@ -130,6 +130,8 @@ class DataLoader(AnyLoader[BatchT]):
             InvalidArgumentError: An argument is invalid, or the readers do not match.
             FileError: Files are missing or cannot be read.
         """
+        if blobs:  # a thing that is no blob is what matters
+            arrange(blobs)
         refuse_arguments(others, "DataLoader", _OPTIONS)
         check_report_variable()
         self._core = LoaderCore(blobs, num_threads, prefetch, memory_budget, zip)

@@ -23,8 +23,8 @@ def _pairs(blobs: Iterable[Blob], readers: Sequence[Reader]) -> list[tuple[Node,
 
 def advise_on_batches(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
     """Says which batch size is used where a program gives none, once.  The caller is the
-    DataLoader, and its caller has the blobs; this package itself is told nothing."""
-    if _said_of_batches or is_ours(sys._getframe(2)):
+    core of a DataLoader, whose caller has the blobs; this package itself is told nothing."""
+    if _said_of_batches or is_ours(sys._getframe(3)):
         return
     for node, reader in _pairs(blobs, readers):
         if not node.op.is_view and "batch_size" not in node.values:

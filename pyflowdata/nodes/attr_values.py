@@ -43,6 +43,11 @@ def _dtype_name(attr: Attr, value: object) -> str:
         if isinstance(value, str):
             return value  # C lists the valid dtypes
         raise _refuse(attr, value, "a dtype, like 'float32' or np.float32") from None
+    if dtype.fields is not None:
+        raise _refuse(
+            attr, value, "one dtype; a row of several fields is bytes, shape=[n] of dtype='uint8', "
+            "which flow.Slice and flow.DecodeRaw take apart"
+        )  # fmt: skip
     name = dtype.name if dtype.isnative and dtype.fields is None else str(dtype)
     return str(name)
 

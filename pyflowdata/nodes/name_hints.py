@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from opcode import opname
 
 from ..errors import InvalidArgumentError
-from ..hints.names import NAMES
+from ..hints.names import NAMES, in_modules
 from ..hints.similar import similar
 from .registry import find_op
 
@@ -35,6 +35,8 @@ def _begins(name: str, names: Iterable[str]) -> str | None:
 def what_is_meant(name: str, known: Iterable[str]) -> str:
     """What does the same here as a name of another library, or which of the known names is meant;
     "": it is like none."""
+    if said := in_modules(name):
+        return said
     elsewhere = _FOLDED.get(name.casefold())
     if elsewhere is not None:
         return f"{elsewhere}: {NAMES[elsewhere]}"
@@ -43,7 +45,10 @@ def what_is_meant(name: str, known: Iterable[str]) -> str:
     begins = _begins(name.casefold().replace("_", ""), by_folded)
     found = begins if begins and begins.endswith("reader") else near or begins
     meant = _spelled(name) or (by_folded[found] if found else None)
-    return f"did you mean {meant!r}?" if meant else ""
+    if meant:
+        return f"did you mean {meant!r}?"
+    likely = similar(name.casefold(), _FOLDED, 0.85)
+    return f"{_FOLDED[likely]}: {NAMES[_FOLDED[likely]]}" if likely else ""
 
 
 def unknown_name(name: str, known: Iterable[str], place: str = "pyflowdata") -> str:

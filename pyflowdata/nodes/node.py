@@ -137,7 +137,8 @@ class Node:
         try:
             check(status, err)
         except InvalidArgumentError as failure:
-            if op.has_many_inputs and 1 < len(inputs) <= _MOST_NAMED:  # C knows their numbers only
+            is_of_rows = op.has_many_inputs and not op.is_view and failure.attr is None
+            if is_of_rows and 1 < len(inputs) <= _MOST_NAMED:  # C knows their numbers alone
                 failure.message += f"; from number 0 on: {', '.join(map(_short, inputs))}"
             raise
         self.handle = ffi.gc(out[0], lib.pfd_node_release)

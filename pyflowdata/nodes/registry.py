@@ -348,19 +348,23 @@ def _read_format(found: CData, origin: str) -> FileFormat:
     )
 
 
-_formats: tuple[FileFormat, ...] = ()  # that were read before: none is ever removed
+_formats: list[tuple[CData, FileFormat]] = []  # that were read before; a plugin may replace its own
 
 
 def registered_formats() -> tuple[FileFormat, ...]:
     """All file formats: the built-in ones in the order of the C library's list, then those of
     plugins."""
     global _formats
-    if lib.pfd_format_at(len(_formats)) != ffi.NULL:
-        formats = list(_formats)
-        while (found := lib.pfd_format_at(len(formats))) != ffi.NULL:
-            formats.append(_read_format(found, text(lib.pfd_format_origin(len(formats)))))
-        _formats = tuple(formats)
-    return _formats
+    formats: list[tuple[CData, FileFormat]] = []
+    while (found := lib.pfd_format_at(len(formats))) != ffi.NULL:
+        place = len(formats)
+        if place < len(_formats) and _formats[place][0] == found:
+            formats.append(_formats[place])
+        else:
+            origin = text(lib.pfd_format_origin(place))
+            formats.append((found, _read_format(found, origin)))
+    _formats = formats
+    return tuple(facts for _, facts in formats)
 
 
 def folder_format(path: str) -> str | None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from ..errors import Error
-from .loading import load_library
+from .loading import Plugin, load_library
 
 
 def load_package_ops(module: str, library: str) -> None:
@@ -46,6 +46,16 @@ def load_package_ops(module: str, library: str) -> None:
         setattr(this, function.__name__, function)
         names.append(function.__name__)
     this.__dict__.update(__all__=names, __version__=plugin.version)
+
+
+def load_named(said: str) -> Plugin:
+    """Loads the plugin that a user names by its path, its package, or its C file, which is compiled
+    first."""
+    if said.endswith(".c") and os.path.exists(said):
+        from .compiler import compile  # noqa: A004  (imported where it is needed)
+
+        return compile(Path(said))
+    return load_library(library_path(said))
 
 
 def library_path(said: str) -> str:

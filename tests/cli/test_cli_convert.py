@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -42,6 +43,10 @@ def test_tfrecord_to_csv_and_back(run, tmp_path):
     out = convert(run, path, tmp_path / "b.csv")
     assert out == f"TFRecord to CSV: 300 records in {tmp_path / 'b.csv'}\n"
     convert(run, tmp_path / "b.csv", tmp_path / "c.tfrecord", "--float32")
+    (tmp_path / "large.csv").write_text("f\n1.5\n1e308\n")
+    for target in ("d.tfrecord", "d.npy"):
+        status, _, err = run("convert", tmp_path / "large.csv", tmp_path / target, "--float32")
+        assert status == 1 and re.search(r"1e\+308.*float32 (does not hold|holds about)", err)
     found = read(tmp_path / "c.tfrecord")
     assert np.array_equal(found["x"], X) and np.array_equal(found["y"], Y) and found["s"] == S
     convert(run, tmp_path / "c.tfrecord", tmp_path / "d.csv")

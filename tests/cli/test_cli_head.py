@@ -182,7 +182,9 @@ def test_stats_are_those_of_numpy(run, tmp_path):
     about = found["fields"]["x"]
     assert (about["min"], about["max"]) == (np.nanmin(x), np.nanmax(x))
     assert about["mean"] == pytest.approx(np.nanmean(x, dtype=np.float64)) and about["nan"] == 1
+    assert about["std"] == pytest.approx(np.nanstd(x, dtype=np.float64))
     assert found["fields"]["y"]["mean"] == pytest.approx(Y.mean())
+    assert found["fields"]["y"]["std"] == pytest.approx(Y.std())
     lengths = found["fields"]["v"]["length"]
     assert (lengths["min"], lengths["max"]) == (V.lengths.min(), V.lengths.max())
     assert found["fields"]["s"]["type"] == "bytes"

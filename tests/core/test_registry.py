@@ -13,6 +13,7 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata.native import ffi, lib
+from tools.version import version
 
 
 def text(pointer):
@@ -230,9 +231,7 @@ def test_dtypes_are_those_of_numpy():
 
 
 def test_the_version_is_stated_once():
-    header = (ROOT / "csrc" / "registry" / "version.h").read_text()
-    stated = re.search(r'#define PFD_VERSION "(.*)"', header)[1]
-    assert stated == text(lib.pfd_version()) == flow.__version__
+    assert version() == text(lib.pfd_version()) == flow.__version__
 
 
 HUNDREDS = """

@@ -79,7 +79,8 @@ def test_what_cannot_be_joined():
         ((a, b), 0, "number 1 are float64 .3, 2., but those of number 0 are float64 .3,.; all must "
                     "have the same number of dimensions"),
         ((b, columns((2, 2))[1][0]), 1, "agree in all dimensions but axis"),
-        ((a, columns((3,), dtype="int64")[1][0]), 0, r"same dtype: use flow.Cast\(.*; from number 0 on: out float64, out int64"),
+        ((a, columns((3,), dtype="int64")[1][0]), 0, r"same dtype: use flow.Cast\(.*; "
+                                                     "from number 0 on: out float64, out int64"),
         ((a, a), 1, "no dimension 1"),
         ((a, a), -2, "no dimension -2"),
     ]:  # fmt: skip

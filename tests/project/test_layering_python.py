@@ -105,6 +105,23 @@ def test_every_python_package_has_a_layer():
     assert {layer_of(module_name(path)) for path, _ in modules()} == set(PYTHON_LAYERS)
 
 
+def test_the_page_has_the_same_layers():
+    """Each has a line or is named in one, and an arrow leads only to what may be imported."""
+    page = (ROOT / "docs/concepts/architecture.md").read_text()
+    _, rest = page.split("\n    Python  ")
+    named = set()
+    for line in rest.split("\n\n")[0].splitlines():
+        arrow = re.match(r"(.*?) ─► (.*?)(?:  +|$)", line.strip())
+        above, below = arrow.groups() if arrow else (re.split("  +", line.strip())[0], "")
+        heads, others = ({*re.findall(r"\w+", text)} & {*PYTHON_LAYERS} for text in (above, below))
+        assert heads, line
+        named |= heads | others
+        if not below.startswith("all but"):
+            wrong = others - {*heads}.union(*(PYTHON_LAYERS[head] for head in heads))
+            assert not wrong, f"{line}: {wrong}"
+    assert named == {*PYTHON_LAYERS} - {"__main__"}
+
+
 def test_python_imports_point_down():
     tuple(graphlib.TopologicalSorter(PYTHON_LAYERS).static_order())  # raises if there is a circle
     for path, tree in modules():

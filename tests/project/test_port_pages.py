@@ -1,4 +1,4 @@
-"""Runs what docs/coming-from/port-*.md show: the ported readers give what the old ones or NumPy give."""
+"""Runs docs/coming-from/port-*.md: the ported readers give what the old ones or NumPy give."""
 
 import re
 import shutil

@@ -131,6 +131,12 @@ def test_refusals_of_a_reader(attrs, says):
     assert says in str(error)
 
 
+def test_paths_in_place_of_a_folder():
+    assert "; it must be a string, the folder of part files: paths of files are given as files=" in (
+        str(refused(flow.MiniReader, ["a"]))
+    )
+
+
 def test_a_misspelt_attr_is_not_reported_as_a_missing_one():
     assert "did you mean 'data_dir'" in str(refused(flow.MiniReader, data_dri="data"))
 

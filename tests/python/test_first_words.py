@@ -105,6 +105,17 @@ WRONG_USE = {
     "flow.MiniReader(DATA, num_workers=4)": "num_threads",
     "flow.MiniReader(DATA, drop_last=True)": "last_batch",
     "flow.Cast(x, dtype='int8', batch_size=4)": "reader",
+    "flow.DataLoader(Samples(), batch_size=32, num_workers=2)": "flow.GeneratorReader",
+    "flow.DataLoader(x, y, batch_size=8, num_workers=2)": "; nor 'num_workers': threads",
+    "flow.GeneratorReader(Samples(), fields=['x:int64'], num_workers=2)": "thread_safe=True",
+    "flow.CSVReader('data', sep=';')": "delimiter=",
+    "flow.CSVReader('data', usecols=['x'])": "fields=",
+    "flow.from_arrays(x=np.arange(3))": 'flow.from_arrays({"x": x, "y": y})',
+    "flow.from_arrays(np.arange(3), np.arange(3))": 'flow.from_arrays({"x": x, "y": y})',
+    "data.split([0.9, 0.1], shuffle=True)": "part.shuffle()",
+    "data.batch()": "data.batch(32)",
+    "loader[1]": "rows by loader.read([i])",
+    "np.asarray(data)": "data.column(name)",
 }
 NO_ATTRIBUTE = {
     "x.astype('float32')": "flow.Cast",
@@ -124,6 +135,14 @@ NO_ATTRIBUTE = {
     "flow.TensorDataset": "flow.from_arrays",
     "flow.csvreader": "CSVReader",
     "flow.ops.TFRecord": "TFRecordReader",
+    "data.a": "data.column('a')",
+    "data.batch(2).a": "batch['a']",
+    "flow.shufle": "shuffle()",
+    "flow.split": "flow.open(path).split(",
+    "flow.load": "flow.open(path)",
+    "flow.FlowError": "Error is the base",
+    "flow.CSVWriter": "from pyflowdata.io import CSVWriter",
+    "flow.Standardize": "Affine(x, scale=1 / std",
 }
 
 
@@ -142,6 +161,12 @@ def test_wrong_use_is_answered_with_the_right_use(given):
         assert isinstance(failure, TypeError) and isinstance(failure, flow.InvalidArgumentError)
         assert word in str(failure), (written, failure)
         assert "\n" not in str(failure) and len(str(failure)) < 260, written
+
+
+def test_rows_of_several_fields_are_taken_apart_by_ops():
+    with pytest.raises(flow.InvalidArgumentError, match="flow.Slice and flow.DecodeRaw") as caught:
+        flow.RawReader(files="data", dtype=np.dtype([("x", "f4", 3), ("y", "i4")]), shape=[])
+    assert caught.value.attr == "dtype"
 
 
 def test_attributes_that_are_not_there_name_others(given):

@@ -1,4 +1,4 @@
-"""The groups of ops: the folder of an op's C file decides, and for images and views a list here.
+"""The groups of ops: the folder of an op's C file decides, and for images a table of their page.
 
 Nothing else names groups: the pages of the reference, their order and their links are made of this.
 """
@@ -36,33 +36,28 @@ class Group:
     format: str = ""
 
 
-# Of csrc/image_ops, by what they do to an image.  A new op that no list names is among the last.
-_IMAGE_GROUPS = {
-    "decode": (
-        "Decode and encode images", "Ops from image files to pixels, and back.",
-        ("ImageDecoder", "ImageEncoder", "ImageSize"),
+# Of csrc/image_ops: the tables of docs/how-to/images.md by their titles.
+_IMAGE_TABLES = {
+    "files and pixels": (
+        "decode", "Decode and encode images", "Ops from image files to pixels, and back.",
     ),
     "geometry": (
-        "Size, crop and place", "Ops that resize, crop, pad, turn and mirror images.",
-        ("Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomFlip", "Rotate",
-         "RandomRotation", "RandomAffine", "ImagePad", "ImageBatchAlign", "ImageFlip",
-         "ImageRandomCrop", "ImageResizeKeepAspectRatio", "ImageResizeToFixed",
-         "ImageTargetResize"),
+        "geometry", "Size, crop and place", "Ops that resize, crop, pad, turn and mirror images.",
     ),
     "colour": (
-        "Colour and contrast", "Ops that change the numbers of pixels, not their places.",
-        ("Normalize", "CropMirrorNormalize", "ImageNormalize", "HWC2CHW", "ColorJitter",
-         "Grayscale", "AutoContrast", "Equalize", "Invert", "Posterize", "Solarize",
-         "AdjustSharpness", "GaussianBlur"),
+        "colour", "Colour and contrast", "Ops that change the colours of pixels, not their places.",
     ),
-    "augment": (
-        "Random augmentation", "Ops that draw what they do: policies, erased parts, and mixes of "
-        "several images.",
-        ("RandAugment", "TrivialAugment", "RandomErasing", "MixUp", "CutMix", "CoinFlip"),
+    "augmentation": (
+        "augment", "Random augmentation", "Ops that draw what they do: policies, erased parts, and "
+        "mixes of several images.",
     ),
-    "objects": (
-        "Boxes, polygons and masks", "Ops that keep boxes and polygons in step with their images.",
-        (),
+    "numbers": (
+        "numbers", "Pixels as numbers", "Ops that scale pixels to the numbers of a model, and move "
+        "their channels.",
+    ),
+    "boxes and polygons": (
+        "objects", "Boxes, polygons and masks", "Ops that keep boxes and polygons in step with "
+        "their images.",
     ),
 }  # fmt: skip
 
@@ -98,7 +93,7 @@ def groups() -> tuple[Group, ...]:
     """All pages of ops; every built-in op is on one of them.
 
     Raises:
-        LookupError: The C file of an op is not found.
+        LookupError: The C file of an op is not found, or the page of images has no row for it.
     """
     ops = {op.name: op for op in built_in_ops()}
     lost = [name for name in ops if name not in sources()]
@@ -145,11 +140,16 @@ def _of_memory(ops: dict[str, Op]) -> Sequence[Group]:
 
 
 def _images(ops: dict[str, Op]) -> list[Group]:
-    listed = {name for _, _, names in _IMAGE_GROUPS.values() for name in names}
+    page = (ROOT / "docs" / "how-to" / "images.md").read_text(encoding="utf-8")
     made = []
-    for key, (title, about, names) in _IMAGE_GROUPS.items():
-        own = [ops[name] for name in names if name in ops]
-        if not names:  # all others
-            own = [op for op in _in(ops, "image_ops") if op.name not in listed]
-        made.append(Group(f"images-{key}", title, about, tuple(own)))
+    for title, rows in re.findall(r"^\| ([a-z ]+) \| \|\n\|---\|---\|\n((?:\| .*\n)+)", page, re.M):
+        if title not in _IMAGE_TABLES:
+            raise LookupError(f"the table {title!r} of docs/how-to/images.md has no page here")
+        key, heading, about = _IMAGE_TABLES[title]
+        own = [ops[name] for name in re.findall(r"^\| `(\w+)`", rows, re.M)]
+        made.append(Group(f"images-{key}", heading, about, tuple(own)))
+    found = {op.name for group in made for op in group.ops}
+    lost = [op.name for op in _in(ops, "image_ops") if op.name not in found]
+    if lost:
+        raise LookupError(f"no table of docs/how-to/images.md has {', '.join(lost)}")
     return made

@@ -6,18 +6,14 @@
 from __future__ import annotations
 
 import re
+import runpy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+version_of = runpy.run_path(str(ROOT / "tools" / "version.py"))["version"]
 HEADING = re.compile(r"(\d+)\.(\d+)\.(\d+)")
-
-
-def version_of(root: Path) -> str:
-    """The version of csrc/registry/version.h."""
-    text = (root / "csrc/registry/version.h").read_text(encoding="utf-8")
-    return text.split('#define PFD_VERSION "')[1].split('"')[0]
 
 
 def faults(root: Path) -> Iterator[str]:

@@ -388,8 +388,9 @@ static const pfd_attr attrs_table[] = {
                     "values, or more, which are ignored."),
     PFD_BOOL_ATTR(csv_attrs, multiline, "false", "Whether quoted fields may contain line ends."),
     PFD_ATTR_ROW_WITH(csv_attrs, strict_numbers, PFD_ATTR_BOOL, "false", 0, 0, NULL,
-                      "Whether a number is an error that another type would keep better: an integer "
-                      "written with a plus sign or with zeros in front, as 007; -0 as an integer; "
+                      "Whether a number is an error that another type would keep better: an "
+                      "integer written with a plus sign or with zeros in front, as 007; -0 as an "
+                      "integer; "
                       "an integer of more digits than float64 holds, or a number beyond its range, "
                       "as floats.",
                       PFD_NOT_IN_SPEC),

@@ -31,8 +31,8 @@ static pfd_status fail_header(const pfd_frame_args *args, const uint8_t *header,
     return host->fail_file(err, args->file, args->offset, PFD_CORRUPT_DATA,
                            "the length of the record that begins here is damaged: its checksum is "
                            "0x%08" PRIx32 ", but the file has 0x%08" PRIx32
-                           "; the reader cannot find the records after it, `pyflowdata verify` "
-                           "names those that are whole",
+                           "; the reader cannot find the records after it; `pyflowdata verify` "
+                           "searches for them",
                            expected, found);
 }
 

@@ -201,7 +201,7 @@ class Target:
         if not source.fields:
             return batch[RECORD]
         if self.float32:
-            batch = {name: _narrow(column) for name, column in batch.items()}
+            batch = {name: _narrow(name, column) for name, column in batch.items()}
         fields, images = self.fields(source), self.images(source)
         if images is None:
             return self.kind.adapted(fields, batch)
@@ -212,12 +212,24 @@ class Target:
         return {**columns, **self.kind.adapted(others, batch)}
 
 
-def _narrow(column: Any) -> Any:
+def _narrow(name: str, column: Any) -> Any:
     if column.dtype != np.float64:
         return column
     if isinstance(column, Ragged):
         return Ragged(
-            column.values.astype(np.float32), column.row_splits, row_shape=column.row_shape,
+            _as_float32(name, column.values), column.row_splits, row_shape=column.row_shape,
             shapes=column.shapes if column.values.ndim == 1 else None,
         )  # fmt: skip
-    return column.astype(np.float32)
+    return _as_float32(name, column)
+
+
+def _as_float32(name: str, values: Any) -> Any:
+    """The same numbers; one that is too large is an error."""
+    with np.errstate(over="ignore"):
+        narrow = values.astype(np.float32)
+    lost = np.isinf(narrow) & np.isfinite(values)
+    if lost.any():
+        raise InvalidArgumentError(
+            f"{name} has {values[lost].flat[0]}, which float32 does not hold: leave out --float32"
+        )
+    return narrow

@@ -144,6 +144,5 @@ def lengths_of(blob: Blob) -> Blob:
 
 
 def as_float32(blob: Blob) -> Blob:
-    """The same numbers as float32; those that are too large are infinite, as in NumPy."""
-    attrs = {"dtype": "float32", "overflow": "wrap"}
-    return Node(find_op("Cast"), None, [blob], attrs).outputs[0]
+    """The same numbers as float32; one that is too large for it is an error."""
+    return Node(find_op("Cast"), None, [blob], {"dtype": "float32"}).outputs[0]

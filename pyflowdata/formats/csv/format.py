@@ -29,6 +29,7 @@ from .table import cells_of, places_of, table_of, widened
 from .writer import ENCODER, CSVWriter
 
 _STRICT = "strict_numbers"
+_MOST_OUTPUTS = 4096  # of a node
 _SCANNED = 4096  # rows at a time, when all of them are read
 
 
@@ -112,7 +113,7 @@ class CSV(Format):
         if table.has_rows:
             return source
         # The reader decides whether there are records.
-        cells = cells_of(fields) or (Field("0", BYTES),)
+        cells = cells_of(fields)[:1] or (Field("0", BYTES),)
         looked = dataclasses.replace(source, files=(one.path,), fields=cells)
         is_empty = next(looked.batches(batch_size=1), None) is None
         return dataclasses.replace(source, is_empty=is_empty)
@@ -190,8 +191,12 @@ class CSV(Format):
         unclosed quote hides everything up to the next one."""
         notes = ((one.name, one.note) for one in source.fields if one.note)
         scan.notes += (f"the column {name} is of bytes: {note}" for name, note in notes)
+        whole = source
+        if len(source.fields) > _MOST_OUTPUTS:  # one says as well how each row is split
+            source = dataclasses.replace(source, fields=source.fields[:1])
         found = super().damage(source, scan)
         if not found:
+            source = whole
             self._note_long_cells(source, scan)
             return found
         has_breaks = bool(dict(source.attrs).get("multiline", False))
