@@ -189,6 +189,10 @@ def test_names_of_ops_and_folders_that_are_there(here, tmp_path):  # noqa: F811
         assert done.returncode == 2 and f"{name} is there already" in done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"taken", "dangling"}
     assert list((tmp_path / "taken").iterdir()) == []
+    done = here("new", "reader", "int", "--package", "--dir", tmp_path)
+    assert done.returncode == 2 and "`import int` means something else" in done.stderr
+    done = here("new", "reader", "mine", "--dir", tmp_path / "no" / "deeper")
+    assert done.returncode == 2 and f"there is no folder {tmp_path / 'no'}" in done.stderr
 
 
 def test_a_folder_that_cannot_be_made(here, tmp_path):  # noqa: F811

@@ -186,6 +186,7 @@ def test_names_and_values():
 
 
 REFUSED = [
+    ("label = 3", "character 7: invalid syntax; == compares"),
     ("lable != 3", "character 1 (lable): there is no field 'lable'; did you mean 'label'?"),
     ("label != 3 and lenght > 1", "character 16 (lenght): there is no field 'lenght'"),
     ("field('a/b') == 1", "there is no field 'a/b'"),

@@ -392,7 +392,7 @@ def test_head_images_of_arrays(run, tmp_path, monkeypatch):  # noqa: F811
 def test_head_images_where_there_are_none(run, tmp_path):  # noqa: F811
     path = examples(tmp_path)
     status, _, err = run("head", path, "--images")
-    assert status == 2 and "no column has images (s, x, y)" in err
+    assert status == 1 and "no column has images (s, x, y)" in err
     assert run("head", path, "--out", "a.png")[0] == 2
     assert run("head", path, "--json", "--images")[0] == 2
     status, _, err = run("head", path, "--images", "-n", 1001)
