@@ -61,7 +61,7 @@ WRONG = {
     "an error": ("x = 1\n1 / 0\n```\n", "ZeroDivisionError"),
     "its line": ("x = 1\n1 / 0\n```\n", 'page.md", line 3, in <module>'),
     "a warning": ("import warnings\nwarnings.warn('old')\n```\n", "UserWarning: old"),
-    "a command": ("\n```\n\n    pyflowdata head missing.csv\n", "head missing.csv ends with 2"),
+    "a command": ("\n```\n\n    pyflowdata head missing.csv\n", "head missing.csv ends with 1"),
     "a script": ("\n```\n```sh\nexit 3\n```\n", "ends with 3"),
     "C": ("\n```\n```c\n#include <nothing.h>\nPFD_PLUGIN\n```\n", "nothing.h"),
     "at exit": ("import atexit, os\natexit.register(os._exit, 5)\n```\n", "ends with 5"),

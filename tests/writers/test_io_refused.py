@@ -49,7 +49,7 @@ def masks(name):
         ("write_batch", {name: [MASKED[0], MASKED[1]]}, 1),
         ("write_batch", {name: [[1, 2], MASKED[0]]}, 1),
         ("write_batch", {name: MASKED[:1]}, 0),
-        ("write_batch", {name: flow.Ragged(MASKED[0], [0, 1, 2])}, 0),
+        ("write_batch", {name: flow.Ragged(MASKED[0], np.array([0, 1, 2]))}, 0),
     ]
 
 
