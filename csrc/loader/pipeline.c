@@ -396,12 +396,14 @@ pfd_status pfd_pipeline_read(pfd_loader *l, int64_t epoch, const int64_t *positi
 static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
 {
     int64_t most = l->memory_budget / pfd_slot_cost(&l->plan);
-    if (most < 2)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "one batch of %" PRId64 " rows takes %" PRId64
-                        " bytes, and there must be room for two, but memory_budget is %" PRId64
-                        "; lower batch_size or raise memory_budget",
-                        l->plan.local_batch_size, pfd_slot_cost(&l->plan), l->memory_budget);
+    if (most < 2) {
+        (void)pfd_fail(err, PFD_INVALID_ARGUMENT,
+                       "one batch of %" PRId64 " rows takes %" PRId64
+                       " bytes, and there must be room for two, but memory_budget is %" PRId64
+                       "; lower batch_size or raise memory_budget",
+                       l->plan.local_batch_size, pfd_slot_cost(&l->plan), l->memory_budget);
+        return pfd_error_set_attr(err, "memory_budget");
+    }
     most = most > 3 ? most - 2 : 1;
     if (l->prefetch > most) l->prefetch = (int32_t)most;
     l->most_threads = pfd_most_threads(l);

@@ -106,7 +106,7 @@ def _said(
     if attr in list_attrs:
         return f"{failure} ({attr} is made of --fields)"
     option = f" (given as --attr {attr}=...)" if attr and attr in given_attrs else ""
-    if isinstance(failure, OutOfMemoryError):
+    if isinstance(failure, OutOfMemoryError) or attr == "memory_budget":
         option = f"{option} (memory_budget is --memory-budget here)"
     return f"{failure}{option}"
 
