@@ -168,5 +168,5 @@ def test_a_slow_rank_is_named_and_its_remedy_helps():
     slow, alike = slow_loaders.ranks(remedied=False), slow_loaders.ranks(remedied=True)
     assert slow.limit == "rank" and slow.cause in ("op", "threads", "processors"), f"\n{slow}"
     assert slow.verdict.sentence.startswith("rank 1 is slow: its loader waits in "), f"\n{slow}"
-    assert slow.verdict.evidence["slowest_rank"] == 1 and "Spin takes" in slow.verdict.sentence
+    assert slow.verdict.evidence["slowest_rank"] == 1 and "Spin" in slow.verdict.sentence
     assert alike.limit == "training", f"\n{alike}"
