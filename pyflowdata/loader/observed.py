@@ -56,14 +56,17 @@ class Observed:
     # ---- Counters -----------------------------------------------------------------------------
 
     def stats(self) -> dict[str, float]:
+        """As `DataLoader.stats`."""
         return read_stats(self._handle)
 
     def tuning(self) -> Tuning | None:
+        """As `DataLoader.tuning`."""
         from ..reports.tuning import read_tuning
 
         return read_tuning(self._handle)
 
     def skipped(self) -> list[Error]:
+        """As `DataLoader.skipped`."""
         return read_skipped(self._handle)
 
     # ---- Reports ------------------------------------------------------------------------------
@@ -75,12 +78,14 @@ class Observed:
         return CountedLoader(self._handle, self._blobs, self._readers, waits=self._waits)
 
     def report(self, since: Report | None, describe_data: Callable[[], DataFacts]) -> Report:
+        """As `DataLoader.report`; `describe_data` is called if the report says more of the data."""
         from ..reports.report import Report
 
         report = Report(self._counted.count(), describe_data)
         return report if since is None else report.since(since)
 
     def count_copy(self, seconds: float, size: int, device: str, overlaps: bool) -> None:
+        """As `DataLoader.count_copy`."""
         _check_count("seconds", seconds)
         _check_count("size", size)
         if not isinstance(device, str):

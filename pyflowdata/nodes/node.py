@@ -90,7 +90,7 @@ class Node:
             self.found = (*sampled, *self.found)
             self.sampled: Mapping[str, str] = {name: name for name in sampled}
             self.notes: Mapping[str, str] = seen.notes if isinstance(seen, Found) else {}
-            if not sampled:
+            if not is_left_out:
                 sampled_values(op, inputs, used)  # checks those that were given
         except Error as failure:
             if failure.op is None:

@@ -5,6 +5,7 @@ import struct
 import numpy as np
 import pytest
 from pyflowdata.io import encode_example, encode_ofrecord
+from formats.tfrecord.tfrecords import framed
 from pyflowdata.nodes import find_op
 from pyflowdata.nodes.eager import encode
 from pyflowdata.ragged import Ragged
@@ -124,26 +125,11 @@ def test_what_a_message_cannot_hold_is_refused():
     assert at.value.row == 1
 
 
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
-
-
-def masked(data):
-    crc = crc32c(data)
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
-
-
 def test_frames():
     records = [b"", b"abc", bytes(range(256)), b"\xff" * 100]
     found = flow.TFRecordFrame(records)
     for data, record in zip(found, records, strict=True):
-        length = struct.pack("<Q", len(record))
-        assert data.tobytes() == length + masked(length) + record + masked(record)
+        assert data.tobytes() == framed(record)
     found = flow.OFRecordFrame(records[1:])
     assert [one.tobytes() for one in found] == [
         struct.pack("<q", len(record)) + record for record in records[1:]

@@ -8,6 +8,7 @@ import zlib
 
 import numpy as np
 import pytest
+from formats.tfrecord.tfrecords import framed
 from support.written import ragged, row_of, written
 
 import pyflowdata as flow
@@ -202,38 +203,17 @@ def test_columns_of_different_lengths_are_an_error():
 # ---- Framed records -----------------------------------------------------------------------------
 
 
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
-
-
-def masked(data):
-    crc = crc32c(data)
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def tfrecord(data):
-    head = struct.pack("<Q", len(data))
-    return b"".join(
-        [head, struct.pack("<I", masked(head)), data, struct.pack("<I", masked(data))]
-    )
-
-
 def test_tfrecords_have_the_known_bytes(tmp_path):
     found = written(TFRecordWriter, tmp_path / "a", ("write", b"abc"), ("write_batch", [b"", "é"]))
     abc = "0300000000000000 b099490e 616263 6e57f121"
     empty = "0000000000000000 29039807 d8ea82a2"
-    assert found == bytes.fromhex(abc + empty) + tfrecord("é".encode())
+    assert found == bytes.fromhex(abc + empty) + framed("é".encode())
 
 
 def test_tfrecords_of_examples(tmp_path):
     calls = [("write", row_of(COLUMNS, 0)), ("write_batch", COLUMNS), ("write_batch", ragged(b"z"))]
     records = encode_examples(COLUMNS)
-    wanted = b"".join(map(tfrecord, [records[0], *records, b"z"]))
+    wanted = b"".join(map(framed, [records[0], *records, b"z"]))
     assert written(TFRecordWriter, tmp_path / "a", *calls) == wanted
 
 
@@ -272,7 +252,7 @@ def test_zstd_needs_a_package(tmp_path, monkeypatch):
 def test_zstd(tmp_path):
     zstandard = pytest.importorskip("zstandard", reason="the package zstandard is not here")
     packed = written(TFRecordWriter, tmp_path / "a", ("write", b"abc"), compression="zstd")
-    assert zstandard.ZstdDecompressor().decompressobj().decompress(packed) == tfrecord(b"abc")
+    assert zstandard.ZstdDecompressor().decompressobj().decompress(packed) == framed(b"abc")
 
 
 # ---- Arrays -------------------------------------------------------------------------------------

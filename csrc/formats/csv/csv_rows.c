@@ -2,6 +2,7 @@
 #include "formats/csv/csv_rows.h"
 
 #include "core/dtype.h"
+#include "core/error.h"
 #include "formats/csv/csv_cell_type.h"
 #include "formats/csv/csv_doubles.h"
 #include "formats/csv/csv_split.h"
@@ -9,7 +10,6 @@
 #include "parse/quote.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* One record, and the memory to split it into fields. */
@@ -54,12 +54,6 @@ static pfd_status fail_missing(const row *r, const pfd_csv_column *column, int64
         column->type.dtype == PFD_FLOAT32 || column->type.dtype == PFD_FLOAT64 ? "nan" : "0");
 }
 
-static pfd_status of_columns(pfd_status status, pfd_error *err)
-{
-    (void)snprintf(err->attr, sizeof err->attr, "columns");
-    return status;
-}
-
 /* Of a cell that does not fit the type of its column; the attr that states it is named. */
 static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t field,
                              const pfd_csv_field *at, int32_t found, pfd_error *err)
@@ -68,12 +62,13 @@ static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t
     const char *dtype = pfd_dtype_name(column->type.dtype);
     const char *shown =
         pfd_quote_bytes(r->text + at->begin, at->end - at->begin, text, sizeof text);
-    if (found == PFD_CSV_OUT_OF_RANGE)
-        return of_columns(r->args->host->fail_row(
-                              err, r->number, at->begin, PFD_CORRUPT_DATA,
-                              "%s: %s is out of the range of %s, the type of '%s'",
-                              name_of(r, field, name, sizeof name), shown, dtype, column->spec),
-                          err);
+    if (found == PFD_CSV_OUT_OF_RANGE) {
+        (void)r->args->host->fail_row(err, r->number, at->begin, PFD_CORRUPT_DATA,
+                                      "%s: %s is out of the range of %s, the type of '%s'",
+                                      name_of(r, field, name, sizeof name), shown, dtype,
+                                      column->spec);
+        return pfd_error_set_attr(err, "columns");
+    }
     double number;
     int64_t size = at->end - at->begin;
     int32_t is_number =
@@ -83,11 +78,11 @@ static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t
                        : r->layout->has_header
                            ? "; the type of a text column is bytes, as in 'name:bytes'"
                            : "; if the first line of the file is a header, set header='yes'";
-    pfd_status status = r->args->host->fail_row(
+    (void)r->args->host->fail_row(
         err, r->number, at->begin, PFD_CORRUPT_DATA, "%s: expected %s for '%s' (%s), found %s%s",
         name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), column->spec,
         dtype, shown, hint);
-    return of_columns(status, err);
+    return pfd_error_set_attr(err, "columns");
 }
 
 static pfd_status fail_width(const row *r, int64_t found, int64_t byte, pfd_error *err)

@@ -1,10 +1,10 @@
 /* Writes a tf.train.Feature, or a list of steps, into its dense or ragged row of an output. */
 #include "formats/tfrecord/feature_row.h"
 
+#include "core/error.h"
 #include "parse/quote.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 static const char *const kind_names[] = {"nothing", "a bytes_list", "a float_list",
                                          "an int64_list"};
@@ -21,10 +21,10 @@ static pfd_status fail_memory(const pfd_feature_call *call)
     return call->args->host->fail(call->err, PFD_OUT_OF_MEMORY, "no memory for a row");
 }
 
-/* Of a feature that does not fit its field; the attr that states the field is named. */
+/* Names the attr that states the field, after a failure of a feature that does not fit it. */
 static pfd_status of_features(const pfd_feature_call *call, pfd_status status)
 {
-    (void)snprintf(call->err->attr, sizeof call->err->attr, "features");
+    (void)pfd_error_set_attr(call->err, "features");
     return status;
 }
 

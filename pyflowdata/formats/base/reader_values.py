@@ -23,18 +23,18 @@ def reading_in(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if name not in others}
 
 
-def files_in(op: str, values: Mapping[str, object], **placeholders: object) -> list[str]:
+def files_in(op: str, values: Mapping[str, object], **needed: object) -> list[str]:
     """The files that such attrs name.
 
     Args:
         op: The reader.
         values: Its attrs.
-        placeholders: Those that it needs, and that were left out.
+        needed: Values of attrs that it needs, and that were left out; they do not matter here.
 
     Raises:
         FileError: There are none.
     """
-    given = {**places_in(values), **placeholders, "rank": 0, "world_size": 1}
+    given = {**places_in(values), **needed, "rank": 0, "world_size": 1}
     return files_of(Node(find_op(op), None, (), given))
 
 
