@@ -96,6 +96,9 @@ def test_loader_is_collected_without_cycles():
     try:
         known = len(open_loaders)
         del opened, iterator
+        deadline = time.monotonic() + 10  # the watch for stalls may look at it at this moment
+        while len(open_loaders) == known and time.monotonic() < deadline:
+            time.sleep(0.001)
         assert len(open_loaders) == known - 1
     finally:
         gc.enable()
