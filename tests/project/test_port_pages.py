@@ -136,7 +136,7 @@ def test_pytorch_arguments_are_all_attrs():
     named = set(re.findall(r"`(?:DataLoader\()?(?:\w+=\w+, )?(\w+)=", " ".join(cells)))
     source = (ROOT / "pyflowdata" / "ops.pyi").read_text()
     loader = (ROOT / "pyflowdata" / "loader" / "data_loader.py").read_text()
-    torch_loader = (ROOT / "pyflowdata" / "integrations" / "torch.py").read_text()
+    torch_loader = (ROOT / "pyflowdata" / "integrations" / "torch" / "loader.py").read_text()
     assert {"batch_size", "last_batch", "seed", "num_threads", "prefetch"} <= named
     for name in named:
         assert re.search(rf"\b{name}: ", source + loader + torch_loader), name

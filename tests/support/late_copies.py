@@ -9,9 +9,9 @@ import threading
 
 import torch
 
-from pyflowdata.integrations import torch_loader as loaders
-from pyflowdata.integrations import torch_sink as sinks
-from pyflowdata.integrations.torch_copies import DeviceCopies
+from pyflowdata.integrations.torch import loader as loaders
+from pyflowdata.integrations.torch import sinks
+from pyflowdata.integrations.torch.copies import DeviceCopies
 
 
 class FakeStream:

@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 import torch
 
-from .. import DataLoader
-from ..batch_forms import map_arrays
-from ..nodes.argument_hints import takes_own_arguments
-from ..loader.sinks import Sink
-from .torch_checks import check_blobs, find_device
-from .torch_loader import TorchLoader
-from .torch_copies import DeviceCopies, counted
+from ... import DataLoader
+from ...batch_forms import map_arrays
+from ...nodes.argument_hints import takes_own_arguments
+from ...loader.sinks import Sink
+from .checks import check_blobs, find_device
+from .loader import TorchLoader
+from .copies import DeviceCopies, counted
 
 ResultT = TypeVar("ResultT")
 

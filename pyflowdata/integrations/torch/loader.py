@@ -19,16 +19,16 @@ from typing import Any, Literal, TypeVar, overload
 
 import torch
 
-from .. import DataLoader, Error, RankReport, Report, UnsupportedError
-from ..errors import WrongUseError, shown
-from ..batch_forms import map_arrays
-from ..loader.batches import Array
-from ..loader.loader_wrapper import LoaderWrapper
-from ..loader.iterator_hook import hooked
-from ..loader.loader_argument_hints import not_a_loader
-from ..nodes.argument_hints import refuse_arguments
-from .torch_checks import check_blobs, find_device
-from .torch_copies import DeviceCopies, counted, pinned
+from ... import DataLoader, Error, RankReport, Report, UnsupportedError
+from ...errors import WrongUseError, shown
+from ...batch_forms import map_arrays
+from ...loader.batches import Array
+from ...loader.loader_wrapper import LoaderWrapper
+from ...loader.iterator_hook import hooked
+from ...loader.loader_argument_hints import not_a_loader
+from ...nodes.argument_hints import refuse_arguments
+from .checks import check_blobs, find_device
+from .copies import DeviceCopies, counted, pinned
 
 __all__ = ["TorchLoader"]
 

@@ -8,11 +8,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from .. import Blob, DataLoader, InvalidArgumentError
-from ..errors import shown
-from ..nodes.node import reader_nodes
-from ..loader.batches import Array
-from ..loader.state import Reader
+from ... import Blob, DataLoader, InvalidArgumentError
+from ...errors import shown
+from ...nodes.node import reader_nodes
+from ...loader.batches import Array
+from ...loader.state import Reader
 
 __all__ = [
     "can_spread",

@@ -8,10 +8,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from .. import DataLoader, InvalidArgumentError
-from ..errors import shown
-from ..loader.sinks import HandOver, Sink
-from .jax_blobs import check_equal_rows
+from ... import DataLoader, InvalidArgumentError
+from ...errors import shown
+from ...loader.sinks import HandOver, Sink
+from .blobs import check_equal_rows
 
 __all__ = ["Scan"]
 

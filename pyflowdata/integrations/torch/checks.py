@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .. import Blob, InvalidArgumentError, UnsupportedError
+from ... import Blob, InvalidArgumentError, UnsupportedError
 
 
 def find_device(device: Any) -> torch.device:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .torch_loader import TorchLoader
-from .torch_sink import sink
+from .loader import TorchLoader
+from .sinks import sink
 
 __all__ = ["TorchLoader", "sink"]
 

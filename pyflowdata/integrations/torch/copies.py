@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from .. import DataLoader
-from ..batch_forms import arrays_of, map_arrays
-from ..loader.batches import Array
+from ... import DataLoader
+from ...batch_forms import arrays_of, map_arrays
+from ...loader.batches import Array
 
 
 def pinned(batch: Any) -> Any:
