@@ -193,6 +193,7 @@ run-fuzz: all .venv/test
 COMPILER = $(realpath $(shell command -v $(firstword $(CC))))
 check: check-warnings check-lines check-types check-tests
 check-warnings: objects
+	@tools/install_packages 'warnings of every compiler' clang aarch64 || [ -z "$$CI" ]
 	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
 	    { echo "check: no $$cc here, left out"; continue; }; \
 	    [ "$$(realpath "$$(command -v $$cc)")" != "$(COMPILER)" ] || continue; \

@@ -1,4 +1,4 @@
-"""The matrix in docs/how-to/trainers.md says what tests show: a cell has a test, and a test a cell."""
+"""The matrix in docs/how-to/trainers.md says what tests show: each cell has its test."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What trainers ask of a torch DataLoader, asked of a TorchLoader: its rows, samplers and epochs."""
+"""What trainers ask of a torch DataLoader, asked of a TorchLoader: rows, samplers, epochs."""
 
 import itertools
 

@@ -46,11 +46,11 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     and all views of it are collected.  With a CUDA device the tensors are there; while one batch
     is used, the copy of the next one runs on a stream of its own, through pinned memory.
 
-    Threads make the batches, there are no workers, and batches, shuffling and ranks are attrs of the
-    readers.  Trainers find what they look for in a torch.utils.data.DataLoader: `dataset` has the
-    rows of the epoch in the loader's order, `sampler` and `batch_sampler` the positions of those
-    that this rank gets.  State follows torchdata's Stateful contract, and knows nothing of rank or
-    device.
+    Threads make the batches, there are no workers, and batches, shuffling and ranks are attrs of
+    the readers.  Trainers find what they look for in a torch.utils.data.DataLoader: `dataset` has
+    the rows of the epoch in the loader's order, `sampler` and `batch_sampler` the positions of
+    those that this rank gets.  State follows torchdata's Stateful contract, and knows nothing of
+    rank or device.
 
     Used by one thread at a time.  It takes the DataLoader over: iterate over this one, take the
     state from it, and close it.
