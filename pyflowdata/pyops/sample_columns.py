@@ -75,7 +75,9 @@ def samples_of(said: str, given: Any, size: int) -> Sequence[Any]:
         raise UserFunctionError(
             f"{said} returned {shown(given)}; it must be a list of samples, or a dict of columns"
         )
-    samples: Any = given if type(given) in (list, tuple, np.ndarray) else list(given)
+    samples: Sequence[Any] = given
+    if type(given) not in (list, tuple, np.ndarray):
+        samples = list(given)
     if _length(samples) != size:
         raise UserFunctionError(
             f"{said} was given {size} indices, and returned {_length(samples)} samples"

@@ -220,7 +220,7 @@ def test_a_failure_of_many_alone(kind):
     def many(ids):
         raise kind("only together")
 
-    text = rf"GivenMany.__getitems__\(\), of 7 samples that can be read each, raised {kind.__name__}"
+    text = rf"GivenMany.__getitems__\(\), of 7 samples that can .* raised {kind.__name__}"
     with pytest.raises(flow.UserFunctionError, match=text):
         batches(GivenMany(lambda i: i, many), ["x:int64"])
 
