@@ -16,6 +16,7 @@ from ..errors import CorruptDataError, OutOfMemoryError, shown
 from ..native import CData, ffi
 from .callbacks import message_of, text_of
 from .numbers import has_mask, numbers_as
+from .sample_columns import Layout, column_of, pieces_of, values_by_field
 from ..nodes.row_types import RowType
 
 Array = npt.NDArray[Any]
@@ -235,7 +236,14 @@ class Samples:
         buffer = ffi.buffer(memory, size * n)
         np.ndarray((n,), np.int64, buffer, 0, (size,))[...] = 0
         rows: Array = np.ndarray((n,), self._fixed, buffer)
-        columns = [rows[name] for name in self._fixed.names or ()]
+        records["data"] = int(ffi.cast("intptr_t", memory)) + size * np.arange(n)
+        records["size"] = size
+        columns: list[Array] = [rows[name] for name in self._fixed.names or ()]
+        found = self._columns(samples)
+        if found is not None:
+            for column, array in zip(columns, found, strict=True):
+                column[...] = array
+            return []
         for index, sample in enumerate(samples):
             try:
                 values = self._values(sample)
@@ -252,13 +260,29 @@ class Samples:
                 bad.append((index, damaged))
             except BaseException as failure:
                 bad.append((index, _damaged_by(failure, index)))
-        records["data"] = int(ffi.cast("intptr_t", memory)) + size * np.arange(n)
-        records["size"] = size
         return bad
+
+    def _columns(self, samples: Sequence[Any]) -> list[Any] | None:
+        """An array or Pieces for each field; None: the samples are to be looked at one by one."""
+        try:
+            fields = values_by_field(samples, self._keys)
+            found: list[Any] = []
+            for values, row_type in zip(fields or (), self._types, strict=False):
+                column = (pieces_of if row_type.is_ragged else column_of)(values, row_type)
+                if column is None:
+                    return None
+                found.append(column)
+            return found or None
+        except Exception:  # noqa: BLE001  (what classes of the user raise: the sample says it)
+            return None
 
     def _write_one_by_one(
         self, samples: Sequence[Any], records: Array, host: CData, scratch: CData
     ) -> list[tuple[int, Damaged]]:
+        columns = self._columns(samples)
+        if columns is not None:
+            self._write_columns(Layout(columns, len(samples)), records, host, scratch)
+            return []
         bad, found, sizes = [], [], np.zeros(len(samples), np.int64)
         for index, sample in enumerate(samples):
             try:
@@ -281,6 +305,14 @@ class Samples:
         records["data"] = int(ffi.cast("intptr_t", memory)) + ends - sizes
         records["size"] = sizes
         return bad
+
+    @staticmethod
+    def _write_columns(layout: Layout, records: Array, host: CData, scratch: CData) -> None:
+        size = int(layout.sizes.sum())
+        memory = _alloc(host, scratch, size)
+        layout.write(np.frombuffer(ffi.buffer(memory, size), np.uint8))
+        records["data"] = int(ffi.cast("intptr_t", memory)) + layout.begins
+        records["size"] = layout.sizes
 
     def _bytes(self, field: int, array: Array) -> int:
         return 8 * array.ndim * self._types[field].is_ragged + _padded(array.nbytes)
