@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from torch.utils.data import (
     BatchSampler,
@@ -17,8 +17,27 @@ from torch.utils.data import (
 from ... import DataLoader
 from ...batch_forms import map_arrays
 
-if TYPE_CHECKING:
-    from .loader import TorchLoader
+
+class Owner(Protocol):
+    """What is asked here of a TorchLoader."""
+
+    loader: DataLoader[Any]
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    @property
+    def dataset(self) -> Dataset[Any]: ...
+
+    @property
+    def drop_last(self) -> bool: ...
+
+    def place(self) -> tuple[int, int]: ...
+
+    def set_epoch(self, epoch: int) -> None: ...
+
+    def start_at(self, step: int) -> Iterator[Any]: ...
+
+    def to_tensors(self, batch: Any) -> Any: ...
 
 
 def as_it_is(batch: Any) -> Any:
@@ -87,7 +106,7 @@ class EpochRows(Dataset[Any]):
     epoch of the loader.
     """
 
-    def __init__(self, loader: TorchLoader[Any], rows: Division) -> None:
+    def __init__(self, loader: Owner, rows: Division) -> None:
         self._loader = loader
         self._rows = rows
         self._batches: Iterator[Any] | None = None
@@ -129,7 +148,7 @@ class EpochRows(Dataset[Any]):
 class EpochStream(IterableDataset[Any]):
     """The batches of a loader's next epoch, where their rows are not known before."""
 
-    def __init__(self, loader: TorchLoader[Any]) -> None:
+    def __init__(self, loader: Owner) -> None:
         self._loader = loader
 
     def __iter__(self) -> Iterator[Any]:
@@ -146,7 +165,7 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
         num_replicas, rank, epoch, shuffle, seed, drop_last: As of torch's DistributedSampler.
     """
 
-    def __init__(self, loader: TorchLoader[Any], rows: Division | None) -> None:
+    def __init__(self, loader: Owner, rows: Division | None) -> None:
         reader = loader.loader.readers[0]
         self.dataset = loader.dataset
         self.num_replicas, self.rank = reader.world_size, reader.rank
