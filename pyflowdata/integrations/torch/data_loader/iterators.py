@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from .fetching import Ended, Stream, StreamPlace, fetch
+from .fetching import Ended, Fetcher, Stream, StreamPlace
 from .randomness import OwnGenerators, mixed
 from .samplers import SamplerRun
 from .worker_main import Made
@@ -237,6 +237,7 @@ class InlineIterator(BatchIterator):
     def _begin(self) -> None:
         loader, progress = self._loader, self._progress
         self._how = loader.fetching()
+        self._fetcher = Fetcher(self._how)
         self._random = OwnGenerators(0) if self._how.seeds == "all" else None
         self._task: _Task | None = None
         self._stream: Stream | None = None
@@ -275,7 +276,7 @@ class InlineIterator(BatchIterator):
             self._task = self._take_indices()
         if self._task is None:
             return _END
-        return fetch(self._how, self._task.indices, self._task.key)
+        return self._fetcher.fetch(self._task.indices, self._task.key)
 
     def _delivered(self) -> None:
         if self._task is not None:
@@ -313,7 +314,7 @@ class ThreadIterator(BatchIterator):
     def _work(self, task: _Task) -> Any:
         begin, cpu = time.perf_counter(), time.thread_time()
         try:
-            batch = fetch(self._how, task.indices, task.key)
+            batch = Fetcher(self._how).fetch(task.indices, task.key)
             return pin(batch) if self._pins else batch
         finally:
             self._loader.counts.work(

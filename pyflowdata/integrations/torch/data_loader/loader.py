@@ -212,7 +212,7 @@ class DataLoader(torch_data.DataLoader[Any]):
             collate=collate if made is default_collate and not self.is_iterable else made,
             batch_size=self.batch_size,
             drop_last=self.drop_last,
-            seeds="own" if shares or not self.seed_samples else "all",
+            seeds=("own" if shares else "all") if self.seed_samples else "none",
             by_position=self.order is None,
         )
 
