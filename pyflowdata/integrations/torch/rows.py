@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from torch.utils.data import (
     BatchSampler,
@@ -17,8 +17,27 @@ from torch.utils.data import (
 from ... import DataLoader
 from ...batch_forms import map_arrays
 
-if TYPE_CHECKING:
-    from .loader import TorchLoader
+
+class Owner(Protocol):
+    """What is asked here of a TorchLoader."""
+
+    loader: DataLoader[Any]
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    @property
+    def dataset(self) -> Dataset[Any]: ...
+
+    @property
+    def drop_last(self) -> bool: ...
+
+    def place(self) -> tuple[int, int]: ...
+
+    def set_epoch(self, epoch: int) -> None: ...
+
+    def start_at(self, step: int) -> Iterator[Any]: ...
+
+    def to_tensors(self, batch: Any) -> Any: ...
 
 
 def as_it_is(batch: Any) -> Any:
@@ -93,7 +112,7 @@ class Steps:
             yield StepRows(step, self._rows.of_step(step), self)
         self._batches = None  # which ends the loader's iterator
 
-    def take(self, loader: TorchLoader[Any], step: int) -> Any:
+    def take(self, loader: Owner, step: int) -> Any:
         """The batch of a step."""
         if self._batches is None or step != self._next:
             self._batches = loader.start_at(step)
@@ -108,7 +127,7 @@ class EpochRows(Dataset[Any]):
     epoch of the loader.
     """
 
-    def __init__(self, loader: TorchLoader[Any], rows: Division) -> None:
+    def __init__(self, loader: Owner, rows: Division) -> None:
         self._loader = loader
         self._rows = rows
 
@@ -149,7 +168,7 @@ class EpochStream(IterableDataset[Any]):
     counts the batches and skips what was seen, as accelerate's skip_first_batches does.
     """
 
-    def __init__(self, loader: TorchLoader[Any]) -> None:
+    def __init__(self, loader: Owner) -> None:
         self._loader = loader
 
     def __iter__(self) -> Iterator[Any]:
@@ -166,7 +185,7 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
         num_replicas, rank, epoch, shuffle, seed, drop_last: As of torch's DistributedSampler.
     """
 
-    def __init__(self, loader: TorchLoader[Any], rows: Division | None) -> None:
+    def __init__(self, loader: Owner, rows: Division | None) -> None:
         reader = loader.loader.readers[0]
         self.dataset = loader.dataset
         self.num_replicas, self.rank = reader.world_size, reader.rank
