@@ -29,7 +29,8 @@ from ...loader.loader_wrapper import LoaderWrapper
 from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
 from ...nodes.argument_hints import refuse_arguments
-from .checks import check_blobs, check_ranks, find_device
+from .accelerate_signal import Announced, gradient_state
+from .checks import check_blobs, find_device
 from .copies import DeviceCopies, counted, pinned
 from .rows import EpochBatches, EpochRows, EpochSampler, EpochStream, as_it_is, division, take_batch_sampler
 
@@ -159,11 +160,15 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         """
         if self._steps is not None:
             return map(self.dataset.__getitems__, self._steps)
-        return self._lazy(self._begin_epoch)
+        if gradient_state() is None:
+            return hooked(self, self._lazy(self._begin_epoch))
+        rows = self._rows
+        batches = self._lazy(self._begin_epoch, looks_ahead=rows is None)
+        return hooked(self, Announced(batches, rows.rows % rows.batch_size if rows else -1))
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is."""
-        return self._lazy(self._begin_endless)
+        return hooked(self, self._lazy(self._begin_endless))
 
     def start_at(self, step: int) -> Iterator[BatchT]:
         """The next epoch from a step on; after load_state_dict() or set_epoch(), that epoch."""
@@ -175,24 +180,34 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self._go(epoch, step)
         return iter(self)
 
+<<<<<<< HEAD
     def _lazy(self, begin: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         check_ranks(self.loader)
         if self._copies is None:
             return hooked(self, _OnHost(self, begin))
         return hooked(self, _Ahead(self, self._copies, begin))
+=======
+    def _lazy(
+        self, begin: Callable[[], Iterator[Any]], *, looks_ahead: bool = False
+    ) -> _OnHost | _Ahead:
+        check_ranks(self.loader)
+        if self._copies is not None or looks_ahead:
+            return _Ahead(self, self._copies, begin)
+        return _OnHost(self, begin)
+>>>>>>> main
 
     def _begin_epoch(self) -> Iterator[Any]:
         if self._chosen is not None:
             self._go(self._chosen, 0)
         elif self._current is not None and self._current.epoch != self.loader.epoch:
-            self.load_state_dict(self.state_dict())
+            self._go(*self.place())
         return iter(self.loader)
 
     def _begin_endless(self) -> Iterator[Any]:
         if self._chosen is not None:
             self._go(self._chosen, 0)
         elif self._current is not None:  # go on where the user is, not where the loader is
-            self.load_state_dict(self.state_dict())
+            self._go(*self.place())
         return self.loader.repeat()
 
     def set_epoch(self, epoch: int) -> None:
@@ -216,7 +231,10 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         elif here != epoch or here == started:
             self._go(epoch, 0)
 
-    def _set_epoch_of_trainer(self, epoch: int) -> None:
+    def set_epoch_of_trainer(self, epoch: int) -> None:
+        """As set_epoch(), for a trainer that may count its epochs from a resumption, as Fabric
+        does: its first epoch after load_state_dict() is at least that of the state.
+        """
         epoch = as_epoch(epoch)
         if self._ahead_of_trainer is None:
             self._ahead_of_trainer = max(0, self.place()[0] - epoch)
@@ -370,7 +388,13 @@ class _OnHost(Iterator[Any]):
     def __next__(self) -> Any:
         if self._batches is None:
             self._batches = self._begin()
+            self._owner._current = None
         return self._owner.to_tensors(next(self._batches))
+
+    @property
+    def at_end(self) -> bool:
+        """The last batch was handed out; only of an epoch with a known number of batches."""
+        return self._owner.place()[1] == 0
 
 
 # ---- One batch ahead ----------------------------------------------------------------------------
@@ -381,7 +405,7 @@ class _Made:
     """A batch that is on its way to the device, or what came in its place.
 
     Attributes:
-        tensors, copied: What DeviceCopies.send() returned.
+        tensors, copied: What DeviceCopies.send() returned; on the host, tensors and None.
         failure: The error of this batch, or StopIteration.
         state, epoch: Of the loader when this is delivered.
     """
@@ -394,7 +418,8 @@ class _Made:
 
 
 class _Ahead(Iterator[Any]):
-    """Starts the copy of the next batch before it hands out one.
+    """Starts the copy of the next batch before it hands out one; on the host, without copies, it
+    only takes the next one, and so knows the last batch of a stream.
 
     An error takes the place of its batch, and no later batch is made before it was raised.
 
@@ -403,7 +428,10 @@ class _Ahead(Iterator[Any]):
     """
 
     def __init__(
-        self, owner: TorchLoader[Any], copies: DeviceCopies, begin: Callable[[], Iterator[Any]]
+        self,
+        owner: TorchLoader[Any],
+        copies: DeviceCopies | None,
+        begin: Callable[[], Iterator[Any]],
     ) -> None:
         self._owner = owner
         self._copies = copies
@@ -423,8 +451,14 @@ class _Ahead(Iterator[Any]):
         self._made, self.state, self.epoch = following, made.state, made.epoch
         if made.failure is not None:
             raise made.failure
-        self._copies.receive(made.tensors, made.copied)
+        if self._copies is not None:
+            self._copies.receive(made.tensors, made.copied)
         return made.tensors
+
+    @property
+    def at_end(self) -> bool:
+        """The last batch was handed out."""
+        return self._made is not None and isinstance(self._made.failure, StopIteration)
 
     def _start(self) -> Iterator[Any]:
         loader = self._owner.loader
@@ -443,8 +477,7 @@ class _Ahead(Iterator[Any]):
             except (Error, StopIteration) as caught:
                 failure = caught
             else:
-                device = str(self._owner.device)
-                tensors, copied = self._owner._copied(batch, device, self._copies.send)
+                tensors, copied = self._send(batch)
             made = _Made(tensors, copied, failure, loader.state_dict(), loader.epoch)
         except BaseException:
             if loader.state_dict() != self._made_until:  # a batch was taken, and is lost
@@ -453,3 +486,10 @@ class _Ahead(Iterator[Any]):
             raise
         self._made_until = made.state
         return made
+
+    def _send(self, batch: Any) -> tuple[Any, Any]:
+        if self._copies is None:
+            return self._owner.to_tensors(batch), None
+        device = str(self._owner.device)
+        sent: tuple[Any, Any] = self._owner._copied(batch, device, self._copies.send)
+        return sent
