@@ -11,6 +11,7 @@ from ..native import lib
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from .lease import REPLACED, Lease
 from .reader_advice import advise_on_orders
+from .shares import Share
 from .state import LAST_EPOCH
 
 BatchT = TypeVar("BatchT")
@@ -25,7 +26,8 @@ class Cursor:
     """Where a loader is.
 
     Attributes:
-        num_batches: Of an epoch; below 0: it is not known.
+        num_batches: Of an epoch, of all shares; below 0: it is not known.
+        share: Which of them are delivered.
         epoch, position: After the last delivered batch.
         started: The last started epoch; None: start at the position.
         iterator: Number of the iterator that may go on.
@@ -34,6 +36,7 @@ class Cursor:
     """
 
     num_batches: int
+    share: Share = Share()
     epoch: int = 0
     position: int = 0
     started: int | None = None
@@ -43,7 +46,9 @@ class Cursor:
 
     def next(self) -> tuple[int, int]:
         """Epoch and position of the next batch; the end of an epoch is the next one's start."""
-        if 0 < self.num_batches <= self.position:
+        is_own = self.started is not None  # of a state that was loaded other shares may have a rest
+        following = self.share.own_step(self.position) if is_own else self.position
+        if self.position > 0 and 0 <= self.num_batches <= following:
             return self.epoch + 1, 0
         return self.epoch, self.position
 
@@ -174,8 +179,9 @@ class Batches(Iterator[BatchT]):
                 "fewer records than batch_size meant?"
             )
         # Resumed after a stream's last batch, the first thing seen is the end: the next epoch
-        # starts, as for counted readers.
-        goes_on, self._resumes = self._endless or self._resumes, False
+        # starts, as for counted readers.  Other shares may have batches of this one left.
+        is_over = self._resumes and cursor.share.count == 1
+        goes_on, self._resumes = self._endless or is_over, False
         if goes_on:
             check_epoch(cursor.epoch + 1)
             advise_on_orders(self._loader.repeating)
