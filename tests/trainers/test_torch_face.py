@@ -1,0 +1,131 @@
+"""What trainers ask of a torch DataLoader, asked of a TorchLoader: rows, samplers, epochs."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
+from torch.utils.data import (  # noqa: E402
+    DataLoader,
+    DistributedSampler,
+    IterableDataset,
+    SequentialSampler,
+)
+
+import pyflowdata as flow  # noqa: E402
+from pyflowdata.integrations.torch import TorchLoader  # noqa: E402
+
+RECORDS, BATCH = 29, 6
+STEPS = 5
+
+
+def make_loader(*, last="short", rank=0, world_size=1, shuffle=True, seed=3):
+    data = flow.from_arrays({"i": np.arange(RECORDS)})
+    if shuffle:
+        data = data.shuffle(seed=seed)
+    batch = data.batch(BATCH, last=last, rank=rank, world_size=world_size)
+    return TorchLoader(flow.DataLoader(batch["i"]))
+
+
+def orders(count, **attrs):
+    """The rows of each epoch, by the NumPy loader in steps of one after another."""
+    loader = make_loader(**attrs).loader
+    return [[batch.tolist() for batch in loader] for _ in range(count)]
+
+
+def values(batches):
+    return [batch.tolist() for batch in batches]
+
+
+@pytest.mark.parametrize("last", ["short", "drop", "pad"])
+@pytest.mark.parametrize("rank, world_size", [(0, 1), (0, 3), (2, 3)])
+def test_its_parts_make_the_same_batches(last, rank, world_size):
+    (whole,) = orders(1, last=last, rank=rank, world_size=world_size)
+    loader = make_loader(last=last, rank=rank, world_size=world_size)
+    dataset, sampler, batches = loader.dataset, loader.sampler, loader.batch_sampler
+    assert isinstance(loader, DataLoader) and len(loader) == len(batches) == len(whole)
+    assert isinstance(sampler, DistributedSampler) and isinstance(sampler, SequentialSampler)
+    assert (sampler.rank, sampler.num_replicas) == (rank, world_size)
+    assert loader.batch_size == BATCH // world_size and loader.drop_last == (last == "drop")
+    assert len(dataset) == (RECORDS - RECORDS % BATCH if last == "drop" else RECORDS)
+    assert [*itertools.chain(*batches)] == [*sampler] and len(sampler) == len([*sampler])
+    rebuilt = DataLoader(dataset, batch_sampler=batches, collate_fn=loader.collate_fn)
+    assert values(rebuilt) == whole
+    assert loader.place() == (1, 0)
+
+
+def test_rows_have_positions_in_the_epoch():
+    first, second = ([*itertools.chain(*epoch)] for epoch in orders(2))
+    loader = make_loader()
+    dataset = loader.dataset
+    assert [dataset[p].item() for p in range(RECORDS)] == first
+    assert dataset[-1].item() == first[-1] and dataset.__getitems__([4, 2]).tolist() == [
+        first[4],
+        first[2],
+    ]
+    loader.set_epoch(1)
+    assert [dataset[p].item() for p in (0, 7)] == [second[0], second[7]]
+    with pytest.raises(IndexError):
+        dataset[RECORDS]
+
+
+def test_set_epoch_is_of_the_next_iterator_and_of_one_that_has_not_begun():
+    whole = orders(4)
+    loader = make_loader()
+    loader.set_epoch(2)
+    assert values(loader) == whole[2] and values(loader) == whole[3]
+    batches = iter(loader)
+    loader.set_epoch(1)
+    assert values(batches) == whole[1]
+    batches = iter(loader)
+    seen = values(itertools.islice(batches, 2))
+    loader.sampler.set_epoch(0)  # a begun iterator goes on
+    assert loader.state_dict()["position"] == 2 and loader.place() == (2, 2)
+    assert seen + values(batches) == whole[2]
+    loader.set_epoch(0)
+    assert values(loader) == whole[0]
+    loader.set_epoch(0)
+    assert values(loader) == whole[0]
+
+
+def test_set_epoch_keeps_a_loaded_place():
+    whole = orders(3)
+    loader = make_loader()
+    loader.set_epoch(1)
+    values(itertools.islice(loader, 2))
+    state = loader.state_dict()
+    for epoch, rest in ((1, whole[1][2:]), (2, whole[2])):
+        resumed = make_loader(seed=8)
+        resumed.load_state_dict(state)
+        resumed.set_epoch(epoch)
+        assert values(resumed) == rest
+    for wrong in (-1, 1.5, "1", 2**63):
+        with pytest.raises(flow.InvalidArgumentError, match="epoch"):
+            loader.set_epoch(wrong)
+
+
+def test_steps_of_a_batch_sampler_may_be_skipped():
+    whole = orders(2)
+    loader = make_loader()
+    for epoch in range(2):
+        rest = [*loader.batch_sampler][3:]
+        loader.set_epoch(epoch)
+        skips = DataLoader(loader.dataset, batch_sampler=rest, collate_fn=loader.collate_fn)
+        assert values(skips) == whole[epoch][3:]
+    assert loader.place() == (2, 0)
+
+
+def test_a_stream_is_an_iterable_dataset_of_batches():
+    def numbers():
+        return iter(range(RECORDS))
+
+    x = flow.GeneratorReader(numbers, fields=["x:int64"], batch_size=BATCH)
+    loader = TorchLoader(flow.DataLoader(x))
+    assert isinstance(loader.dataset, IterableDataset)
+    assert loader.batch_size is None and loader.batch_sampler is None
+    for ask in (loader, loader.sampler):
+        with pytest.raises(TypeError):
+            len(ask)
+    plain = DataLoader(loader.dataset, batch_size=loader.batch_size)
+    assert sum(values(plain), []) == [*range(RECORDS)]
