@@ -46,10 +46,10 @@ class Cursor:
     lease: Lease | None = None
 
     def next(self) -> tuple[int, int]:
-        """Epoch and position of the next batch; the end of an epoch is the next one's start."""
-        is_own = self.started is not None  # of a state that was loaded other shares may have a rest
-        following = self.share.own_step(self.position) if is_own else self.position
-        if self.position > 0 and 0 <= self.num_batches <= following:
+        """Epoch and position of the next batch; the end of an epoch is the next one's start, unless
+        steps are shared."""
+        is_whole = self.share.count == 1  # after the last step other shares may have batches left
+        if is_whole and 0 < self.num_batches <= self.position:
             return self.epoch + 1, 0
         return self.epoch, self.position
 

@@ -37,10 +37,6 @@ class Share:
     def __str__(self) -> str:
         return f"share={self.index}/{self.count} ({self.source})" if self.source else ""
 
-    def own_step(self, step: int) -> int:
-        """The first step from this one on that belongs to the share."""
-        return step + (self.index - step) % self.count
-
     def size(self, num_steps: int) -> int:
         """How many of so many steps belong to it; -1 if their number is not known."""
         return num_steps if num_steps < 0 else len(range(self.index, num_steps, self.count))
