@@ -32,7 +32,15 @@ from ...nodes.argument_hints import refuse_arguments
 from .accelerate_signal import Announced, gradient_state
 from .checks import check_blobs, find_device
 from .copies import DeviceCopies, counted, pinned
-from .rows import EpochBatches, EpochRows, EpochSampler, EpochStream, as_it_is, division, take_batch_sampler
+from .rows import (
+    EpochBatches,
+    EpochRows,
+    EpochSampler,
+    EpochStream,
+    as_it_is,
+    division,
+    take_batch_sampler,
+)
 
 __all__ = ["TorchLoader"]
 
@@ -180,13 +188,6 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self._go(epoch, step)
         return iter(self)
 
-<<<<<<< HEAD
-    def _lazy(self, begin: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        check_ranks(self.loader)
-        if self._copies is None:
-            return hooked(self, _OnHost(self, begin))
-        return hooked(self, _Ahead(self, self._copies, begin))
-=======
     def _lazy(
         self, begin: Callable[[], Iterator[Any]], *, looks_ahead: bool = False
     ) -> _OnHost | _Ahead:
@@ -194,7 +195,6 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         if self._copies is not None or looks_ahead:
             return _Ahead(self, self._copies, begin)
         return _OnHost(self, begin)
->>>>>>> main
 
     def _begin_epoch(self) -> Iterator[Any]:
         if self._chosen is not None:
