@@ -30,7 +30,7 @@ from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
 from ...nodes.argument_hints import refuse_arguments
 from .accelerate_signal import Announced, gradient_state
-from .checks import check_blobs, find_device
+from .checks import check_blobs, check_ranks, find_device
 from .copies import DeviceCopies, counted, pinned
 from .rows import (
     EpochBatches,
