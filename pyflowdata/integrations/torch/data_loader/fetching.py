@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableSequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from .randomness import Watch, mixed, note_key, number_of, seed_all
@@ -58,10 +58,10 @@ class Fetcher:
     fetched once more, with each sample seeded.
     """
 
-    def __init__(self, how: Fetching, at: MutableSequence[int] | None = None) -> None:
+    def __init__(self, how: Fetching, at: Any = None) -> None:
         """Args:
         how: What makes batches.
-        at: [0] says which sample of a batch is being fetched; -1: none.
+        at: Its [0] says which sample of a batch is being fetched; -1: none.
         """
         self.how = how
         self._at = [-1] if at is None else at

@@ -124,7 +124,8 @@ class OwnGenerators:
         state = _torch.get_state()
         python = numpy = None
         if not self._only_torch:
-            python, numpy = random.getstate(), np.random.get_bit_generator()  # type: ignore[attr-defined]
+            python = random.getstate()
+            numpy = np.random.get_bit_generator()  # type: ignore[attr-defined]
         self._program = state, python, numpy
         _torch.set_state(self._torch)
         if not self._only_torch:
