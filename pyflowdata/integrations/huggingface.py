@@ -52,7 +52,7 @@ def from_datasets(
 
 
 class ArrowRows:
-    """A source for GeneratorReader: rows of a `datasets.Dataset`.  It can be pickled where that can.
+    """A source for GeneratorReader: rows of a `datasets.Dataset`; pickles where that does.
 
     A null is damaged data (`CorruptDataError`): `on_error="skip"` leaves its row out.
 
@@ -65,8 +65,8 @@ class ArrowRows:
         form = getattr(dataset, "format", None)
         if not isinstance(form, dict) or not hasattr(dataset, "with_format"):
             raise InvalidArgumentError(
-                f"from_datasets({shown(dataset)}): give a datasets.Dataset; of a DatasetDict one of "
-                "its splits"
+                f"from_datasets({shown(dataset)}): give a datasets.Dataset; of a DatasetDict one "
+                "of its splits"
             )
         if form["type"] == "custom":
             raise InvalidArgumentError(
@@ -86,6 +86,9 @@ class ArrowRows:
         schema = dataset.features.arrow_schema
         self._types = {name: _type_of(name, schema.field(name).type) for name in names}
         self.fields = [f"{_quoted(name)}:{self._types[name]}" for name in names]
+
+    def __repr__(self) -> str:
+        return f"ArrowRows({len(self)} rows: {', '.join(self.columns)})"
 
     def __len__(self) -> int:
         return len(self._dataset)
@@ -157,7 +160,7 @@ def _has_size(arrow: Any) -> bool:
 # ---- Values -------------------------------------------------------------------------------------
 
 
-def _column(name: str, chunks: Any) -> Array | Ragged | list[bytes]:
+def _column(name: str, chunks: Any) -> Array | Ragged | list[Any]:
     """A column of a table as one of GeneratorReader."""
     array = chunks.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
@@ -186,7 +189,8 @@ def _column(name: str, chunks: Any) -> Array | Ragged | list[bytes]:
         return _ragged(values, splits)
     fixed = (-1, *map(int, dims[1:]))
     parts = values.reshape(fixed) if values.size else values.reshape(0, *fixed[1:])
-    return [parts[begin:end] for begin, end in zip(splits[:-1], splits[1:], strict=True)]
+    ends = zip(splits[:-1], splits[1:], strict=True)
+    return [parts[begin:end] for begin, end in ends]
 
 
 def _refuse_nulls(name: str, array: Any) -> None:

@@ -83,11 +83,10 @@ def division(loader: DataLoader[Any]) -> Division | None:
     if reader.records < 0:
         return None
     steps, size = len(loader), reader.batch_size
-    rule = reader.spec.get("last_batch", "short")
-    if steps != (reader.records // size if rule == "drop" else -(-reader.records // size)):
+    rows = reader.records - max(0, reader.left_out)
+    if steps != -(-rows // size):
         return None
-    rows = min(reader.records, steps * size)
-    filled = rule in ("pad", "wrap")
+    filled = reader.spec.get("last_batch") in ("pad", "wrap")
     return Division(rows, steps, size, reader.rank, reader.world_size, filled)
 
 
@@ -112,7 +111,7 @@ class Steps:
             yield StepRows(step, self._rows.of_step(step), self)
         self._batches = None  # which ends the loader's iterator
 
-    def take(self, loader: TorchLoader[Any], step: int) -> Any:
+    def take(self, loader: Owner, step: int) -> Any:
         """The batch of a step."""
         if self._batches is None or step != self._next:
             self._batches = loader.start_at(step)
