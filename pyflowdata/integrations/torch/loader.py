@@ -39,6 +39,7 @@ from .rows import (
     EpochStream,
     as_it_is,
     division,
+    saved_arguments,
     take_batch_sampler,
 )
 
@@ -159,6 +160,8 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
         self._ahead_of_trainer: int | None = 0  # epochs before its first one; None: not known yet
         self._rows = division(loader)
+        made_of = {"loader": loader, "device": self.device, "pin_memory": pin_memory}
+        self.__dict__.update(saved_arguments(made_of))
 
     def __iter__(self) -> Iterator[BatchT]:
         """The epoch after the last started one; after load_state_dict() it continues there.
@@ -168,6 +171,9 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         """
         if self._steps is not None:
             return map(self.dataset.__getitems__, self._steps)
+        return self._all_steps()
+
+    def _all_steps(self) -> Iterator[BatchT]:
         if gradient_state() is None:
             return hooked(self, self._lazy(self._begin_epoch))
         rows = self._rows
@@ -186,7 +192,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         elif started is not None and step == 0:
             epoch = self.epoch + 1
         self._go(epoch, step)
-        return iter(self)
+        return self._all_steps()
 
     def _lazy(
         self, begin: Callable[[], Iterator[Any]], *, looks_ahead: bool = False
@@ -362,10 +368,6 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     def __repr__(self) -> str:
         pinned = ", pin_memory=True" if self._pins else ""
         return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{pinned})"
-
-
-# Lightning looks for it in a loader that one of its hooks made, to make that again.
-setattr(TorchLoader, "__dataset", None)
 
 
 def _gathered(report: Report) -> list[Report]:
