@@ -103,9 +103,10 @@ IN_VENV := .venv/bin/python
 .venv/lightning: requirements-lightning.txt .venv/torch
 .venv/accelerate: requirements-accelerate.txt .venv/torch
 .venv/examples: requirements-examples.txt .venv/torch
-.venv/trainers: requirements-trainers.txt .venv/lightning .venv/accelerate .venv/examples .venv/jax .venv/ray
+.venv/trainers: requirements-trainers.txt .venv/lightning .venv/accelerate .venv/examples .venv/flax .venv/ray
 .venv/types: requirements-types.txt .venv/test
 .venv/jax: requirements-jax.txt .venv/test
+.venv/flax: requirements-flax.txt .venv/jax
 .venv/numba: requirements-numba.txt .venv/test
 .venv/ray: requirements-ray.txt .venv/test
 .venv/pages: requirements-pages.txt .venv/test
@@ -154,9 +155,9 @@ test-torch test-jax test-numba test-trainers: JOBS = 2
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py torch_trace.py) \
 	    $(addprefix tests/project/test_,examples.py gallery.py pages.py port_pages.py) $(ARGS)
-test-jax: all .venv/jax
+test-jax: all .venv/flax
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,jax.py jax_sink.py) \
-	    tests/project/test_example_jax.py $(ARGS)
+	    tests/project/test_example_jax.py tests/trainers/test_flax.py $(ARGS)
 test-numba: all .venv/numba
 	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
 	    tests/project/test_pages.py $(ARGS)
@@ -295,7 +296,7 @@ help:
 	@echo 'make test-reports  the tests that measure planted bottlenecks, on an idle machine'
 	@echo 'make test-arm the C tests for aarch64 under qemu'
 	@echo 'make soak     kills and resumes 200 times, with 1, 4, 2 and 3 processes'
-	@echo 'make test-jax the tests with jax, which it adds to .venv'
+	@echo 'make test-jax the tests with jax and Flax, which it adds to .venv'
 	@echo 'make test-ray the tests with Ray, which it adds to .venv'
 	@echo 'make test-numba  the tests with numba, which it adds to .venv'
 	@echo 'make test-pages  report pages in Chromium, which it installs, and playwright in .venv'

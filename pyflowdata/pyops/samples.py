@@ -17,6 +17,7 @@ from ..native import CData, ffi
 from .callbacks import message_of, text_of
 from .numbers import has_mask, numbers_as
 from .sample_columns import Layout, column_of, pieces_of, values_by_field
+from ..nodes.dtypes import as_dtype, dtype_name
 from ..nodes.row_types import RowType
 
 Array = npt.NDArray[Any]
@@ -185,18 +186,19 @@ class Samples:
         except Exception as failure:  # noqa: BLE001  (what the class of the value raises)
             raise Damaged(f"'{key}' is not an array: {text_of(failure)}") from None
         if array.dtype == object:
-            raise Damaged(f"'{key}' is {shown(value)}; {dtype} is declared")
+            raise Damaged(f"'{key}' is {shown(value)}; {dtype_name(dtype)} is declared")
         if isinstance(value, (bool, int, float, list, tuple)):
             fitting = numbers_as(value, array, dtype)
             if fitting is not None:
                 return fitting
         elif array.dtype == dtype:
             return array
+        declared = dtype_name(dtype)
         raise Damaged(
-            f"'{key}' has dtype {array.dtype}, and {dtype} is declared: declare the other, or "
-            f"yield {key}.astype('{dtype}')"
+            f"'{key}' has dtype {array.dtype}, and {declared} is declared: declare the other, or "
+            f"yield {as_dtype(key, dtype)}"
             if isinstance(value, (np.ndarray, np.generic))
-            else f"'{key}' is {shown(value)}, which does not fit into the declared {dtype}"
+            else f"'{key}' is {shown(value)}, which does not fit into the declared {declared}"
         )
 
     # ---- Records ------------------------------------------------------------------------------

@@ -460,6 +460,17 @@ with JaxLoader(loader(random_shuffle=True, seed=2), over) as mine:  # its rank i
             assert float(total(batch)) == truth[:, 0].sum()
             assert mine.state_dict() == alone.state_dict()
         assert step == 37
+    rank, own = mine.loader.readers[0].rank, mine.report()
+    both = mine.report(gather=True)
+    assert [one.counters.rank for one in both.reports] == [0, 1]
+    assert both.reports[rank].counters.hand_over == own.counters.hand_over
+    others = mine.report(since=own, gather=True)  # nothing came since
+    assert [one.counters.hand_over.batches for one in others.reports] == [0, 0]
+everywhere = NamedSharding(over.mesh, PartitionSpec())
+with JaxLoader(loader(**whole), everywhere) as same:  # both processes read all rows, as rank 0
+    next(iter(same))
+    [one] = same.report(gather=True).reports
+    assert one.counters.world_size == 1
 print("all is well")
 """
 
@@ -500,3 +511,7 @@ def test_a_report_has_the_hand_over(folder):
     assert copies.batches == len(batches) and copies.device == jax.default_backend()
     sizes = [sum(one.nbytes for one in jax.tree_util.tree_leaves(batch)) for batch in batches]
     assert copies.bytes == sum(sizes) > 0
+    with JaxLoader(flow.DataLoader(floats(folder))) as loader:
+        list(loader)
+        [alone] = loader.report(gather=True).reports
+    assert alone.counters.hand_over.bytes == sum(sizes)

@@ -1,7 +1,7 @@
 """Imports modules whose libraries are not installed, for their docstrings and signatures.
 
 Inside `absent(...)`, an import of a named library that is not there gives an empty module, whose
-attributes are empty classes.
+attributes are empty classes, generic ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class _Module(types.ModuleType):
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        made = type(name, (), {"__module__": self.__name__})
+        of_types = classmethod(lambda made, _types: made)  # DataLoader[BatchT] is DataLoader
+        made = type(name, (), {"__module__": self.__name__, "__class_getitem__": of_types})
         setattr(self, name, made)
         return made
 

@@ -9,12 +9,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, cast, overload
+from typing import Any, Literal, TypeAlias, TypeVar, cast, overload
 
 import jax
 import numpy as np
 
-from ... import Blob, DataLoader, InvalidArgumentError, UnsupportedError
+from ... import Blob, DataLoader, InvalidArgumentError, RankReport, Report, UnsupportedError
 from ...batch_forms import arrays_of, map_arrays
 from ...errors import shown
 from ...loader.batches import Array
@@ -23,6 +23,7 @@ from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
 from ...nodes.argument_hints import refuse_arguments
 from .blobs import can_spread, check_sharding, device_dtype, narrowed
+from .reports import gathered
 
 __all__ = ["JaxLoader"]
 
@@ -185,6 +186,25 @@ class JaxLoader(LoaderWrapper[BatchT]):
                 self._is_busy = False
 
     # ---- Facts and life -----------------------------------------------------------------------
+
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[False] = ...) -> Report: ...
+
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[True]) -> RankReport: ...
+
+    def report(
+        self, *, since: Report | None = None, gather: bool = False
+    ) -> Report | RankReport:
+        """As DataLoader.report(), with the hand-over to devices.
+
+        Args:
+            since: An earlier report of this process.
+            gather: Every process of jax.distributed calls this, and each gets a `RankReport` of
+                all ranks.  Where processes share a rank, the first of them speaks for it.
+        """
+        report = super().report(since=since)
+        return gathered(report) if gather else report
 
     def __len__(self) -> int:
         """As len() of the DataLoader."""

@@ -29,6 +29,7 @@ from ...loader.loader_wrapper import LoaderWrapper
 from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
 from ...nodes.argument_hints import refuse_arguments
+from .accelerate_signal import Announced, gradient_state
 from .checks import check_blobs, find_device
 from .copies import DeviceCopies, counted, pinned
 from .rows import EpochBatches, EpochRows, EpochSampler, EpochStream, as_it_is, division
@@ -155,11 +156,15 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         The iterator begins when its first batch is taken: trainers make one to see whether it can
         be made, and another one to use, and call set_epoch() before or after that.
         """
-        return self._lazy(self._begin_epoch)
+        if gradient_state() is None:
+            return hooked(self, self._lazy(self._begin_epoch))
+        rows = self._rows
+        batches = self._lazy(self._begin_epoch, looks_ahead=rows is None)
+        return hooked(self, Announced(batches, rows.rows % rows.batch_size if rows else -1))
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is."""
-        return self._lazy(self._begin_endless)
+        return hooked(self, self._lazy(self._begin_endless))
 
     def start_at(self, step: int) -> Iterator[BatchT]:
         """The next epoch from a step on; after load_state_dict() or set_epoch(), that epoch."""
@@ -171,10 +176,12 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self._go(epoch, step)
         return iter(self)
 
-    def _lazy(self, begin: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        if self._copies is None:
-            return hooked(self, _OnHost(self, begin))
-        return hooked(self, _Ahead(self, self._copies, begin))
+    def _lazy(
+        self, begin: Callable[[], Iterator[Any]], *, looks_ahead: bool = False
+    ) -> _OnHost | _Ahead:
+        if self._copies is not None or looks_ahead:
+            return _Ahead(self, self._copies, begin)
+        return _OnHost(self, begin)
 
     def _begin_epoch(self) -> Iterator[Any]:
         if self._chosen is not None:
@@ -354,7 +361,13 @@ class _OnHost(Iterator[Any]):
     def __next__(self) -> Any:
         if self._batches is None:
             self._batches = self._begin()
+            self._owner._current = None
         return self._owner.to_tensors(next(self._batches))
+
+    @property
+    def at_end(self) -> bool:
+        """The last batch was handed out; only of an epoch with a known number of batches."""
+        return self._owner.place()[1] == 0
 
 
 # ---- One batch ahead ----------------------------------------------------------------------------
@@ -365,7 +378,7 @@ class _Made:
     """A batch that is on its way to the device, or what came in its place.
 
     Attributes:
-        tensors, copied: What DeviceCopies.send() returned.
+        tensors, copied: What DeviceCopies.send() returned; on the host, tensors and None.
         failure: The error of this batch, or StopIteration.
         state, epoch: Of the loader when this is delivered.
     """
@@ -378,7 +391,8 @@ class _Made:
 
 
 class _Ahead(Iterator[Any]):
-    """Starts the copy of the next batch before it hands out one.
+    """Starts the copy of the next batch before it hands out one; on the host, without copies, it
+    only takes the next one, and so knows the last batch of a stream.
 
     An error takes the place of its batch, and no later batch is made before it was raised.
 
@@ -387,7 +401,10 @@ class _Ahead(Iterator[Any]):
     """
 
     def __init__(
-        self, owner: TorchLoader[Any], copies: DeviceCopies, begin: Callable[[], Iterator[Any]]
+        self,
+        owner: TorchLoader[Any],
+        copies: DeviceCopies | None,
+        begin: Callable[[], Iterator[Any]],
     ) -> None:
         self._owner = owner
         self._copies = copies
@@ -407,8 +424,14 @@ class _Ahead(Iterator[Any]):
         self._made, self.state, self.epoch = following, made.state, made.epoch
         if made.failure is not None:
             raise made.failure
-        self._copies.receive(made.tensors, made.copied)
+        if self._copies is not None:
+            self._copies.receive(made.tensors, made.copied)
         return made.tensors
+
+    @property
+    def at_end(self) -> bool:
+        """The last batch was handed out."""
+        return self._made is not None and isinstance(self._made.failure, StopIteration)
 
     def _start(self) -> Iterator[Any]:
         loader = self._owner.loader
@@ -427,8 +450,7 @@ class _Ahead(Iterator[Any]):
             except (Error, StopIteration) as caught:
                 failure = caught
             else:
-                device = str(self._owner.device)
-                tensors, copied = self._owner._copied(batch, device, self._copies.send)
+                tensors, copied = self._send(batch)
             made = _Made(tensors, copied, failure, loader.state_dict(), loader.epoch)
         except BaseException:
             if loader.state_dict() != self._made_until:  # a batch was taken, and is lost
@@ -437,3 +459,10 @@ class _Ahead(Iterator[Any]):
             raise
         self._made_until = made.state
         return made
+
+    def _send(self, batch: Any) -> tuple[Any, Any]:
+        if self._copies is None:
+            return self._owner.to_tensors(batch), None
+        device = str(self._owner.device)
+        sent: tuple[Any, Any] = self._owner._copied(batch, device, self._copies.send)
+        return sent

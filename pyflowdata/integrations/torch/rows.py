@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from torch.utils.data import (
     BatchSampler,
@@ -17,8 +17,27 @@ from torch.utils.data import (
 from ... import DataLoader
 from ...batch_forms import map_arrays
 
-if TYPE_CHECKING:
-    from .loader import TorchLoader
+
+class Owner(Protocol):
+    """What is asked here of a TorchLoader."""
+
+    loader: DataLoader[Any]
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    @property
+    def dataset(self) -> Dataset[Any]: ...
+
+    @property
+    def drop_last(self) -> bool: ...
+
+    def place(self) -> tuple[int, int]: ...
+
+    def set_epoch(self, epoch: int) -> None: ...
+
+    def start_at(self, step: int) -> Iterator[Any]: ...
+
+    def to_tensors(self, batch: Any) -> Any: ...
 
 
 def as_it_is(batch: Any) -> Any:
@@ -75,9 +94,30 @@ def division(loader: DataLoader[Any]) -> Division | None:
 class StepRows(list[int]):
     """Positions of this rank's rows in one step, which `EpochRows.__getitems__` knows again."""
 
-    def __init__(self, step: int, rows: range) -> None:
+    def __init__(self, step: int, rows: range, steps: Steps) -> None:
         super().__init__(rows)
-        self.step = step
+        self.step, self.steps = step, steps
+
+
+class Steps:
+    """One pass over the steps of an epoch; the batches are taken from the loader's iterator."""
+
+    def __init__(self, rows: Division) -> None:
+        self._rows = rows
+        self._batches: Iterator[Any] | None = None
+        self._next = 0  # step of _batches
+
+    def __iter__(self) -> Iterator[StepRows]:
+        for step in range(self._rows.steps):
+            yield StepRows(step, self._rows.of_step(step), self)
+        self._batches = None  # which ends the loader's iterator
+
+    def take(self, loader: Owner, step: int) -> Any:
+        """The batch of a step."""
+        if self._batches is None or step != self._next:
+            self._batches = loader.start_at(step)
+        self._next = step + 1
+        return next(self._batches)
 
 
 class EpochRows(Dataset[Any]):
@@ -87,11 +127,9 @@ class EpochRows(Dataset[Any]):
     epoch of the loader.
     """
 
-    def __init__(self, loader: TorchLoader[Any], rows: Division) -> None:
+    def __init__(self, loader: Owner, rows: Division) -> None:
         self._loader = loader
         self._rows = rows
-        self._batches: Iterator[Any] | None = None
-        self._next = 0  # step of _batches
 
     def __len__(self) -> int:
         """Rows of an epoch, of all ranks together."""
@@ -116,10 +154,7 @@ class EpochRows(Dataset[Any]):
         """
         if not isinstance(positions, StepRows):
             return self._read(positions)
-        if self._batches is None or positions.step != self._next:
-            self._batches = self._loader.start_at(positions.step)
-        self._next = positions.step + 1
-        return next(self._batches)
+        return positions.steps.take(self._loader, positions.step)
 
     def _read(self, positions: Sequence[int]) -> Any:
         batch = self._loader.loader.read(positions, epoch=self._loader.place()[0])
@@ -127,13 +162,17 @@ class EpochRows(Dataset[Any]):
 
 
 class EpochStream(IterableDataset[Any]):
-    """The batches of a loader's next epoch, where their rows are not known before."""
+    """The batches of a loader's next epoch, where their rows are not known before.
 
-    def __init__(self, loader: TorchLoader[Any]) -> None:
+    Each iterator starts at the first batch, also after load_state_dict(): who takes this data set
+    counts the batches and skips what was seen, as accelerate's skip_first_batches does.
+    """
+
+    def __init__(self, loader: Owner) -> None:
         self._loader = loader
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._loader)
+        return self._loader.start_at(0)
 
 
 class EpochSampler(DistributedSampler[Any], SequentialSampler):
@@ -146,7 +185,7 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
         num_replicas, rank, epoch, shuffle, seed, drop_last: As of torch's DistributedSampler.
     """
 
-    def __init__(self, loader: TorchLoader[Any], rows: Division | None) -> None:
+    def __init__(self, loader: Owner, rows: Division | None) -> None:
         reader = loader.loader.readers[0]
         self.dataset = loader.dataset
         self.num_replicas, self.rank = reader.world_size, reader.rank
@@ -183,14 +222,20 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
 
 
 class EpochBatches(BatchSampler):
-    """The positions of this rank's rows in each step of an epoch, from its first step on."""
+    """The positions of this rank's rows in each step of an epoch, from its first step on.
+
+    Attributes:
+        sampler, batch_size, drop_last: As of torch's BatchSampler.
+        even_batches: Whether each batch is full, on every rank, as accelerate calls it.
+    """
 
     def __init__(self, sampler: EpochSampler, rows: Division, batch_size: int) -> None:
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, sampler.drop_last
         self._rows = rows
+        self.even_batches = rows.is_filled or rows.rows % rows.batch_size == 0
 
     def __iter__(self) -> Iterator[list[int]]:
-        return (StepRows(step, self._rows.of_step(step)) for step in range(self._rows.steps))
+        return iter(Steps(self._rows))
 
     def __len__(self) -> int:
         return self._rows.steps
