@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .loader import TorchLoader
+from .meshes import ContextParallel, rank_and_world_size
 from .sinks import sink
 
-__all__ = ["TorchLoader", "sink"]
+__all__ = ["ContextParallel", "TorchLoader", "rank_and_world_size", "sink"]
 
 
 def __dir__() -> list[str]:
