@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from .randomness import mixed, note_key, number_of, seed_all
+from .randomness import Watch, mixed, note_key, number_of, seed_all
 
+_QUIET = 2  # batches in a row without a draw
 _COLLATE = 1 << 62  # in place of an index, in the key of what collate_fn draws
+
+
+_SEEDS: dict[str, Callable[[int], None]] = {
+    "all": seed_all, "own": note_key, "none": lambda _: None,
+}  # fmt: skip
 
 
 class Ended(Exception):
@@ -25,7 +31,7 @@ class Fetching(NamedTuple):
         batch_size: Of an iterable dataset.
         drop_last: Of an iterable dataset.
         seeds: "all": the generators of the process are seeded for each sample; "own": only that
-            of sample_generator().
+            of sample_generator(); "none": nothing is.
         by_position: A sample may be in an epoch more than once, and each time draws other numbers.
     """
 
@@ -41,46 +47,96 @@ class Fetching(NamedTuple):
     @property
     def seed(self) -> Callable[[int], None]:
         """Sets the generators to a key."""
-        return seed_all if self.seeds == "all" else note_key
+        return _SEEDS[self.seeds]
 
 
-def _nowhere(_: int) -> None:
-    pass
+class Fetcher:
+    """Makes batches of a map-style dataset, in one thread.
 
-
-def fetch(
-    how: Fetching, indices: Any, key: int, at: Callable[[int], None] = _nowhere
-) -> Any:
-    """A batch of a map-style dataset.
-
-    Args:
-        how: What makes it.
-        indices: Of its samples; one index, if samples are not batched.
-        key: Of the random numbers of these samples, see `SampleKeys`.
-        at: Is told which of the samples is being fetched.
+    Where samples draw random numbers, the generators are seeded before each.  Where they did not in
+    the batches before, they are seeded once for a batch; a batch in which one draws after all is
+    fetched once more, with each sample seeded.
     """
-    dataset, seed, by_position = how.dataset, how.seed, how.by_position
-    if not how.batches:
-        seed(mixed(key, number_of(indices)))
-        return how.collate(dataset[indices])
-    get_many = getattr(dataset, "__getitems__", None)
-    if get_many:
-        if len(indices):
-            seed(mixed(key, number_of(indices[0])))
-        samples = get_many(indices)
-    else:
-        samples = []
-        for position, index in enumerate(indices):
-            at(position)
-            if by_position:
-                seed(mixed(key, position, number_of(index)))
-            else:
-                seed(mixed(key, number_of(index)))
+
+    def __init__(self, how: Fetching, at: Any = None) -> None:
+        """Args:
+        how: What makes batches.
+        at: Its [0] says which sample of a batch is being fetched; -1: none.
+        """
+        self.how = how
+        self._at = [-1] if at is None else at
+        self._draws = how.seeds == "all"
+        self._quiet = 0  # batches in which no sample drew
+        self._watch: Watch | None = None
+
+    def fetch(self, indices: Any, key: int) -> Any:
+        """A batch.
+
+        Args:
+            indices: Of its samples; one index, if samples are not batched.
+            key: Of the random numbers of these samples.
+        """
+        how = self.how
+        if not how.batches:
+            how.seed(mixed(key, number_of(indices)))
+            return how.collate(how.dataset[indices])
+        samples = self._samples(indices, key)
+        if how.seeds != "none" and len(indices):
+            how.seed(mixed(key, number_of(indices[0]), _COLLATE))
+        return how.collate(samples)
+
+    def _samples(self, indices: Any, key: int) -> Any:
+        how = self.how
+        get_many = getattr(how.dataset, "__getitems__", None)
+        if get_many:
+            if len(indices) and how.seeds != "none":
+                how.seed(mixed(key, number_of(indices[0])))
+            return get_many(indices)
+        if how.seeds == "none":
+            return self._each(indices)
+        if how.seeds == "own" or self._draws and self._quiet < _QUIET:
+            return self._seeded(indices, key)
+        watch = self._watch = self._watch or Watch()
+        watch.seed(mixed(key, _COLLATE))
+        failure = None
+        try:
+            samples = self._each(indices)
+        except Exception as raised:  # noqa: BLE001  (what user code raises)
+            failure = raised
+        if not watch.is_used():
+            if failure is not None:
+                raise failure
+            return samples
+        self._quiet = -(2**62)  # each sample is seeded from here on
+        return self._seeded(indices, key)
+
+    def _each(self, indices: Any) -> list[Any]:
+        dataset, at, samples = self.how.dataset, self._at, []
+        for at[0], index in enumerate(indices):  # noqa: B020
             samples.append(dataset[index])
-        at(-1)
-    if len(indices):
-        seed(mixed(key, number_of(indices[0]), _COLLATE))
-    return how.collate(samples)
+        at[0] = -1
+        return samples
+
+    def _seeded(self, indices: Any, key: int) -> list[Any]:
+        how, at, samples = self.how, self._at, []
+        dataset, seed, watch = how.dataset, how.seed, None
+        if how.seeds == "all":
+            watch = self._watch = self._watch or Watch()
+        has_drawn = False
+        for position, index in enumerate(indices):
+            at[0] = position
+            number = number_of(index)
+            sample = mixed(key, position, number) if how.by_position else mixed(key, number)
+            if watch is not None and not has_drawn and self._quiet >= 0:
+                watch.seed(sample)
+                samples.append(dataset[index])
+                has_drawn = watch.is_used()
+            else:
+                seed(sample)
+                samples.append(dataset[index])
+        at[0] = -1
+        self._quiet = 0 if has_drawn and self._quiet >= 0 else self._quiet + 1
+        return samples
 
 
 class Stream:
@@ -101,7 +157,7 @@ class Stream:
         self._how, self._key = how, key
         self.batches = 0
         self._has_ended = False
-        seed_all(mixed(key, 0))
+        how.seed(mixed(key, 0))
         state = place.state if place is not None else None
         if state is not None and state[0] == "dataset":
             how.dataset.load_state_dict(state[1])

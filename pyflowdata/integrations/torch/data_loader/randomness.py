@@ -7,6 +7,7 @@ the same for any number of workers, and after a resume.
 
 from __future__ import annotations
 
+import ctypes
 import operator
 import random
 import threading
@@ -17,7 +18,7 @@ import numpy as np
 import torch
 
 _BITS = 2**64 - 1
-_seed_python = super(random.Random, random._inst).seed  # type: ignore[attr-defined]
+_seed_python = super(random.Random, random._inst).seed
 _torch = torch.default_generator
 _here = threading.local()
 
@@ -47,6 +48,36 @@ def seed_all(key: int) -> None:
     np.random.seed(key & 0xFFFFFFFF)
     _torch.manual_seed(key)
     _here.key = key
+
+
+class Watch:
+    """Tells whether one of the three generators was drawn from since they were seeded."""
+
+    def __init__(self) -> None:
+        self._numpy = np.random.get_bit_generator()  # type: ignore[attr-defined]
+        state = self._numpy.ctypes.state_address
+        # What mt19937_state has: 624 words, then the position in them.
+        is_known = type(self._numpy) is np.random.MT19937
+        self._at = ctypes.c_int32.from_address(state + 624 * 4) if is_known else None
+        self._first = ctypes.c_uint32.from_address(state) if is_known else None
+
+    def seed(self, key: int) -> None:
+        """As seed_all(), and watches from here on."""
+        seed_all(key)
+        self._states = self._all()
+
+    def _all(self) -> tuple[Any, ...]:
+        numpy: Any
+        if self._at is not None and self._first is not None:
+            numpy = self._at.value, self._first.value
+        else:
+            numpy = repr(self._numpy.state)
+        return numpy, random.getstate(), _torch.get_state().numpy().tobytes()
+
+    def is_used(self) -> bool:
+        """Whether one was drawn from."""
+        is_other = np.random.get_bit_generator() is not self._numpy  # type: ignore[attr-defined]
+        return is_other or self._all() != self._states
 
 
 def note_key(key: int) -> None:
@@ -93,12 +124,13 @@ class OwnGenerators:
         state = _torch.get_state()
         python = numpy = None
         if not self._only_torch:
-            python, numpy = random.getstate(), np.random.get_bit_generator()
+            python = random.getstate()
+            numpy = np.random.get_bit_generator()  # type: ignore[attr-defined]
         self._program = state, python, numpy
         _torch.set_state(self._torch)
         if not self._only_torch:
             random.setstate(self._python)
-            np.random.set_bit_generator(self._numpy)
+            np.random.set_bit_generator(self._numpy)  # type: ignore[attr-defined]
 
     def __exit__(self, *_: object) -> None:
         assert self._program is not None
@@ -108,4 +140,4 @@ class OwnGenerators:
         if not self._only_torch:
             self._python = random.getstate()
             random.setstate(python)
-            np.random.set_bit_generator(numpy)
+            np.random.set_bit_generator(numpy)  # type: ignore[attr-defined]

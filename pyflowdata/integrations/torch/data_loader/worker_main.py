@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import multiprocessing
 import os
 import pickle
@@ -22,7 +23,7 @@ import torch
 import torch.utils.data._utils.worker as torch_worker
 
 from . import collating
-from .fetching import Ended, Fetching, Stream, StreamPlace, fetch
+from .fetching import Ended, Fetcher, Fetching, Stream, StreamPlace
 from .packing import Parcel, pack
 from .slots import SharedFile, WrittenSlot
 
@@ -169,6 +170,7 @@ class _Worker:
         self._stream: Stream | None = None
         self._cannot: Raised | None = None
         self._how: Fetching | None = None
+        self._fetcher: Fetcher | None = None
         self._begin_failed: Raised | None = None
 
     def _prepare(self) -> None:
@@ -190,15 +192,14 @@ class _Worker:
             if init is not None:
                 init(job.worker)
             self._how = how
+            at = memoryview(mmap.mmap(job.file.fd, AT)).cast("q")
+            self._fetcher = Fetcher(how, at)
         except Exception as failure:  # noqa: BLE001  (what user code raises)
             self._cannot = raised(failure, when)
 
     def _allocate(self, size: int) -> memoryview:
         assert self._slot is not None
         return self._slot.allocate(size)
-
-    def _at(self, position: int) -> None:
-        os.pwrite(self._job.file.fd, LENGTH.pack(position), 0)
 
     def run(self) -> None:
         """Until the program closes its side, or is not there."""
@@ -264,9 +265,8 @@ class _Worker:
             elif self._how is not None and self._how.is_iterable:
                 assert self._stream is not None
                 value = self._stream.fetch()
-            elif self._how is not None:
-                self._at(-1)
-                value = fetch(self._how, ask.indices, ask.key, self._at)
+            elif self._fetcher is not None:
+                value = self._fetcher.fetch(ask.indices, ask.key)
         except Ended:
             kind = "ended"
         except Exception as failure:  # noqa: BLE001
