@@ -52,7 +52,7 @@ def from_datasets(
 
 
 class ArrowRows:
-    """A source for GeneratorReader: rows of a `datasets.Dataset`.  It can be pickled where that can.
+    """A source for GeneratorReader: rows of a `datasets.Dataset`, pickled where it can be.
 
     A null is damaged data (`CorruptDataError`): `on_error="skip"` leaves its row out.
 
@@ -65,8 +65,8 @@ class ArrowRows:
         form = getattr(dataset, "format", None)
         if not isinstance(form, dict) or not hasattr(dataset, "with_format"):
             raise InvalidArgumentError(
-                f"from_datasets({shown(dataset)}): give a datasets.Dataset; of a DatasetDict one of "
-                "its splits"
+                f"from_datasets({shown(dataset)}): give a datasets.Dataset; of a DatasetDict one "
+                "of its splits"
             )
         if form["type"] == "custom":
             raise InvalidArgumentError(
@@ -157,7 +157,7 @@ def _has_size(arrow: Any) -> bool:
 # ---- Values -------------------------------------------------------------------------------------
 
 
-def _column(name: str, chunks: Any) -> Array | Ragged | list[bytes]:
+def _column(name: str, chunks: Any) -> Array | Ragged | list[Any]:
     """A column of a table as one of GeneratorReader."""
     array = chunks.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
@@ -186,7 +186,8 @@ def _column(name: str, chunks: Any) -> Array | Ragged | list[bytes]:
         return _ragged(values, splits)
     fixed = (-1, *map(int, dims[1:]))
     parts = values.reshape(fixed) if values.size else values.reshape(0, *fixed[1:])
-    return [parts[begin:end] for begin, end in zip(splits[:-1], splits[1:], strict=True)]
+    ends = zip(splits[:-1], splits[1:], strict=True)
+    return [parts[begin:end] for begin, end in ends]
 
 
 def _refuse_nulls(name: str, array: Any) -> None:

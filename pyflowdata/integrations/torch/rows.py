@@ -112,7 +112,7 @@ class Steps:
             yield StepRows(step, self._rows.of_step(step), self)
         self._batches = None  # which ends the loader's iterator
 
-    def take(self, loader: TorchLoader[Any], step: int) -> Any:
+    def take(self, loader: Owner, step: int) -> Any:
         """The batch of a step."""
         if self._batches is None or step != self._next:
             self._batches = loader.start_at(step)
