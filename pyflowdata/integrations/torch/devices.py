@@ -53,6 +53,6 @@ def current_device(device: torch.device) -> contextlib.AbstractContextManager[An
 def can_pin() -> bool:
     """Whether torch gives pinned memory here."""
     try:
-        return torch.empty(1, pin_memory=True).is_pinned()
+        return bool(torch.empty(1, pin_memory=True).is_pinned())
     except RuntimeError:
         return False

@@ -17,12 +17,18 @@ class StaticBuffers:
     which was launched there, is done with it.
     """
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def __init__(self, loader: DataLoader[Any], pin_memory: bool) -> None:
         """Refuses loaders whose batches differ in shape.
 
         Raises:
-            InvalidArgumentError: A blob is ragged, or a batch may have fewer rows than others.
+            InvalidArgumentError: A blob is ragged, a batch may have fewer rows than others, or
+                pin_memory is set.
         """
+        if pin_memory:
+            raise InvalidArgumentError(
+                "static=True and pin_memory=True: a copy out of pinned memory could still run when "
+                "the next batch is written there; give device=, which waits for its copies"
+            )
         for blob in loader.blobs:
             if blob.is_ragged:
                 raise InvalidArgumentError(
