@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import torch
 from torch.utils.data import BatchSampler, Dataset
 
-from ... import DataLoader, Error, RankReport, Report, UnsupportedError
+from ... import Blob, DataLoader, Error, RankReport, Report, UnsupportedError
 from ...errors import WrongUseError, shown
 from ...batch_forms import map_arrays
 from ...loader.batches import Array
@@ -30,8 +30,9 @@ from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
 from ...nodes.argument_hints import refuse_arguments
 from .accelerate_signal import Announced, gradient_state
-from .checks import check_blobs, find_device
+from .checks import check_blobs, check_ranks, find_device
 from .copies import DeviceCopies, counted, pinned
+from .meshes import OPTIONS, MeshOptions, OnMesh, is_for_blobs, taken
 from .rows import (
     EpochBatches,
     EpochRows,
@@ -39,8 +40,12 @@ from .rows import (
     EpochStream,
     as_it_is,
     division,
+    saved_arguments,
     take_batch_sampler,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["TorchLoader"]
 
@@ -97,6 +102,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         *,
         device: torch.device | str | int | None = ...,
         pin_memory: bool = ...,
+        **on_mesh: Unpack[MeshOptions],
     ) -> None: ...
 
     @overload
@@ -106,6 +112,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         *,
         device: torch.device | str | int | None = ...,
         pin_memory: bool = ...,
+        **on_mesh: Unpack[MeshOptions],
     ) -> None: ...
 
     @overload
@@ -115,42 +122,64 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         *,
         device: torch.device | str | int | None = ...,
         pin_memory: bool = ...,
+        **on_mesh: Unpack[MeshOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        loader: Blob | Mapping[str, Blob] | Sequence[Blob],
+        *blobs: Blob,
+        device: torch.device | str | int | None = ...,
+        pin_memory: bool = ...,
+        **on_mesh: Unpack[MeshOptions],
     ) -> None: ...
 
     def __init__(
         self,
-        loader: DataLoader[Any],
+        loader: Any,
         *blobs: Any,
         device: torch.device | str | int | None = None,
         pin_memory: bool = False,
-        **others: object,
+        **others: Any,
     ) -> None:
         """Takes over a loader.
 
         Args:
-            loader: What makes the batches.
+            loader: What makes the batches.  With mesh or process_group also blobs, as a DataLoader
+                takes them, which is then opened for this process's rank there.
             device: None or "cpu": tensors that view the loader's memory.  A CUDA device: tensors
                 there, copied ahead without blocking.
             pin_memory: Copies host tensors to pinned memory of torch, for those who copy to a
                 device themselves; torch keeps that memory until such copies are done.  Where
                 torch.cuda.is_available() is false it changes nothing.  With a CUDA device all
                 batches go through pinned memory anyway.
+            mesh: The dimension of a DeviceMesh over which rows are spread, such as mesh["dp"]:
+                processes that differ in other dimensions get the same rows.
+            process_group: The same by a process group.
+            dtensor: True: the tensors are DTensors over mesh, Shard(0).  A larger DeviceMesh with
+                the dimensions of mesh among its own: Replicate() over the others.
+            context_parallel: Over which dimension of a DeviceMesh sequences are cut, mesh["cp"], or
+                a `ContextParallel` that says how; each rank gets its part of dimension 1.
 
         Raises:
             InvalidArgumentError: The loader is not a DataLoader, a blob is ragged, or the device
                 does not exist.
             UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
         """
-        if not isinstance(loader, DataLoader):
+        options = taken(others)
+        if not isinstance(loader, DataLoader) and not is_for_blobs(options):
             raise not_a_loader("TorchLoader", (loader, *blobs) if blobs else loader)
-        if blobs:
+        if blobs and isinstance(loader, DataLoader):
             raise WrongUseError(
                 f"TorchLoader() takes one loader, and {shown(blobs[0])} was given besides: a "
                 'device is given by name, device="cuda"'
             )
         self._steps = take_batch_sampler(others)  # in place of all steps
-        refuse_arguments(others, "TorchLoader", ("device", "pin_memory"))
+        refuse_arguments(others, "TorchLoader", ("device", "pin_memory", *OPTIONS))
         self.device = find_device(device)
+        self._on_mesh = OnMesh((loader, *blobs), options)
+        loader = self._on_mesh.loader
         check_blobs(loader.blobs)
         self.loader = loader
         self._copies = DeviceCopies(self.device) if self.device.type == "cuda" else None
@@ -159,6 +188,8 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
         self._ahead_of_trainer: int | None = 0  # epochs before its first one; None: not known yet
         self._rows = division(loader)
+        made_of = {"loader": loader, "device": self.device, "pin_memory": pin_memory, **options}
+        self.__dict__.update(saved_arguments(made_of))
 
     def __iter__(self) -> Iterator[BatchT]:
         """The epoch after the last started one; after load_state_dict() it continues there.
@@ -168,6 +199,9 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         """
         if self._steps is not None:
             return map(self.dataset.__getitems__, self._steps)
+        return self._all_steps()
+
+    def _all_steps(self) -> Iterator[BatchT]:
         if gradient_state() is None:
             return hooked(self, self._lazy(self._begin_epoch))
         rows = self._rows
@@ -186,7 +220,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         elif started is not None and step == 0:
             epoch = self.epoch + 1
         self._go(epoch, step)
-        return iter(self)
+        return self._all_steps()
 
     def _lazy(
         self, begin: Callable[[], Iterator[Any]], *, looks_ahead: bool = False
@@ -263,7 +297,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
 
     def to_tensors(self, batch: Any) -> Any:
         """A batch of the DataLoader as this one gives it on the host."""
-        tensors = map_arrays(batch, torch.from_numpy)
+        tensors = map_arrays(self._on_mesh.cut(batch), torch.from_numpy)
         return self._copied(tensors, "pinned memory", pinned) if self._pins else tensors
 
     def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
@@ -364,10 +398,6 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{pinned})"
 
 
-# Lightning looks for it in a loader that one of its hooks made, to make that again.
-setattr(TorchLoader, "__dataset", None)
-
-
 def _gathered(report: Report) -> list[Report]:
     """Those of all ranks."""
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
@@ -389,7 +419,7 @@ class _OnHost(Iterator[Any]):
         if self._batches is None:
             self._batches = self._begin()
             self._owner._current = None
-        return self._owner.to_tensors(next(self._batches))
+        return self._owner._on_mesh.placed(self._owner.to_tensors(next(self._batches)))
 
     @property
     def at_end(self) -> bool:
@@ -453,7 +483,7 @@ class _Ahead(Iterator[Any]):
             raise made.failure
         if self._copies is not None:
             self._copies.receive(made.tensors, made.copied)
-        return made.tensors
+        return self._owner._on_mesh.placed(made.tensors)
 
     @property
     def at_end(self) -> bool:
@@ -491,5 +521,6 @@ class _Ahead(Iterator[Any]):
         if self._copies is None:
             return self._owner.to_tensors(batch), None
         device = str(self._owner.device)
+        batch = self._owner._on_mesh.cut(batch)
         sent: tuple[Any, Any] = self._owner._copied(batch, device, self._copies.send)
         return sent
