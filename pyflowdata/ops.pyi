@@ -156,10 +156,12 @@ class ReaderAttrs(TypedDict, total=False):
     """batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
     be divisible by world_size."""
 
-    last_batch: Literal["short", "drop", "pad", "wrap"]
-    """last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What to do if the
-    last batch of an epoch has too few records: short delivers it smaller (a rank may get 0 rows),
-    drop omits it, pad repeats the last record, wrap adds the first records of the next epoch."""
+    last_batch: Literal["short", "drop", "pad", "wrap", "even"]
+    """last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap', 'even'): What to do
+    if the last batch of an epoch has too few records: short delivers it smaller (a rank may get 0
+    rows), drop omits it, pad repeats the last record, wrap adds the first records of the next
+    epoch, even leaves out its last records, fewer than world_size, so that every rank has as many
+    rows."""
 
     random_shuffle: bool
     """random_shuffle (bool, default False): Whether the order is random, with every record once in
@@ -673,8 +675,8 @@ def Affine(
         scale (list of float, default (1.0,)): The factor: one number, or one for each channel.
         shift (list of float, default (0.0,)): Added after the multiplication: one number, or one
             for each channel.
-        dtype (dtype, default 'float64', one of 'float16', 'float32', 'float64'): The dtype of the
-            output.
+        dtype (dtype, default 'float64', one of 'float16', 'float32', 'float64', 'bfloat16'): The
+            dtype of the output.
         axis (int, default -1, in [-8, 7]): Which dimension of a row has the channels; -1 is the
             last one.
         name (str, default None): Name of this node, unique in a loader; None for none.
@@ -3072,8 +3074,8 @@ def CropMirrorNormalize(
 
     Numbers of the image are 0 to 255, and so are mean and std, as in OneFlow; Normalize has the
     convention of torchvision. The arithmetic is that of float32: x - mean is rounded, then its
-    product with 1 / std; float16 is rounded once more. An image that is smaller than crop_h x
-    crop_w is an error of its row.
+    product with 1 / std; floats of 16 bits are rounded once more. An image that is smaller than
+    crop_h x crop_w is an error of its row.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
@@ -3099,8 +3101,8 @@ def CropMirrorNormalize(
             down as possible; the row is rounded down.
         crop_pos_x (float, default 0.5, in [0, 1]): Where the part begins: 0 at the left, 1 as far
             right as possible; the column is rounded down.
-        output_dtype (dtype, default 'float32', one of 'float32', 'float16'): The dtype of the
-            output.
+        output_dtype (dtype, default 'float32', one of 'float32', 'float16', 'bfloat16'): The dtype
+            of the output.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -3955,7 +3957,7 @@ def Normalize(
     and Normalize of torchvision; IMAGENET_MEAN and IMAGENET_STD are such numbers.
     CropMirrorNormalize takes mean and std from 0 to 255. The arithmetic is that of float32: the
     difference is rounded, then its product with 1 / std, where mean and std are multiplied by 255
-    for uint8; float16 is rounded once more.
+    for uint8; floats of 16 bits are rounded once more.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
@@ -3969,7 +3971,8 @@ def Normalize(
             each channel.
         layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether a row of the output is (channels,
             height, width), or (height, width, channels).
-        dtype (dtype, default 'float32', one of 'float32', 'float16'): The dtype of the output.
+        dtype (dtype, default 'float32', one of 'float32', 'float16', 'bfloat16'): The dtype of the
+            output.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -4434,7 +4437,8 @@ def RandomErasing(
     a batch.
 
     Args:
-        in_ (Blob or rows, the input 'in'): Images of uint8, float16 or float32, also ragged.
+        in_ (Blob or rows, the input 'in'): Images of uint8, float16, bfloat16 or float32, also
+            ragged.
         probability (float, default 0.5, in [0, 1]): That a part of an image is erased. Drawn for
             each record.
         area (list of float, default (0.02, 0.33), in [0, 1]): Range of the erased area as a part of

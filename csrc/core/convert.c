@@ -2,7 +2,8 @@
  * fit. */
 #include "core/convert.h"
 
-#include "core/float16.h"
+#include "core/narrow_floats.h"
+#include "core/round_to_odd.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -106,6 +107,7 @@ static const limits limits_of[] = {
     [PFD_FLOAT32] = {INT64_MIN, UINT64_MAX, -0x1.ffffffp127, 0x1.ffffffp127,
                      "about -3.4e38 to 3.4e38"},
     [PFD_FLOAT64] = {INT64_MIN, UINT64_MAX, 0, 0, "all that float64 is"},
+    [PFD_BFLOAT16] = {INT64_MIN, UINT64_MAX, -0x1.ffp127, 0x1.ffp127, "about -3.39e38 to 3.39e38"},
 };
 
 static int32_t is_float(int32_t dtype)
@@ -116,7 +118,7 @@ static int32_t is_float(int32_t dtype)
 static int32_t always_fits(int32_t from, int32_t to)
 {
     if (from == to || to == PFD_BOOL || to == PFD_FLOAT64) return 1;
-    if (is_float(from)) return to == PFD_FLOAT32 && from == PFD_FLOAT16;
+    if (is_float(from)) return to == PFD_FLOAT32 && pfd_is_narrow_float(from);
     return limits_of[from].low >= limits_of[to].low && limits_of[from].high <= limits_of[to].high;
 }
 
@@ -203,7 +205,7 @@ static uint64_t resolved_to_integer(double value, int32_t to, int32_t overflow)
 
 static double resolved_to_float(double value, int32_t to)
 {
-    double most = to == PFD_FLOAT16 ? 65504 : 0x1.fffffep127;
+    double most = to == PFD_FLOAT16 ? 65504 : to == PFD_BFLOAT16 ? 0x1.fep127 : 0x1.fffffep127;
     if (fits(value, &limits_of[to], 1)) return value;
     return value < 0 ? -most : most;
 }
@@ -246,21 +248,38 @@ static void convert_resolved(int32_t from, const void *in, int32_t to, void *out
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-/* At most BLOCK elements, not from float16. */
-static void convert_fitting(int32_t from, const void *in, int32_t to, void *out, int64_t n)
+/* At most BLOCK integers to float16 or bfloat16. */
+static void narrow_integers(int32_t from, const void *in, int32_t to, void *out, int64_t n)
 {
     float narrow[BLOCK];
-    if (from == to) {
-        memcpy(out, in, (size_t)(n * pfd_dtype_size(to)));
-    } else if (to != PFD_FLOAT16) {
-        kernels[from][to](in, out, n);
-    } else if (from == PFD_FLOAT64) {
-        pfd_float16_from_float64(in, out, n);
-    } else if (from == PFD_FLOAT32) {
-        pfd_float16_from_float32(in, out, n);
-    } else { /* integers below 65520 are floats exactly, and those above are infinite either way */
+    double wide[BLOCK];
+    if (to == PFD_FLOAT16) { /* below 65520 they are floats, and above they are infinite anyway */
         kernels[from][PFD_FLOAT32](in, narrow, n);
         pfd_float16_from_float32(narrow, out, n);
+        return;
+    }
+    if (from == PFD_INT64)
+        pfd_round_int64_to_odd(in, wide, n);
+    else if (from == PFD_UINT64)
+        pfd_round_uint64_to_odd(in, wide, n);
+    else
+        kernels[from][PFD_FLOAT64](in, wide, n);
+    pfd_bfloat16_from_float64(wide, out, n);
+}
+
+/* At most BLOCK elements, not from a float of 16 bits. */
+static void convert_fitting(int32_t from, const void *in, int32_t to, void *out, int64_t n)
+{
+    if (from == to) {
+        memcpy(out, in, (size_t)(n * pfd_dtype_size(to)));
+    } else if (!pfd_is_narrow_float(to)) {
+        kernels[from][to](in, out, n);
+    } else if (from == PFD_FLOAT64) {
+        pfd_narrow_from_float64(to, in, out, n);
+    } else if (from == PFD_FLOAT32) {
+        pfd_narrow_from_float32(to, in, out, n);
+    } else {
+        narrow_integers(from, in, to, out, n);
     }
 }
 
@@ -268,8 +287,8 @@ static int64_t convert_block(int32_t from, const void *in, int32_t to, void *out
                              int32_t overflow)
 {
     float wide[BLOCK];
-    if (from == PFD_FLOAT16) {
-        pfd_float16_to_float32(in, wide, n);
+    if (pfd_is_narrow_float(from)) {
+        pfd_narrow_to_float32(from, in, wide, n);
         in = wide;
         from = PFD_FLOAT32;
     }
@@ -290,12 +309,13 @@ int64_t pfd_convert(int32_t from, const void *in, int32_t to, void *out, int64_t
         if (n > 0) memcpy(out, in, (size_t)(n * pfd_dtype_size(to)));
         return n;
     }
-    if (from == PFD_FLOAT16 && to == PFD_FLOAT32) {
-        pfd_float16_to_float32(in, out, n);
+    if (pfd_is_narrow_float(from) && to == PFD_FLOAT32) {
+        pfd_narrow_to_float32(from, in, out, n);
         return n;
     }
     if (from == PFD_BOOL) from = PFD_UINT8;
-    if (from != PFD_FLOAT16 && to != PFD_FLOAT16 && needs_no_look(from, to, overflow)) {
+    if (!pfd_is_narrow_float(from) && !pfd_is_narrow_float(to) &&
+        needs_no_look(from, to, overflow)) {
         if (from == to)
             memcpy(out, in, (size_t)(n * pfd_dtype_size(to)));
         else

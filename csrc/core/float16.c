@@ -1,10 +1,10 @@
 /* Numbers of 16 bits: five of exponent, ten of fraction. */
 #include "core/float16.h"
 
+#include "core/round_to_odd.h"
 #include "core/simd.h"
 #include "core/x86_features.h"
 
-#include <math.h>
 #include <string.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -127,27 +127,13 @@ void pfd_float16_from_float32(const float *in, uint16_t *out, int64_t n)
     for (; i < n; i++) out[i] = narrowed(in[i]);
 }
 
-/* Doubles rounded to odd floats: rounding these again to fewer bits gives the same result as
- * rounding the doubles themselves. */
-static void round_to_odd(const double *restrict in, float *restrict out, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        float nearest = (float)in[i];
-        double back = (double)nearest;
-        uint32_t bits = bits_of(nearest), is_finite = (bits & 0x7fffffff) < 0x7f800000;
-        uint32_t moves = is_finite & (back != in[i]) & ~bits & 1;
-        uint32_t is_above = fabs(back) > fabs(in[i]); /* in magnitude */
-        out[i] = float_of(bits + moves - 2 * (moves & is_above));
-    }
-}
-
 void pfd_float16_from_float64(const double *in, uint16_t *out, int64_t n)
 {
     enum { block = 512 };
     float narrow[block];
     for (int64_t i = 0; i < n; i += block) {
         int64_t count = n - i < block ? n - i : block;
-        round_to_odd(in + i, narrow, count);
+        pfd_round_to_odd(in + i, narrow, count);
         pfd_float16_from_float32(narrow, out + i, count);
     }
 }

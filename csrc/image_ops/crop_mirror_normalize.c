@@ -107,7 +107,7 @@ static const pfd_attr attr_table[] = {
     PFD_FLOAT_ATTR(crop_mirror_normalize_attrs, crop_pos_x, "0.5", 0, 1,
                    "Where the part begins: 0 at the left, 1 as far right as possible; the column "
                    "is rounded down."),
-    PFD_DTYPE_ATTR(crop_mirror_normalize_attrs, output_dtype, "float32", "float32|float16",
+    PFD_DTYPE_ATTR(crop_mirror_normalize_attrs, output_dtype, "float32", "float32|float16|bfloat16",
                    "The dtype of the output."),
 };
 
@@ -129,8 +129,8 @@ const pfd_op pfd_op_crop_mirror_normalize = {
     .doc = "Takes a part of each image, mirrors it, and computes (x - mean) / std, in one pass. "
            "Numbers of the image are 0 to 255, and so are mean and std, as in OneFlow; Normalize "
            "has the convention of torchvision. The arithmetic is that of float32: x - mean is "
-           "rounded, then its product with 1 / std; float16 is rounded once more. An image that "
-           "is smaller than crop_h x crop_w is an error of its row.",
+           "rounded, then its product with 1 / std; floats of 16 bits are rounded once more. An "
+           "image that is smaller than crop_h x crop_w is an error of its row.",
     PFD_OP_ATTRS(crop_mirror_normalize_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

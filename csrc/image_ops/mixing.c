@@ -1,7 +1,7 @@
 /* Groups of rows, their shares and their sums. */
 #include "image_ops/mixing.h"
 
-#include "core/float16.h"
+#include "core/narrow_floats.h"
 #include "core/rows.h"
 #include "images/random_draws.h"
 #include "images/random_variates.h"
@@ -50,16 +50,16 @@ static void mix_float64(const double *restrict a, const double *restrict b, doub
     }
 }
 
-static void mix_float16(const uint16_t *a, const uint16_t *b, float share, float rest,
-                        uint16_t *out, int64_t n)
+static void mix_narrow(int32_t dtype, const uint16_t *a, const uint16_t *b, float share, float rest,
+                       uint16_t *out, int64_t n)
 {
     float first[block], second[block], sum[block];
     for (int64_t i = 0, part; i < n; i += part) {
         part = n - i < block ? n - i : block;
-        pfd_float16_to_float32(a + i, first, part);
-        pfd_float16_to_float32(b + i, second, part);
+        pfd_narrow_to_float32(dtype, a + i, first, part);
+        pfd_narrow_to_float32(dtype, b + i, second, part);
         mix_float32(first, second, share, rest, sum, part);
-        pfd_float16_from_float32(sum, out + i, part);
+        pfd_narrow_from_float32(dtype, sum, out + i, part);
     }
 }
 
@@ -77,7 +77,7 @@ void pfd_mix_row(const pfd_compute_args *args, int32_t port, int64_t i, int64_t 
     else if (in->type.dtype == PFD_FLOAT64)
         mix_float64(a, b, share, 1 - share, out, n);
     else
-        mix_float16(a, b, part, rest, out, n);
+        mix_narrow(in->type.dtype, a, b, part, rest, out, n);
 }
 
 pfd_status pfd_check_labels(const pfd_infer_args *args, pfd_error *err)

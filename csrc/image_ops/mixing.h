@@ -45,7 +45,7 @@ int64_t pfd_mix_partner(const pfd_mix_group *group, int64_t i);
 
 /* Row i of an output: share * row i + (1 - share) * row `other` of an input of the same float type.
  * Products and sum are rounded one after the other, to float32, or of float64 to float64; those of
- * float16 are rounded once more. */
+ * floats of 16 bits are rounded once more. */
 void pfd_mix_row(const pfd_compute_args *args, int32_t port, int64_t i, int64_t other,
                  double share);
 

@@ -51,7 +51,7 @@ static const pfd_attr attr_table[] = {
     PFD_CHOICE_ATTR(normalize_attrs, layout, "CHW", "CHW|HWC",
                     "Whether a row of the output is (channels, height, width), or "
                     "(height, width, channels)."),
-    PFD_DTYPE_ATTR(normalize_attrs, dtype, "float32", "float32|float16",
+    PFD_DTYPE_ATTR(normalize_attrs, dtype, "float32", "float32|float16|bfloat16",
                    "The dtype of the output."),
 };
 
@@ -72,7 +72,7 @@ const pfd_op pfd_op_normalize = {
            "ToTensor and Normalize of torchvision; IMAGENET_MEAN and IMAGENET_STD are such "
            "numbers. CropMirrorNormalize takes mean and std from 0 to 255. The arithmetic is that "
            "of float32: the difference is rounded, then its product with 1 / std, where mean and "
-           "std are multiplied by 255 for uint8; float16 is rounded once more.",
+           "std are multiplied by 255 for uint8; floats of 16 bits are rounded once more.",
     PFD_OP_ATTRS(normalize_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

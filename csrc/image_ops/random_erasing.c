@@ -1,5 +1,6 @@
 /* RandomErasing: a random rectangle of each image, filled. */
 #include "core/convert.h"
+#include "core/narrow_floats.h"
 #include "core/rows.h"
 #include "image_ops/image_layout.h"
 #include "images/random_window.h"
@@ -45,8 +46,9 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const pfd_row_type *in = &args->inputs[0];
     plan checked;
     PFD_TRY(pfd_expect_layout(args, 0, "in", attrs->layout, err));
-    if (in->dtype != PFD_UINT8 && in->dtype != PFD_FLOAT16 && in->dtype != PFD_FLOAT32)
-        return pfd_refuse_rows(args, 0, "in", "they must be uint8, float16 or float32", err);
+    if (in->dtype != PFD_UINT8 && in->dtype != PFD_FLOAT32 && !pfd_is_narrow_float(in->dtype))
+        return pfd_refuse_rows(args, 0, "in",
+                               "they must be uint8, float16, bfloat16 or float32", err);
     args->outputs[0] = *in;
     return make_plan(args->host, attrs, in, &checked, err);
 }
@@ -156,7 +158,7 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_port inputs[] = {
-    {"in", "Images of uint8, float16 or float32, also ragged."},
+    {"in", "Images of uint8, float16, bfloat16 or float32, also ragged."},
 };
 
 static const pfd_port outputs[] = {{"out", "Images of the type of the input."}};

@@ -21,7 +21,7 @@ pfd_status pfd_take_size(const pfd_host *host, const char *attr, pfd_list_int64 
                          pfd_size *out, pfd_error *err);
 
 enum {
-    PFD_ALL_DTYPES = (2 << PFD_FLOAT64) - (1 << PFD_BOOL) /* for pfd_expect_images() */
+    PFD_ALL_DTYPES = (2 << PFD_BFLOAT16) - (1 << PFD_BOOL) /* for pfd_expect_images() */
 };
 
 /* The attr `fill`, one number or one for each channel, as a pixel of the type's dtype.  Fails

@@ -24,7 +24,7 @@ pfd_status pfd_expect_images(const pfd_infer_args *args, int32_t input, const ch
                                err);
     if (dtypes >> type->dtype & 1u) return PFD_OK;
     char expected[128] = "images must be of";
-    for (int32_t dtype = PFD_BOOL; dtype <= PFD_FLOAT64; dtype++) {
+    for (int32_t dtype = PFD_BOOL; dtype <= PFD_BFLOAT16; dtype++) {
         if (!(dtypes >> dtype & 1u)) continue;
         strncat(expected, expected[sizeof "images must be of" - 1] ? " or " : " ",
                 sizeof expected - strlen(expected) - 1);

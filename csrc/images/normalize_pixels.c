@@ -1,7 +1,7 @@
 /* Normalizing: eight pixels at once with AVX2, a channel at a time where the output is planar. */
 #include "images/normalize_pixels.h"
 
-#include "core/float16.h"
+#include "core/narrow_floats.h"
 #include "core/simd.h"
 
 #include <float.h>
@@ -191,7 +191,8 @@ static void planar_row16(const pfd_normalization *how, const uint8_t *in, int64_
         n = least(block, width - x);
         planes(how, in + skipped, readable - skipped, n, mirror, wide[0], block);
         for (int32_t c = 0; c < how->channels; c++)
-            pfd_float16_from_float32(wide[c], out + c * plane + place(x, n, width, mirror), n);
+            pfd_narrow_from_float32(how->dtype, wide[c],
+                                    out + c * plane + place(x, n, width, mirror), n);
     }
 }
 
@@ -228,8 +229,8 @@ static void interleaved(const pfd_normalization *how, const uint8_t *in, int64_t
             int64_t to = (y * width + place(x, n, width, mirror)) * channels;
             float *values = how->dtype == PFD_FLOAT32 ? (float *)out + to : wide;
             elements(pixels, n * channels, mean, scale, values);
-            if (how->dtype == PFD_FLOAT16)
-                pfd_float16_from_float32(wide, (uint16_t *)out + to, n * channels);
+            if (how->dtype != PFD_FLOAT32)
+                pfd_narrow_from_float32(how->dtype, wide, (uint16_t *)out + to, n * channels);
         }
     }
 }
@@ -258,7 +259,7 @@ void pfd_normalize_float32(const pfd_normalization *how, const float *in, int64_
                 continue;
             }
             uint16_t narrow[block];
-            pfd_float16_from_float32(wide, narrow, n);
+            pfd_narrow_from_float32(how->dtype, wide, narrow, n);
             for (int64_t k = 0; k < n; k++) ((uint16_t *)out)[to + k * step] = narrow[k];
         }
     }

@@ -1,7 +1,7 @@
 /* images/normalize_pixels.h -- pixels of bytes to floats: (x - mean) * scale.
  *
  * The arithmetic is that of float32: the difference is rounded, then the product.  Results are the
- * same on every machine.  float16 is that float32, rounded once more.
+ * same on every machine.  Floats of 16 bits are that float32, rounded once more.
  */
 #ifndef PFD_IMAGES_NORMALIZE_PIXELS_H
 #define PFD_IMAGES_NORMALIZE_PIXELS_H
@@ -10,7 +10,7 @@
 typedef struct pfd_normalization {
     int32_t channels; /* 1 to PFD_MAX_CHANNELS */
     int32_t is_planar; /* 1: (channels, height, width), 0: (height, width, channels) */
-    int32_t dtype;     /* PFD_FLOAT32 or PFD_FLOAT16 */
+    int32_t dtype;     /* PFD_FLOAT32, PFD_FLOAT16 or PFD_BFLOAT16 */
     float mean[PFD_MAX_CHANNELS], scale[PFD_MAX_CHANNELS];
 } pfd_normalization;
 

@@ -135,7 +135,7 @@ static void try_all(trial *t)
 {
     const pfd_node *node = t->run->node;
     for (uint32_t varied = 0; varied < node->op->op->num_inputs; varied++) {
-        for (int32_t dtype = PFD_BOOL; dtype <= PFD_FLOAT64; dtype++) {
+        for (int32_t dtype = PFD_BOOL; dtype <= PFD_BFLOAT16; dtype++) {
             for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
                 for (uint32_t k = 0; k < node->op->op->num_inputs; k++)
                     t->inputs[k] = node->inputs[k].node->outputs[node->inputs[k].output];

@@ -195,7 +195,7 @@ static const pfd_attr attr_table[] = {
                     "The factor: one number, or one for each channel."),
     PFD_FLOATS_ATTR(affine_attrs, shift, "0", 0, 0,
                     "Added after the multiplication: one number, or one for each channel."),
-    PFD_DTYPE_ATTR(affine_attrs, dtype, "float64", "float16|float32|float64",
+    PFD_DTYPE_ATTR(affine_attrs, dtype, "float64", "float16|float32|float64|bfloat16",
                    "The dtype of the output."),
     PFD_INT_ATTR(affine_attrs, axis, "-1", -PFD_MAX_DIMS, PFD_MAX_DIMS - 1,
                  "Which dimension of a row has the channels; -1 is the last one."),

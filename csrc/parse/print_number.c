@@ -4,6 +4,7 @@
  */
 #include "parse/print_number.h"
 
+#include "core/bfloat16.h"
 #include "core/float16.h"
 #include "parse/power_of_five.h"
 
@@ -255,4 +256,15 @@ uint8_t *pfd_print_float16(uint16_t bits, uint8_t *to)
     float value;
     pfd_float16_to_float32(&bits, &value, 1);
     return print_narrow(decimal_of(fraction, exponent, type), (double)value, 1e3, to);
+}
+
+uint8_t *pfd_print_bfloat16(uint16_t bits, uint8_t *to)
+{
+    static const float_type type = {7, 134, 255};
+    uint32_t fraction = bits & 127u, exponent = bits >> 7 & 255u;
+    uint8_t *end = print_special(fraction, exponent, bits >> 15, type.infinite, &to);
+    if (end) return end;
+    float value;
+    pfd_bfloat16_to_float32(&bits, &value, 1);
+    return print_narrow(decimal_of(fraction, exponent, type), (double)value, 1e6, to);
 }

@@ -193,7 +193,7 @@ static pfd_status fail_output(const pfd_node *node, uint32_t output, const char 
 {
     return pfd_fail(err, PFD_INTERNAL,
                     "infer() gave output '%s' %s %" PRId64 "; it must fill in a PFD_BOOL ... "
-                    "PFD_FLOAT64, 0 to %d dimensions and sizes from 0, or -1 for one that varies",
+                    "PFD_BFLOAT16, 0 to %d dimensions and sizes from 0, or -1 for one that varies",
                     node->op->public_op->outputs[output].name, found, value, PFD_MAX_DIMS);
 }
 

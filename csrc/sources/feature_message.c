@@ -4,7 +4,7 @@
  */
 #include "sources/feature_message.h"
 
-#include "core/float16.h"
+#include "core/narrow_floats.h"
 #include "core/rows.h"
 #include "parse/quote.h"
 #include "parse/utf8.h"
@@ -155,12 +155,12 @@ static uint8_t *put_floats(const uint8_t *data, int64_t n, int64_t size, uint8_t
 }
 
 /* A few at a time: the halves may be anywhere in the message. */
-static uint8_t *put_halves(const uint16_t *data, int64_t n, uint8_t *to)
+static uint8_t *put_halves(int32_t dtype, const uint16_t *data, int64_t n, uint8_t *to)
 {
     float wide[64];
     for (int64_t begin = 0; begin < n; begin += 64) {
         int64_t part = n - begin < 64 ? n - begin : 64;
-        pfd_float16_to_float32(data + begin, wide, part);
+        pfd_narrow_to_float32(dtype, data + begin, wide, part);
         to = put_floats((const uint8_t *)wide, part, sizeof *wide, to);
     }
     return to;
@@ -173,6 +173,7 @@ static int64_t values_bytes(const feature *f, int64_t row)
     switch (f->dtype) {
     case PFD_UINT8: return n;
     case PFD_FLOAT16:
+    case PFD_BFLOAT16:
     case PFD_FLOAT32: return n * 4;
     case PFD_FLOAT64: return n * 8;
     default: return varints_bytes(f->dtype, data, n);
@@ -186,7 +187,8 @@ static uint8_t *put_values(const feature *f, int64_t row, uint8_t *to)
     if (f->dtype == PFD_FLOAT32 && n == 1) return put_floats(data, 1, 4, to);
     switch (f->dtype) {
     case PFD_UINT8: return put_floats(data, n, 1, to);
-    case PFD_FLOAT16: return put_halves((const void *)data, n, to);
+    case PFD_FLOAT16:
+    case PFD_BFLOAT16: return put_halves(f->dtype, (const void *)data, n, to);
     case PFD_FLOAT32: return put_floats(data, n, 4, to);
     case PFD_FLOAT64: return put_floats(data, n, 8, to);
     default: return put_varints(f->dtype, data, n, to);
@@ -251,6 +253,7 @@ static int64_t fixed_bytes(const feature *f)
     switch (f->dtype) {
     case PFD_UINT8: return f->elements;
     case PFD_FLOAT16:
+    case PFD_BFLOAT16:
     case PFD_FLOAT32: return f->elements * 4;
     case PFD_FLOAT64: return f->elements * 8;
     default: return f->elements ? -1 : 0;

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import CorruptDataError
 from ..formats import FORMATS, RECORD, Field, Source, field_of, lengths_of
-from ..nodes import Blob
+from ..nodes import Blob, dtype_name, widened
 from ..ragged import Ragged
 from ..plain_text import printable, size
 from .command_bar import command_bar, first_types, with_types
@@ -99,12 +99,13 @@ class _Field:
         is_ragged = isinstance(column, Ragged)
         shape = column.row_shape if is_ragged else column.shape[1:]
         sizes = ",".join("?" if size is None else str(size) for size in shape)
-        self.type = f"{column.dtype}[{sizes}]" if shape else str(column.dtype)
+        name = dtype_name(column.dtype)
+        self.type = f"{name}[{sizes}]" if shape else name
         self.is_bytes = is_ragged and column.dtype == np.uint8
         if self.is_bytes:
             self.type = "bytes"
         else:
-            self.numbers.add((column.values if is_ragged else column).reshape(-1))
+            self.numbers.add(widened(column.values if is_ragged else column).reshape(-1))
         if is_ragged:
             self.lengths.add(column.lengths)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import FileError, InvalidArgumentError, shown
 from ..formats import CacheWriter, cached_fields, encoded_records
-from ..nodes import Blob, Node
+from ..nodes import Blob, Node, dtype_name
 from ..nodes.objects import Object
 from ..nodes.tables import Prepared, Table
 from ..loader import DataLoader
@@ -171,7 +171,7 @@ def _described(fields: Mapping[str, Blob], version: str) -> str:
             return numbers[node]
         inputs = [f"{walk(blob.node)}.{blob.index}" for blob in node.inputs]
         values = {name: of_value(node, node.values[name]) for name in sorted(node.values)}
-        types = [(blob.dtype.name, blob.shape[1:]) for blob in node.outputs]
+        types = [(dtype_name(blob.dtype), blob.shape[1:]) for blob in node.outputs]
         said.append(f"{_origin(node, version)} {node.name} {inputs} {values} {types}")
         numbers[node] = len(numbers)
         return numbers[node]

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
+from ..nodes import dtype_name, widened
 from ..plain_text import no_field
 from ..ragged import Ragged
 from .parsing import parsed
@@ -272,6 +273,7 @@ class Expression:
             return value
         if not isinstance(value, np.ndarray):
             self._refuse(node, f"this is {_described(value)}, and no number")
+        value = widened(value)
         if value.dtype == np.uint64:
             return value if np.any(value >> 63) else value.astype(np.int64)
         if value.dtype.kind in "iub":
@@ -481,5 +483,5 @@ def _described(value: Any) -> str:
         return f"a field of {value.dtype} of varying shape"
     if not isinstance(value, np.ndarray):
         return f"the constant {value}"
-    what = "truth" if value.dtype == np.bool_ else str(value.dtype)
+    what = "truth" if value.dtype == np.bool_ else dtype_name(value.dtype)
     return f"{what} of shape {value.shape[1:]}" if value.ndim > 1 else what

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError, shown
-from ..nodes import Blob
+from ..nodes import Blob, numpy_dtype
 from ..image_files import ENDINGS, ending_of
 from .base.damage import Damage, Scan
 from .base.detection import Detected
@@ -327,7 +327,7 @@ def _extension(field: Field) -> str:
     name = field.name.lower().replace("/", "_")
     if name.startswith("__") or field.dtype == BYTES:
         return name
-    is_class = not field.shape and np.dtype(field.dtype).kind in "iu"
+    is_class = not field.shape and numpy_dtype(field.dtype).kind in "iu"
     kind = _CLASS if is_class else _ARRAY
     return name if _suffix(name) == kind else name + kind
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..nodes import dtype_name
 from ..nodes.row_types import RowType
 from ..plain_text import counted, size
 
@@ -50,7 +51,8 @@ class Output:
     def type_text(self) -> str:
         """float32[224,224,3]; a question mark stands for what varies from row to row."""
         sizes = ",".join("?" if one is None else str(one) for one in self.type.shape)
-        return f"{self.type.dtype}[{sizes}]" if self.type.shape else str(self.type.dtype)
+        name = dtype_name(self.type.dtype)
+        return f"{name}[{sizes}]" if self.type.shape else name
 
     @property
     def bytes_text(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..html_text import Html, element, page, table
+from ..nodes import dtype_name
 from .model import Drawn, Output
 from .svg import drawn_svg
 
@@ -31,7 +32,7 @@ def _cells(one: Output) -> tuple[str, ...]:
     shape = ", ".join("varies" if size is None else str(size) for size in one.type.shape)
     return (
         one.name,
-        str(one.type.dtype),
+        dtype_name(one.type.dtype),
         f"({shape})",
         "ragged" if one.row_bytes is None else f"{one.row_bytes:,}",
         "" if one.batch_bytes is None else f"{'up to ' * one.is_most}{one.batch_bytes:,}",

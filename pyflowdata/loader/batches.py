@@ -114,6 +114,8 @@ class BatchArrays:
         trailing = () if shapes_at else shape[1:]
         values_shape = (row_splits.item(rows), *trailing)
         values = np.asarray(_Memory(values_at, values_shape, dtype, owner))
+        if dtype.kind == "V":  # of bfloat16 the interface has said the size alone
+            values = values.view(dtype)
         return Ragged(values, row_splits, row_shape=shape, shapes=shapes)
 
     def give_back(self) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import InvalidArgumentError, shown
 from ..native import CData, encode, ffi, lib, text, text_value
 from .objects import Object
+from .dtypes import dtype_name, is_bfloat16, numpy_dtype
 from .argument_hints import refuse_other_argument
 from .registry import Attr, Op
 
@@ -38,11 +39,13 @@ def _dtype_name(attr: Attr, value: object) -> str:
     if value is None:
         raise _refuse(attr, value, "a dtype, like 'float32' or np.float32")
     try:
-        dtype = np.dtype(value)  # type: ignore[call-overload]
+        dtype = numpy_dtype(value)
     except (TypeError, ValueError, SyntaxError):
         if isinstance(value, str):
             return value  # C lists the valid dtypes
         raise _refuse(attr, value, "a dtype, like 'float32' or np.float32") from None
+    if is_bfloat16(dtype):
+        return dtype_name(dtype)
     if dtype.fields is not None:
         raise _refuse(
             attr, value, "one dtype; a row of several fields is bytes, shape=[n] of dtype='uint8', "

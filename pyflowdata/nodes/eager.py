@@ -23,7 +23,8 @@ from .attr_values import attr_values, plain_values
 from .eager_rows import RULE, Array, Rows, take, take_column
 from .node import is_present
 from .registry import Op, with_ports_of
-from .row_types import DTYPES, read_row_type
+from .dtypes import dtype_number
+from .row_types import read_row_type
 
 # Of a call on rows, unless the op has an attr of the name: least value, which is the default; doc.
 OPTIONS = {
@@ -68,7 +69,7 @@ class _Prepared:
         slots, keep = attr_values(plain)
         rows = ffi.new("pfd_row_type[]", len(types))
         for row, (dtype, shape) in zip(rows, types, strict=True):
-            row.dtype, row.ndim = DTYPES[dtype], len(shape)
+            row.dtype, row.ndim = dtype_number(dtype), len(shape)
             row.shape[0 : len(shape)] = shape
         out, err = ffi.new("pfd_eager **"), new_error()
         status = lib.pfd_eager_create(

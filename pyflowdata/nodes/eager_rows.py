@@ -16,7 +16,8 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..native import CData, ffi, lib
 from ..ragged import Ragged
-from .row_types import DTYPES, RAGGED_ROW
+from .dtypes import NUMBERS, dtype_name, dtype_number
+from .row_types import RAGGED_ROW
 
 Array = npt.NDArray[Any]
 
@@ -169,9 +170,9 @@ def _row(name: str, value: Any) -> Array | bytes:
         return value
     if type(value) is not np.ndarray:
         value = _other_array(name, value)
-    if value.dtype not in DTYPES:
+    if not dtype_number(value.dtype):
         raise InvalidArgumentError(
-            f"input '{name}' has dtype {value.dtype}; rows are of {', '.join(map(str, DTYPES))}"
+            f"input '{name}' has dtype {value.dtype}; rows are of {', '.join(NUMBERS)}"
         )
     if value.ndim > _MAX_DIMS:
         raise InvalidArgumentError(
@@ -245,12 +246,12 @@ def _common_type(
 
 
 def _said(row: Array) -> str:
-    return f"{row.dtype} {row.shape}"
+    return f"{dtype_name(row.dtype)} {row.shape}"
 
 
 def _ragged(name: str, value: Ragged) -> Rows:
     shape = tuple(-1 if size is None else size for size in value.row_shape)
-    if value.dtype not in DTYPES or len(shape) > _MAX_DIMS or not _is_sound(value):
+    if not dtype_number(value.dtype) or len(shape) > _MAX_DIMS or not _is_sound(value):
         raise InvalidArgumentError(
             f"input '{name}' is {value!r}, whose dtype, row_splits or shapes are not those of rows"
         )

@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import Error, InvalidArgumentError, shown
 from ..hints.blob_methods import BlobHints
 from ..native import CData, check, encode, ffi, lib, new_error, text
+from .dtypes import dtype_name, dtype_of
 from .attr_values import Plain, attr_values, found_values, plain_values
 from .registry import Op, find_op, with_ports_of
 from .sampled_attrs import Found, sampled_values, say_notes
@@ -98,7 +99,10 @@ class Node:
             say_notes(failure, inputs)
             is_of_world = failure.reason == "world-size" or failure.attr in ("rank", "world_size")
             if found and is_of_world:
-                failure.message += f" (world_size was inferred: {found.source})"
+                failure.message += (
+                    f" (world_size was inferred: {found.source}; where some ranks need the same "
+                    "rows, give rank and world_size)"
+                )
             raise
         self.worlds: tuple[World, ...] = (
             (found or _given_world(used),)
@@ -257,7 +261,8 @@ class Blob(BlobHints):
         return _output, (self.node, self.index)
 
     def __repr__(self) -> str:
-        return f"Blob({self.name!r}, shape={self.shape}, dtype={self.dtype}, sbp={self.sbp!r})"
+        dtype = dtype_name(self.dtype)
+        return f"Blob({self.name!r}, shape={self.shape}, dtype={dtype}, sbp={self.sbp!r})"
 
     def _repr_html_(self) -> str:
         """For notebooks."""
@@ -265,7 +270,8 @@ class Blob(BlobHints):
 
         size = "rows differ in size" if self.is_ragged else f"{self._row_bytes():,} a row"
         rows = [
-            ("shape", f"{self.shape}, of all ranks"), ("dtype", self.dtype), ("bytes", size),
+            ("shape", f"{self.shape}, of all ranks"), ("dtype", dtype_name(self.dtype)),
+            ("bytes", size),
             ("node", shown(self.node)),
         ]  # fmt: skip
         return joined(title(f"Blob {self.name}"), table(rows))
@@ -282,7 +288,7 @@ def _make_blob(node: Node, index: int) -> Blob:
     return Blob(
         name=f"{node.name or node.op.name}/{node.op.outputs[index].name}",
         shape=(batch_size[0], *(None if n < 0 else n for n in row.shape[0 : row.ndim])),
-        dtype=np.dtype(text(lib.pfd_dtype_name(row.dtype))),
+        dtype=dtype_of(row.dtype),
         node=node,
         index=index,
     )

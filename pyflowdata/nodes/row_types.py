@@ -8,13 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidArgumentError, shown
-from ..native import CData, ffi, lib, text
-
-_DTYPES: dict[str, int] = {}
-while lib.pfd_dtype_name(len(_DTYPES) + 1) != ffi.NULL:
-    _DTYPES[text(lib.pfd_dtype_name(len(_DTYPES) + 1))] = len(_DTYPES) + 1
-_NUMPY = {number: np.dtype(name) for name, number in _DTYPES.items()}
-DTYPES = {dtype: number for number, dtype in _NUMPY.items()}  # PFD_BOOL and so on
+from ..native import CData, ffi, lib
+from .dtypes import NUMBERS, dtype_name, dtype_number, dtype_of, numpy_dtype
 
 # A pfd_ragged_row: two addresses, and between them the number of elements.
 RAGGED_ROW = np.dtype([("data", np.uint64), ("size", np.int64), ("shape", np.uint64)])
@@ -41,7 +36,7 @@ class RowType(NamedTuple):
         return None in self.shape
 
     def __str__(self) -> str:
-        return f"{self.dtype} {self.shape}"
+        return f"{dtype_name(self.dtype)} {self.shape}"
 
     def fits(self, dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> bool:
         """Whether this is what is there, where None stands for any size."""
@@ -63,8 +58,8 @@ def row_type(what: str, given: Any) -> RowType:
     if isinstance(given, str):
         dtype, shape = _written(given)
     try:
-        found = np.dtype(dtype)
-        if dtype is None or found.name not in _DTYPES or not found.isnative:
+        found = numpy_dtype(dtype)
+        if dtype is None or not dtype_number(found):
             raise TypeError
         if isinstance(shape, (int, np.integer)):
             shape = (shape,)
@@ -75,7 +70,7 @@ def row_type(what: str, given: Any) -> RowType:
         raise InvalidArgumentError(
             f"{what} = {shown(given)}; it must be a dtype, for rows that are numbers, or dtype and "
             f"shape of a row, like ('float32', (3,)) or 'float32[3]', with None or ? for what "
-            f"varies from row to row; dtypes: {', '.join(_DTYPES)}"
+            f"varies from row to row; dtypes: {', '.join(NUMBERS)}"
         ) from None
     return RowType(found, sizes)
 
@@ -94,12 +89,12 @@ def _written(text: str) -> tuple[str, tuple[Any, ...]]:
 def read_row_type(row: CData) -> RowType:
     """Of a `pfd_row_type`."""
     return RowType(
-        _NUMPY[row.dtype], tuple(None if n < 0 else n for n in row.shape[0 : row.ndim])
+        dtype_of(row.dtype), tuple(None if n < 0 else n for n in row.shape[0 : row.ndim])
     )
 
 
 def write_row_type(row: CData, value: RowType) -> None:
     """Into a `pfd_row_type`."""
-    row.dtype, row.ndim = _DTYPES[value.dtype.name], len(value.shape)
+    row.dtype, row.ndim = dtype_number(value.dtype), len(value.shape)
     for axis, size in enumerate(value.shape):
         row.shape[axis] = -1 if size is None else size

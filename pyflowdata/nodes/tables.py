@@ -14,7 +14,7 @@ from ..errors import InvalidArgumentError, shown
 from ..native import check, ffi, lib, new_error
 from .node import Blob, nodes_of
 from .objects import Object
-from .row_types import DTYPES
+from .dtypes import dtype_number
 
 Array = npt.NDArray[Any]
 
@@ -73,7 +73,7 @@ class Table:
 
     def _set(self, array: Array) -> None:
         array = np.ascontiguousarray(array)
-        if array.ndim != 1 or array.dtype not in DTYPES:
+        if array.ndim != 1 or not dtype_number(array.dtype):
             raise InvalidArgumentError(
                 f"an array of shape {array.shape} and dtype {array.dtype} was given; it must have "
                 "one dimension and numbers of the machine's byte order"
@@ -101,7 +101,7 @@ class Table:
         array = self.array
         table, err = ffi.new("pfd_table *"), new_error()
         table.data = ffi.from_buffer(array)
-        table.count, table.dtype = array.size, DTYPES[array.dtype]
+        table.count, table.dtype = array.size, dtype_number(array.dtype)
         table.fingerprint = self._fingerprint
         check(lib.pfd_table_put(number, table, err), err)
 

@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import InvalidArgumentError, shown
-from ..native import CData, encode, ffi, lib, text, text_value
+from ..native import CData, encode, ffi, lib, text_value
+from ..nodes.dtypes import dtype_name, dtype_of, numpy_dtype
 
 _SLOT_BYTES = 16  # of each attr in the op's struct; the largest is a list: pointer and size
 
@@ -39,7 +40,7 @@ _KINDS: dict[Any, tuple[int, int, Callable[[CData], Any]]] = {
     np.dtype: (
         lib.PFD_ATTR_DTYPE,
         4,
-        lambda at: np.dtype(text(lib.pfd_dtype_name(ffi.cast("int32_t *", at)[0]))),
+        lambda at: dtype_of(ffi.cast("int32_t *", at)[0]),
     ),
     (int,): (lib.PFD_ATTR_LIST_INT64, 16, _list_reader("int64")),
     (float,): (lib.PFD_ATTR_LIST_FLOAT64, 16, _list_reader("float64")),
@@ -120,7 +121,7 @@ class PythonAttr:
                 raise ValueError
             return ",".join(parts)
         if kind is np.dtype:
-            return str(np.dtype(value))
+            return dtype_name(numpy_dtype(value))
         if kind is bool:
             return {True: "true", False: "false"}[value]
         if kind is float:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..nodes.dtypes import as_bfloat16, widened
+
 Array = npt.NDArray[Any]
 
 _WIDER = {"b": "biuf", "i": "iuf", "u": "uf", "f": "f"}  # what a kind of dtype may become
@@ -27,21 +29,25 @@ def numbers_as(found: Any, array: Array, dtype: np.dtype[Any]) -> Array | None:
     """
     if array.size == 0:
         return array.astype(dtype)
+    if dtype.kind == "V":  # bfloat16
+        narrow = as_bfloat16(array) if array.dtype.kind in _WIDER else None
+        is_held = narrow is not None and _are_held(found, array, widened(narrow), 7)
+        return narrow if is_held else None
     if dtype.kind not in _WIDER.get(array.dtype.kind, ""):
         return None
     with np.errstate(all="ignore"):
         fitting = array.astype(dtype, copy=False)
         is_fit = (
-            _are_held(found, array, fitting)
+            _are_held(found, array, fitting, np.finfo(dtype).nmant)
             if dtype.kind == "f"
             else np.array_equal(fitting, array)
         )
     return fitting if is_fit else None
 
 
-def _are_held(found: Any, array: Array, fitting: Array) -> bool:
+def _are_held(found: Any, array: Array, fitting: Array, fraction_bits: int) -> bool:
     """Whether floats hold all numbers: the whole ones exactly, the others as finite ones."""
-    limit = 2 ** (np.finfo(fitting.dtype).nmant + 1)  # below, every whole number is there
+    limit = 2 ** (fraction_bits + 1)  # below, every whole number is there
     if array.dtype.kind == "b" or not np.any((array >= limit) | (array <= -limit)):
         return True
     if array.dtype.kind != "f":

@@ -16,6 +16,8 @@ from ..errors import CorruptDataError, OutOfMemoryError, shown
 from ..native import CData, ffi
 from .callbacks import message_of, text_of
 from .numbers import has_mask, numbers_as
+from .sample_columns import Layout, column_of, pieces_of, values_by_field
+from ..nodes.dtypes import as_dtype, dtype_name
 from ..nodes.row_types import RowType
 
 Array = npt.NDArray[Any]
@@ -184,18 +186,19 @@ class Samples:
         except Exception as failure:  # noqa: BLE001  (what the class of the value raises)
             raise Damaged(f"'{key}' is not an array: {text_of(failure)}") from None
         if array.dtype == object:
-            raise Damaged(f"'{key}' is {shown(value)}; {dtype} is declared")
+            raise Damaged(f"'{key}' is {shown(value)}; {dtype_name(dtype)} is declared")
         if isinstance(value, (bool, int, float, list, tuple)):
             fitting = numbers_as(value, array, dtype)
             if fitting is not None:
                 return fitting
         elif array.dtype == dtype:
             return array
+        declared = dtype_name(dtype)
         raise Damaged(
-            f"'{key}' has dtype {array.dtype}, and {dtype} is declared: declare the other, or "
-            f"yield {key}.astype('{dtype}')"
+            f"'{key}' has dtype {array.dtype}, and {declared} is declared: declare the other, or "
+            f"yield {as_dtype(key, dtype)}"
             if isinstance(value, (np.ndarray, np.generic))
-            else f"'{key}' is {shown(value)}, which does not fit into the declared {dtype}"
+            else f"'{key}' is {shown(value)}, which does not fit into the declared {declared}"
         )
 
     # ---- Records ------------------------------------------------------------------------------
@@ -235,7 +238,14 @@ class Samples:
         buffer = ffi.buffer(memory, size * n)
         np.ndarray((n,), np.int64, buffer, 0, (size,))[...] = 0
         rows: Array = np.ndarray((n,), self._fixed, buffer)
-        columns = [rows[name] for name in self._fixed.names or ()]
+        records["data"] = int(ffi.cast("intptr_t", memory)) + size * np.arange(n)
+        records["size"] = size
+        columns: list[Array] = [rows[name] for name in self._fixed.names or ()]
+        found = self._columns(samples)
+        if found is not None:
+            for column, array in zip(columns, found, strict=True):
+                column[...] = array
+            return []
         for index, sample in enumerate(samples):
             try:
                 values = self._values(sample)
@@ -252,13 +262,29 @@ class Samples:
                 bad.append((index, damaged))
             except BaseException as failure:
                 bad.append((index, _damaged_by(failure, index)))
-        records["data"] = int(ffi.cast("intptr_t", memory)) + size * np.arange(n)
-        records["size"] = size
         return bad
+
+    def _columns(self, samples: Sequence[Any]) -> list[Any] | None:
+        """An array or Pieces for each field; None: the samples are to be looked at one by one."""
+        try:
+            fields = values_by_field(samples, self._keys)
+            found: list[Any] = []
+            for values, row_type in zip(fields or (), self._types, strict=False):
+                column = (pieces_of if row_type.is_ragged else column_of)(values, row_type)
+                if column is None:
+                    return None
+                found.append(column)
+            return found or None
+        except Exception:  # noqa: BLE001  (what classes of the user raise: the sample says it)
+            return None
 
     def _write_one_by_one(
         self, samples: Sequence[Any], records: Array, host: CData, scratch: CData
     ) -> list[tuple[int, Damaged]]:
+        columns = self._columns(samples)
+        if columns is not None:
+            self._write_columns(Layout(columns, len(samples)), records, host, scratch)
+            return []
         bad, found, sizes = [], [], np.zeros(len(samples), np.int64)
         for index, sample in enumerate(samples):
             try:
@@ -281,6 +307,14 @@ class Samples:
         records["data"] = int(ffi.cast("intptr_t", memory)) + ends - sizes
         records["size"] = sizes
         return bad
+
+    @staticmethod
+    def _write_columns(layout: Layout, records: Array, host: CData, scratch: CData) -> None:
+        size = int(layout.sizes.sum())
+        memory = _alloc(host, scratch, size)
+        layout.write(np.frombuffer(ffi.buffer(memory, size), np.uint8))
+        records["data"] = int(ffi.cast("intptr_t", memory)) + layout.begins
+        records["size"] = layout.sizes
 
     def _bytes(self, field: int, array: Array) -> int:
         return 8 * array.ndim * self._types[field].is_ragged + _padded(array.nbytes)

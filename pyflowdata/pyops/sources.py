@@ -6,7 +6,7 @@ import itertools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import GeneratorType, SimpleNamespace
 from typing import Any
 
@@ -22,6 +22,7 @@ from ..nodes.objects import object_of
 from ..native import CData, ffi, lib, new_struct, text
 from .callbacks import c_function, is_ctrl_c, message_of, status_of
 from ..nodes.row_types import read_row_type
+from .sample_columns import samples_of
 from .samples import Damaged, Raised, Samples
 
 _END = lib.PFD_END
@@ -79,6 +80,7 @@ class _Indexed:
             raise InvalidArgumentError(
                 f"len({self.name}) is {self.num_records}; there must be at least one sample"
             )
+        self._takes_many = hasattr(type(source), "__getitems__")
         self._lock = None if is_concurrent else _take_lock(source)
 
     def at(self, ordinals: list[int], host: CData, scratch: CData, out: CData) -> None:
@@ -90,7 +92,7 @@ class _Indexed:
         try:
             self.samples.write(found, None, host, scratch, out)
         except Raised as raised:
-            raised.said = self._at(ordinals[raised.row])
+            raised.said = raised.said or self._at(ordinals[raised.row])
             raise
         for index, ordinal in enumerate(ordinals):
             out[index].ordinal = ordinal
@@ -98,7 +100,32 @@ class _Indexed:
     def _at(self, ordinal: int) -> str:
         return f"{self.name}[{ordinal}]"
 
-    def _read(self, ordinals: list[int], host: CData, scratch: CData) -> list[Any]:
+    def _read(self, ordinals: list[int], host: CData, scratch: CData) -> Sequence[Any]:
+        if not self._takes_many:
+            return self._read_each(ordinals, host, scratch)
+        if host.is_cancelled(scratch):
+            raise CancelledError("the batch was given up")
+        try:
+            given = self.source.__getitems__(ordinals)
+        except Exception as failure:  # noqa: BLE001  (what the user's code raises)
+            return self._read_failed(failure, ordinals, host, scratch)
+        except BaseException as failure:
+            raise Raised(failure, -1, f"{self.name}.__getitems__()") from None
+        return samples_of(f"{self.name}.__getitems__()", given, len(ordinals))
+
+    def _read_failed(
+        self, failure: Exception, ordinals: list[int], host: CData, scratch: CData
+    ) -> Sequence[Any]:
+        """Reads one by one what could not be read together: the sample that fails is found."""
+        found = self._read_each(ordinals, host, scratch)
+        if any(isinstance(sample, Damaged) for sample in found):
+            return found
+        said = f"{self.name}.__getitems__(), of {len(ordinals)} samples that can be read each,"
+        if isinstance(failure, CorruptDataError):  # of no sample that could be left out
+            raise UserFunctionError(f"{said} raised CorruptDataError: {failure}") from failure
+        raise Raised(failure, -1, said)
+
+    def _read_each(self, ordinals: list[int], host: CData, scratch: CData) -> list[Any]:
         found, source = [], self.source
         for index, ordinal in enumerate(ordinals):
             if host.is_cancelled(scratch):

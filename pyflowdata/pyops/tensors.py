@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ..errors import OutOfMemoryError, UserFunctionError, shown
 from ..native import CData, ffi
 from ..ragged import Ragged
+from ..nodes.dtypes import as_dtype, dtype_name
 from ..nodes.row_types import RAGGED_ROW, RowType, read_row_type
 
 Array = npt.NDArray[Any]
@@ -143,8 +144,8 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
         is_fit = array.dtype == dtype or are_numbers_of(found, array, dtype)
     if not is_fit:
         raise Mismatch(
-            f"the output '{name}' has dtype {array.dtype}, and {dtype} is declared: return "
-            f"{name}.astype('{dtype}'), or declare the other"
+            f"the output '{name}' has dtype {array.dtype}, and {dtype_name(dtype)} is declared: "
+            f"return {as_dtype(name, dtype)}, or declare the other"
         )
     shape = (*leading, *row_type.shape)
     if array.shape != shape and not (

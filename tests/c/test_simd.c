@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "core/crc32c.h"
+#include "core/bfloat16.h"
 #include "core/float16.h"
 #include "core/permutation.h"
 #include "core/scale.h"
@@ -364,6 +365,38 @@ static void test_float16(void)
     }
 }
 
+static void test_bfloat16(void)
+{
+    static uint16_t given[65536], back[65536];
+    static float wide[65536];
+    for (int i = 0; i < 65536; i++) given[i] = (uint16_t)i;
+    pfd_bfloat16_to_float32(given, wide, 65536);
+    pfd_bfloat16_from_float32(wide, back, 65536);
+    for (int i = 0; i < 65536; i++) {
+        int exponent = i >> 7 & 255, fraction = i & 127;
+        double value = exponent ? ldexp(128 + fraction, exponent - 134) : ldexp(fraction, -133);
+        CHECK(back[i] == (exponent == 255 && fraction ? i | 0x40 : i));
+        if (exponent < 255) CHECK(wide[i] == (float)(i >> 15 ? -value : value));
+        if (exponent == 255) CHECK(fraction ? isnan(wide[i]) : isinf(wide[i]));
+    }
+    for (int round = 0; round < 3000; round++) { /* beside and between two neighbours */
+        float values[20];
+        uint16_t found[21], expected[20];
+        int64_t n = (int64_t)draw(20);
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t upper = (uint32_t)draw(0x7f7f), lower = (uint32_t)draw(65536);
+            if (draw(2)) lower = (uint32_t)(0x7fff + draw(3));
+            uint32_t bits = upper << 16 | lower | (uint32_t)draw(2) << 31;
+            memcpy(values + i, &bits, sizeof bits);
+            int is_up = lower > 0x8000 || (lower == 0x8000 && upper & 1);
+            expected[i] = (uint16_t)((bits >> 16) + (uint32_t)is_up);
+        }
+        found[n] = 0x5555;
+        pfd_bfloat16_from_float32(values, found, n);
+        CHECK(found[n] == 0x5555 && memcmp(found, expected, (size_t)n * 2) == 0);
+    }
+}
+
 /* ---- The index of records -------------------------------------------------------------------- */
 
 /* Strides that are packed into bytes, with some that do not fit. */
@@ -438,6 +471,7 @@ int main(int argc, char **argv)
     test_checksums();
     test_scaling();
     test_float16();
+    test_bfloat16();
     test_marks();
     for (int width = 0; width <= 2; width++) test_group_sums(width);
     return report();

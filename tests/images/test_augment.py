@@ -272,7 +272,7 @@ def test_what_erasing_refuses():
     ]:
         with pytest.raises(flow.InvalidArgumentError, match=found):
             flow.RandomErasing(blob, **attrs)
-    with pytest.raises(flow.InvalidArgumentError, match="uint8, float16 or float32"):
+    with pytest.raises(flow.InvalidArgumentError, match="uint8, float16, bfloat16 or float32"):
         flow.RandomErasing(seeded(np.zeros((2, 3, 9, 8), np.int32)))
     tiny = np.zeros((4, 3, 1, 1), np.uint8)  # no rectangle is smaller
     assert (load(flow.RandomErasing(seeded(tiny), probability=1, fill=9)) == 0).all()

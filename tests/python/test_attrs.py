@@ -144,7 +144,7 @@ def test_refusals_of_a_decoder():
     rec = flow.MiniReader("data", batch_size=4)
     assert "(a string); it must be a list of floats" in str(refused(flow.Affine, rec, scale="a"))
     said = str(refused(flow.Affine, rec, dtype="int8"))
-    assert "it must be one of float16, float32, float64" in said
+    assert "it must be one of float16, float32, float64, bfloat16" in said
     assert "did you mean 'float32'?" in str(refused(flow.Affine, rec, dtype="flaot32"))
 
 

@@ -131,6 +131,7 @@ static uint8_t *put_numbers(int32_t dtype, const void *data, int64_t n, uint8_t 
         CASE(PFD_INT64, int64_t, pfd_print_int64)
         CASE(PFD_UINT64, uint64_t, pfd_print_uint64)
         CASE(PFD_FLOAT16, uint16_t, pfd_print_float16)
+        CASE(PFD_BFLOAT16, uint16_t, pfd_print_bfloat16)
         CASE(PFD_FLOAT32, float, pfd_print_float32)
         CASE(PFD_FLOAT64, double, pfd_print_float64)
 #undef CASE

@@ -18,7 +18,7 @@ int32_t pfd_csv_value(int32_t dtype, const uint8_t *text, int64_t size, void *ou
 int64_t pfd_csv_integers(int32_t dtype, const uint8_t *text, int64_t begin, const uint32_t *ends,
                          int64_t n, void *out);
 
-/* Whether fields can be read as this dtype: all but float16 can. */
+/* Whether fields can be read as this dtype: all but floats of 16 bits can. */
 int32_t pfd_csv_value_is_known(int32_t dtype);
 
 /* Bytes of a value. */

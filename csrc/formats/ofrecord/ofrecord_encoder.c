@@ -10,8 +10,8 @@ static const pfd_feature_kinds kinds = {
     .is_wrapped = 0,
     .list = {[PFD_BOOL] = INT32, [PFD_INT8] = INT32, [PFD_UINT8] = BYTES, [PFD_INT16] = INT32,
              [PFD_UINT16] = INT32, [PFD_INT32] = INT32, [PFD_UINT32] = INT64, [PFD_INT64] = INT64,
-             [PFD_UINT64] = INT64, [PFD_FLOAT16] = FLOAT, [PFD_FLOAT32] = FLOAT,
-             [PFD_FLOAT64] = DOUBLE},
+             [PFD_UINT64] = INT64, [PFD_FLOAT16] = FLOAT, [PFD_BFLOAT16] = FLOAT,
+             [PFD_FLOAT32] = FLOAT, [PFD_FLOAT64] = DOUBLE},
 };
 
 typedef struct ofrecord_encoder_attrs {

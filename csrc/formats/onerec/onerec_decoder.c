@@ -1,5 +1,6 @@
 /* OneRecDecoder: takes features out of OneRec messages, one output for each. */
 #include "core/convert.h"
+#include "core/narrow_floats.h"
 #include "core/rows.h"
 #include "core/stored_rows.h"
 #include "formats/onerec/onerec_features.h"
@@ -66,7 +67,7 @@ static pfd_status read_wanted(const pfd_host *host, const char *element, wanted 
         return host->fail_attr(err, "features", NULL, PFD_INVALID_ARGUMENT,
                                ": '%.200s' has no type; write it after a colon, for example "
                                "'%.100s:int64'", element, element);
-    if (field->type.dtype == PFD_FLOAT16 || field->type.dtype == PFD_BOOL ||
+    if (pfd_is_narrow_float(field->type.dtype) || field->type.dtype == PFD_BOOL ||
         field->type.dtype == PFD_UINT16 || field->type.dtype == PFD_UINT32 ||
         field->type.dtype == PFD_UINT64)
         return host->fail_attr(err, "features", NULL, PFD_INVALID_ARGUMENT,

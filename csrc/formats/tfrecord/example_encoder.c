@@ -10,7 +10,8 @@ static const pfd_feature_kinds kinds = {
     .is_wrapped = 1,
     .list = {[PFD_BOOL] = INT64, [PFD_INT8] = INT64, [PFD_UINT8] = BYTES, [PFD_INT16] = INT64,
              [PFD_UINT16] = INT64, [PFD_INT32] = INT64, [PFD_UINT32] = INT64, [PFD_INT64] = INT64,
-             [PFD_UINT64] = INT64, [PFD_FLOAT16] = FLOAT, [PFD_FLOAT32] = FLOAT},
+             [PFD_UINT64] = INT64, [PFD_FLOAT16] = FLOAT, [PFD_BFLOAT16] = FLOAT,
+             [PFD_FLOAT32] = FLOAT},
 };
 
 typedef struct example_encoder_attrs {

@@ -2,6 +2,7 @@
 #include "formats/tfrecord/feature_spec.h"
 
 #include "core/convert.h"
+#include "core/narrow_floats.h"
 #include "core/dtype.h"
 #include "parse/quote.h"
 #include "parse/row_type.h"
@@ -95,10 +96,10 @@ static pfd_status read_type(const pfd_host *host, pfd_feature_spec *spec, pfd_er
     const pfd_row_type *type = &spec->field.type;
     int32_t is_float = type->dtype >= PFD_FLOAT16, varying = 0;
     if (!spec->field.has_type) return refuse(host, spec, "a type is missing", err);
-    if (type->dtype == PFD_FLOAT16 && !spec->is_raw)
+    if (pfd_is_narrow_float(type->dtype) && !spec->is_raw)
         return refuse(host, spec,
-                      "the dtype is float16, which no list of numbers has (use float32, or name "
-                      "the field in 'decode_raw' if its bytes are float16 numbers),",
+                      "the dtype is a float of 16 bits, which no list of numbers has (use float32, "
+                      "or name the field in 'decode_raw' if its bytes are such numbers),",
                       err);
     spec->kind = spec->is_raw || spec->is_bytes ? PFD_FEATURE_BYTES
                  : is_float                     ? PFD_FEATURE_FLOAT
@@ -173,8 +174,8 @@ static pfd_status read_spec(const pfd_host *host, const pfd_feature_attrs *attrs
                       "there is a default, and the number of values varies: a missing feature is "
                       "an empty row,",
                       err);
-    if (out->field.type.dtype == PFD_FLOAT16)
-        return refuse(host, out, "there is a default, which float16 cannot have,", err);
+    if (pfd_is_narrow_float(out->field.type.dtype))
+        return refuse(host, out, "there is a default, which floats of 16 bits cannot have,", err);
     return parse_default(host, out, NULL, err);
 }
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import Error, FileError
-from ...nodes import DTYPES, Blob, Node, find_op
+from ...nodes import Blob, Node, dtype_number, find_op
 from .fields import Field, output_names
 
 Array = npt.NDArray[Any]
@@ -35,7 +35,7 @@ def _types(fields: Mapping[str, Blob]) -> bytes:
     for blob in fields.values():
         shape = [-1 if size is None else size for size in blob.shape[1:]]
         unused = [0] * (8 - len(shape))
-        packed += _FIELD.pack(DTYPES[blob.dtype], len(shape), *shape, *unused)
+        packed += _FIELD.pack(dtype_number(blob.dtype), len(shape), *shape, *unused)
     return packed
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InvalidArgumentError, shown
-from ...nodes import Blob, Node, find_op
+from ...nodes import Blob, Node, dtype_name, find_op
 from ...nodes.registry import HOST_OUTPUTS
 
 BYTES = "bytes"  # the dtype of a field whose rows are runs of bytes
@@ -112,7 +112,7 @@ def field_of(name: str, blob: Blob) -> Field:
     """The field that an output is; rows of uint8 whose length varies are bytes."""
     if blob.dtype == np.uint8 and blob.shape[1:] == (None,):
         return Field(name, BYTES)
-    return Field(name, blob.dtype.name, blob.shape[1:])
+    return Field(name, dtype_name(blob.dtype), blob.shape[1:])
 
 
 def output_fields(blobs: Sequence[Blob]) -> tuple[Field, ...]:
@@ -130,7 +130,7 @@ def listed_field(element: str, blob: Blob) -> Field:
     said = default if equals else None
     if kind == BYTES:
         return Field(key, BYTES, default=said)
-    return Field(key, blob.dtype.name, blob.shape[1:], default=said)
+    return Field(key, dtype_name(blob.dtype), blob.shape[1:], default=said)
 
 
 def lengths_of(blob: Blob) -> Blob:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ...nodes import Blob
+from ...nodes import Blob, numpy_dtype
 from ...image_files import IMAGE_NAMES, LABEL_NAMES
 from .fields import BYTES, Field
 from .source import make_node
@@ -47,7 +47,7 @@ def _is_image(field: Field) -> bool:
 
 
 def _is_label(field: Field) -> bool:
-    is_number = field.dtype != BYTES and np.dtype(field.dtype).kind in "iu" and not field.shape
+    is_number = field.dtype != BYTES and numpy_dtype(field.dtype).kind in "iu" and not field.shape
     return field.dtype == BYTES or is_number
 
 

@@ -164,7 +164,7 @@ def check_sharding(loader: DataLoader[Any], sharding: jax.sharding.Sharding) -> 
 def _check_last_batch(reader: Reader, sharding: jax.sharding.Sharding) -> None:
     """Says at once what would come up at the end of the epoch."""
     rest = max(reader.records, 0) % reader.batch_size
-    if reader.spec["last_batch"] == "short" and not can_spread(sharding, rest):
+    if reader.spec["last_batch"] in ("short", "even") and not can_spread(sharding, rest):
         raise InvalidArgumentError(
             f"{reader.name}: the last batch of an epoch has {rest} rows, which {sharding} cannot "
             "spread evenly; give the reader last_batch='pad', 'wrap' or 'drop'"
@@ -182,4 +182,4 @@ def _why_short(reader: Reader, skips: bool) -> str:
         return f"last_batch='{rule}' gives short batches of groups; take 'pad' or 'wrap'"
     if rule == "drop" or (reader.records >= 0 and reader.records % reader.batch_size == 0):
         return ""
-    return "last_batch='short' gives a short last batch; take 'pad', 'wrap' or 'drop'"
+    return f"last_batch='{rule}' gives a short last batch; take 'pad', 'wrap' or 'drop'"

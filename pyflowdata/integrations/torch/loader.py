@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import torch
 from torch.utils.data import BatchSampler, Dataset
 
-from ... import DataLoader, Error, RankReport, Report, UnsupportedError
+from ... import Blob, DataLoader, Error, RankReport, Report, UnsupportedError
 from ...errors import WrongUseError, shown
 from ...batch_forms import map_arrays
 from ...loader.batches import Array
@@ -29,9 +29,23 @@ from ...loader.loader_wrapper import LoaderWrapper
 from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
 from ...nodes.argument_hints import refuse_arguments
-from .checks import check_blobs, find_device
+from .accelerate_signal import Announced, gradient_state
+from .checks import check_blobs, check_ranks, find_device
 from .copies import DeviceCopies, counted, pinned
-from .rows import EpochBatches, EpochRows, EpochSampler, EpochStream, as_it_is, division
+from .meshes import OPTIONS, MeshOptions, OnMesh, is_for_blobs, taken
+from .rows import (
+    EpochBatches,
+    EpochRows,
+    EpochSampler,
+    EpochStream,
+    as_it_is,
+    division,
+    saved_arguments,
+    take_batch_sampler,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["TorchLoader"]
 
@@ -88,6 +102,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         *,
         device: torch.device | str | int | None = ...,
         pin_memory: bool = ...,
+        **on_mesh: Unpack[MeshOptions],
     ) -> None: ...
 
     @overload
@@ -97,6 +112,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         *,
         device: torch.device | str | int | None = ...,
         pin_memory: bool = ...,
+        **on_mesh: Unpack[MeshOptions],
     ) -> None: ...
 
     @overload
@@ -106,48 +122,74 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         *,
         device: torch.device | str | int | None = ...,
         pin_memory: bool = ...,
+        **on_mesh: Unpack[MeshOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        loader: Blob | Mapping[str, Blob] | Sequence[Blob],
+        *blobs: Blob,
+        device: torch.device | str | int | None = ...,
+        pin_memory: bool = ...,
+        **on_mesh: Unpack[MeshOptions],
     ) -> None: ...
 
     def __init__(
         self,
-        loader: DataLoader[Any],
+        loader: Any,
         *blobs: Any,
         device: torch.device | str | int | None = None,
         pin_memory: bool = False,
-        **others: object,
+        **others: Any,
     ) -> None:
         """Takes over a loader.
 
         Args:
-            loader: What makes the batches.
+            loader: What makes the batches.  With mesh or process_group also blobs, as a DataLoader
+                takes them, which is then opened for this process's rank there.
             device: None or "cpu": tensors that view the loader's memory.  A CUDA device: tensors
                 there, copied ahead without blocking.
             pin_memory: Copies host tensors to pinned memory of torch, for those who copy to a
                 device themselves; torch keeps that memory until such copies are done.  Where
                 torch.cuda.is_available() is false it changes nothing.  With a CUDA device all
                 batches go through pinned memory anyway.
+            mesh: The dimension of a DeviceMesh over which rows are spread, such as mesh["dp"]:
+                processes that differ in other dimensions get the same rows.
+            process_group: The same by a process group.
+            dtensor: True: the tensors are DTensors over mesh, Shard(0).  A larger DeviceMesh with
+                the dimensions of mesh among its own: Replicate() over the others.
+            context_parallel: Over which dimension of a DeviceMesh sequences are cut, mesh["cp"], or
+                a `ContextParallel` that says how; each rank gets its part of dimension 1.
 
         Raises:
             InvalidArgumentError: The loader is not a DataLoader, a blob is ragged, or the device
                 does not exist.
             UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
         """
-        if not isinstance(loader, DataLoader):
+        options = taken(others)
+        if not isinstance(loader, DataLoader) and not is_for_blobs(options):
             raise not_a_loader("TorchLoader", (loader, *blobs) if blobs else loader)
-        if blobs:
+        if blobs and isinstance(loader, DataLoader):
             raise WrongUseError(
                 f"TorchLoader() takes one loader, and {shown(blobs[0])} was given besides: a "
                 'device is given by name, device="cuda"'
             )
-        refuse_arguments(others, "TorchLoader", ("device", "pin_memory"))
+        self._steps = take_batch_sampler(others)  # in place of all steps
+        refuse_arguments(others, "TorchLoader", ("device", "pin_memory", *OPTIONS))
         self.device = find_device(device)
+        self._on_mesh = OnMesh((loader, *blobs), options)
+        loader = self._on_mesh.loader
         check_blobs(loader.blobs)
         self.loader = loader
         self._copies = DeviceCopies(self.device) if self.device.type == "cuda" else None
         self.pin_memory = self._pins = bool(pin_memory) and torch.cuda.is_available()
         self._current: _Ahead | None = None  # the iterator that is a batch ahead of its user
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
+        self._ahead_of_trainer: int | None = 0  # epochs before its first one; None: not known yet
         self._rows = division(loader)
+        made_of = {"loader": loader, "device": self.device, "pin_memory": pin_memory, **options}
+        self.__dict__.update(saved_arguments(made_of))
 
     def __iter__(self) -> Iterator[BatchT]:
         """The epoch after the last started one; after load_state_dict() it continues there.
@@ -155,11 +197,20 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         The iterator begins when its first batch is taken: trainers make one to see whether it can
         be made, and another one to use, and call set_epoch() before or after that.
         """
-        return self._lazy(self._begin_epoch)
+        if self._steps is not None:
+            return map(self.dataset.__getitems__, self._steps)
+        return self._all_steps()
+
+    def _all_steps(self) -> Iterator[BatchT]:
+        if gradient_state() is None:
+            return hooked(self, self._lazy(self._begin_epoch))
+        rows = self._rows
+        batches = self._lazy(self._begin_epoch, looks_ahead=rows is None)
+        return hooked(self, Announced(batches, rows.rows % rows.batch_size if rows else -1))
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is."""
-        return self._lazy(self._begin_endless)
+        return hooked(self, self._lazy(self._begin_endless))
 
     def start_at(self, step: int) -> Iterator[BatchT]:
         """The next epoch from a step on; after load_state_dict() or set_epoch(), that epoch."""
@@ -169,25 +220,28 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         elif started is not None and step == 0:
             epoch = self.epoch + 1
         self._go(epoch, step)
-        return iter(self)
+        return self._all_steps()
 
-    def _lazy(self, begin: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        if self._copies is None:
-            return hooked(self, _OnHost(self, begin))
-        return hooked(self, _Ahead(self, self._copies, begin))
+    def _lazy(
+        self, begin: Callable[[], Iterator[Any]], *, looks_ahead: bool = False
+    ) -> _OnHost | _Ahead:
+        check_ranks(self.loader)
+        if self._copies is not None or looks_ahead:
+            return _Ahead(self, self._copies, begin)
+        return _OnHost(self, begin)
 
     def _begin_epoch(self) -> Iterator[Any]:
         if self._chosen is not None:
             self._go(self._chosen, 0)
         elif self._current is not None and self._current.epoch != self.loader.epoch:
-            self.load_state_dict(self.state_dict())
+            self._go(*self.place())
         return iter(self.loader)
 
     def _begin_endless(self) -> Iterator[Any]:
         if self._chosen is not None:
             self._go(self._chosen, 0)
         elif self._current is not None:  # go on where the user is, not where the loader is
-            self.load_state_dict(self.state_dict())
+            self._go(*self.place())
         return self.loader.repeat()
 
     def set_epoch(self, epoch: int) -> None:
@@ -205,10 +259,20 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         epoch = as_epoch(epoch)
         here, position = self.place()
         started = self.loader._core.cursor.started
+        self._chosen = None
         if started is not None and position > 0:
             self._chosen = epoch
         elif here != epoch or here == started:
             self._go(epoch, 0)
+
+    def set_epoch_of_trainer(self, epoch: int) -> None:
+        """As set_epoch(), for a trainer that may count its epochs from a resumption, as Fabric
+        does: its first epoch after load_state_dict() is at least that of the state.
+        """
+        epoch = as_epoch(epoch)
+        if self._ahead_of_trainer is None:
+            self._ahead_of_trainer = max(0, self.place()[0] - epoch)
+        self.set_epoch(epoch + self._ahead_of_trainer)
 
     def _go(self, epoch: int, step: int) -> None:
         self.loader.seek(step, epoch=epoch)
@@ -233,7 +297,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
 
     def to_tensors(self, batch: Any) -> Any:
         """A batch of the DataLoader as this one gives it on the host."""
-        tensors = map_arrays(batch, torch.from_numpy)
+        tensors = map_arrays(self._on_mesh.cut(batch), torch.from_numpy)
         return self._copied(tensors, "pinned memory", pinned) if self._pins else tensors
 
     def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
@@ -269,7 +333,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(): the next iter() goes on where the state was taken."""
         self.loader.load_state_dict(state_dict)
-        self._current = self._chosen = None
+        self._current = self._chosen = self._ahead_of_trainer = None
 
     def __len__(self) -> int:
         """Batches of an epoch, the same on every rank.
@@ -304,9 +368,9 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     @property
     def batch_sampler(self) -> BatchSampler | None:
         """The same, step by step; None where they are not known before."""
-        if self._rows is None:
-            return None
-        return EpochBatches(self.sampler, self._rows, len(self._rows.of_step(0)))
+        if self._steps is not None or self._rows is None:
+            return self._steps
+        return EpochBatches(self.sampler)
 
     @property
     def drop_last(self) -> bool:
@@ -354,7 +418,13 @@ class _OnHost(Iterator[Any]):
     def __next__(self) -> Any:
         if self._batches is None:
             self._batches = self._begin()
-        return self._owner.to_tensors(next(self._batches))
+            self._owner._current = None
+        return self._owner._on_mesh.placed(self._owner.to_tensors(next(self._batches)))
+
+    @property
+    def at_end(self) -> bool:
+        """The last batch was handed out; only of an epoch with a known number of batches."""
+        return self._owner.place()[1] == 0
 
 
 # ---- One batch ahead ----------------------------------------------------------------------------
@@ -365,7 +435,7 @@ class _Made:
     """A batch that is on its way to the device, or what came in its place.
 
     Attributes:
-        tensors, copied: What DeviceCopies.send() returned.
+        tensors, copied: What DeviceCopies.send() returned; on the host, tensors and None.
         failure: The error of this batch, or StopIteration.
         state, epoch: Of the loader when this is delivered.
     """
@@ -378,7 +448,8 @@ class _Made:
 
 
 class _Ahead(Iterator[Any]):
-    """Starts the copy of the next batch before it hands out one.
+    """Starts the copy of the next batch before it hands out one; on the host, without copies, it
+    only takes the next one, and so knows the last batch of a stream.
 
     An error takes the place of its batch, and no later batch is made before it was raised.
 
@@ -387,7 +458,10 @@ class _Ahead(Iterator[Any]):
     """
 
     def __init__(
-        self, owner: TorchLoader[Any], copies: DeviceCopies, begin: Callable[[], Iterator[Any]]
+        self,
+        owner: TorchLoader[Any],
+        copies: DeviceCopies | None,
+        begin: Callable[[], Iterator[Any]],
     ) -> None:
         self._owner = owner
         self._copies = copies
@@ -407,8 +481,14 @@ class _Ahead(Iterator[Any]):
         self._made, self.state, self.epoch = following, made.state, made.epoch
         if made.failure is not None:
             raise made.failure
-        self._copies.receive(made.tensors, made.copied)
-        return made.tensors
+        if self._copies is not None:
+            self._copies.receive(made.tensors, made.copied)
+        return self._owner._on_mesh.placed(made.tensors)
+
+    @property
+    def at_end(self) -> bool:
+        """The last batch was handed out."""
+        return self._made is not None and isinstance(self._made.failure, StopIteration)
 
     def _start(self) -> Iterator[Any]:
         loader = self._owner.loader
@@ -427,8 +507,7 @@ class _Ahead(Iterator[Any]):
             except (Error, StopIteration) as caught:
                 failure = caught
             else:
-                device = str(self._owner.device)
-                tensors, copied = self._owner._copied(batch, device, self._copies.send)
+                tensors, copied = self._send(batch)
             made = _Made(tensors, copied, failure, loader.state_dict(), loader.epoch)
         except BaseException:
             if loader.state_dict() != self._made_until:  # a batch was taken, and is lost
@@ -437,3 +516,11 @@ class _Ahead(Iterator[Any]):
             raise
         self._made_until = made.state
         return made
+
+    def _send(self, batch: Any) -> tuple[Any, Any]:
+        if self._copies is None:
+            return self._owner.to_tensors(batch), None
+        device = str(self._owner.device)
+        batch = self._owner._on_mesh.cut(batch)
+        sent: tuple[Any, Any] = self._owner._copied(batch, device, self._copies.send)
+        return sent

@@ -33,7 +33,7 @@ class Owner(Protocol):
 
     def place(self) -> tuple[int, int]: ...
 
-    def set_epoch(self, epoch: int) -> None: ...
+    def set_epoch_of_trainer(self, epoch: int) -> None: ...
 
     def start_at(self, step: int) -> Iterator[Any]: ...
 
@@ -83,20 +83,40 @@ def division(loader: DataLoader[Any]) -> Division | None:
     if reader.records < 0:
         return None
     steps, size = len(loader), reader.batch_size
-    rule = reader.spec.get("last_batch", "short")
-    if steps != (reader.records // size if rule == "drop" else -(-reader.records // size)):
+    rows = reader.records - max(0, reader.left_out)
+    if steps != -(-rows // size):
         return None
-    rows = min(reader.records, steps * size)
-    filled = rule in ("pad", "wrap")
+    filled = reader.spec.get("last_batch") in ("pad", "wrap")
     return Division(rows, steps, size, reader.rank, reader.world_size, filled)
 
 
 class StepRows(list[int]):
     """Positions of this rank's rows in one step, which `EpochRows.__getitems__` knows again."""
 
-    def __init__(self, step: int, rows: range) -> None:
+    def __init__(self, step: int, rows: range, steps: Steps) -> None:
         super().__init__(rows)
-        self.step = step
+        self.step, self.steps = step, steps
+
+
+class Steps:
+    """One pass over the steps of an epoch; the batches are taken from the loader's iterator."""
+
+    def __init__(self, rows: Division) -> None:
+        self._rows = rows
+        self._batches: Iterator[Any] | None = None
+        self._next = 0  # step of _batches
+
+    def __iter__(self) -> Iterator[StepRows]:
+        for step in range(self._rows.steps):
+            yield StepRows(step, self._rows.of_step(step), self)
+        self._batches = None  # which ends the loader's iterator
+
+    def take(self, loader: Owner, step: int) -> Any:
+        """The batch of a step."""
+        if self._batches is None or step != self._next:
+            self._batches = loader.start_at(step)
+        self._next = step + 1
+        return next(self._batches)
 
 
 class EpochRows(Dataset[Any]):
@@ -109,8 +129,6 @@ class EpochRows(Dataset[Any]):
     def __init__(self, loader: Owner, rows: Division) -> None:
         self._loader = loader
         self._rows = rows
-        self._batches: Iterator[Any] | None = None
-        self._next = 0  # step of _batches
 
     def __len__(self) -> int:
         """Rows of an epoch, of all ranks together."""
@@ -135,10 +153,7 @@ class EpochRows(Dataset[Any]):
         """
         if not isinstance(positions, StepRows):
             return self._read(positions)
-        if self._batches is None or positions.step != self._next:
-            self._batches = self._loader.start_at(positions.step)
-        self._next = positions.step + 1
-        return next(self._batches)
+        return positions.steps.take(self._loader, positions.step)
 
     def _read(self, positions: Sequence[int]) -> Any:
         batch = self._loader.loader.read(positions, epoch=self._loader.place()[0])
@@ -146,13 +161,17 @@ class EpochRows(Dataset[Any]):
 
 
 class EpochStream(IterableDataset[Any]):
-    """The batches of a loader's next epoch, where their rows are not known before."""
+    """The batches of a loader's next epoch, where their rows are not known before.
+
+    Each iterator starts at the first batch, also after load_state_dict(): who takes this data set
+    counts the batches and skips what was seen, as accelerate's skip_first_batches does.
+    """
 
     def __init__(self, loader: Owner) -> None:
         self._loader = loader
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._loader)
+        return self._loader.start_at(0)
 
 
 class EpochSampler(DistributedSampler[Any], SequentialSampler):
@@ -173,7 +192,7 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
         self.shuffle, self.seed = reader.shuffle != "none", reader.seed
         self.drop_last = loader.drop_last
         self._rows = rows
-        self._set_epoch: Callable[[int], None] = loader.set_epoch
+        self._set_epoch: Callable[[int], None] = loader.set_epoch_of_trainer
 
     def __iter__(self) -> Iterator[int]:
         rows = self._known()
@@ -191,7 +210,11 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
         return max(0, rows.steps - 1) * len(rows.of_step(0)) + last if rows.steps > 1 else last
 
     def set_epoch(self, epoch: int) -> None:
-        """As TorchLoader.set_epoch()."""
+        """As TorchLoader.set_epoch(), for a trainer's own count of epochs.
+
+        One that begins below the epoch of a loaded state counts from there: Fabric counts the
+        iterators of the process, from 0.
+        """
         self._set_epoch(epoch)
         self.epoch = epoch
 
@@ -202,20 +225,51 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
 
 
 class EpochBatches(BatchSampler):
-    """The positions of this rank's rows in each step of an epoch, from its first step on."""
+    """The positions of this rank's rows in each step of an epoch, from its first step on.
 
-    def __init__(self, sampler: EpochSampler, rows: Division, batch_size: int) -> None:
-        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, sampler.drop_last
-        self._rows = rows
+    Made as torch's, from the sampler alone: what that says decides, also where a trainer that
+    makes one again gives others.
+
+    Attributes:
+        sampler, batch_size, drop_last: As of torch's BatchSampler.
+        even_batches: Whether each batch is full, on every rank, as accelerate calls it.
+    """
+
+    def __init__(self, sampler: EpochSampler, batch_size: int = 0, drop_last: bool = False) -> None:
+        self._rows = rows = sampler._known()
+        self.sampler, self.drop_last = sampler, sampler.drop_last
+        self.batch_size = len(rows.of_step(0))
+        self.even_batches = rows.is_filled or rows.rows % rows.batch_size == 0
 
     def __iter__(self) -> Iterator[list[int]]:
-        return (StepRows(step, self._rows.of_step(step)) for step in range(self._rows.steps))
+        return iter(Steps(self._rows))
 
     def __len__(self) -> int:
         return self._rows.steps
 
     def set_epoch(self, epoch: int) -> None:
-        """As TorchLoader.set_epoch()."""
+        """As that of the sampler."""
         self.sampler.set_epoch(epoch)
 
 
+def saved_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The attributes in which Lightning finds the arguments to make a loader again with."""
+    return {
+        "__pl_saved_args": (),
+        "__pl_saved_arg_names": (),
+        "__pl_saved_kwargs": arguments,
+        "__dataset": None,
+    }
+
+
+def take_batch_sampler(arguments: dict[str, Any]) -> Any:
+    """Takes torch's arguments out of those that a loader is made again with, as Lightning does to
+    predict: its batch_sampler is around one of ours, to see the positions.  Returns it, or None.
+    """
+    given = arguments.get("batch_sampler")
+    ours = arguments.get("sampler") if given is None else getattr(given, "sampler", None)
+    if not isinstance(ours, EpochSampler):
+        return None
+    for name in ("sampler", "shuffle", "batch_sampler", "batch_size", "drop_last"):
+        arguments.pop(name, None)
+    return given

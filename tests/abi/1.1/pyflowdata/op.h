@@ -108,13 +108,14 @@ typedef struct pfd_error {
 #define PFD_FLOAT16 10
 #define PFD_FLOAT32 11
 #define PFD_FLOAT64 12
+#define PFD_BFLOAT16 13 /* the upper half of a float32; since 1.1 */
 
 #define PFD_MAX_DIMS 8
 
 /* One row of a blob: the batch dimension is not in `shape`.  A dimension of -1 varies from row to
  * row, and makes the blob ragged. */
 typedef struct pfd_row_type {
-    int32_t dtype; /* PFD_BOOL ... PFD_FLOAT64 */
+    int32_t dtype; /* PFD_BOOL ... PFD_BFLOAT16 */
     int32_t ndim;  /* dimensions of one row; 0: a scalar */
     int64_t shape[PFD_MAX_DIMS];
 } pfd_row_type;

@@ -1,0 +1,70 @@
+"""Tells accelerate where in its epoch a loader is, as the loaders that accelerate makes do.
+
+At the last batch of an epoch accelerate steps the optimizer, however few batches were accumulated,
+and `gather_for_metrics` leaves out the rows that only fill this batch.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+
+class Batches(Protocol):
+    """An iterator of one epoch; `at_end` says that the last batch was handed out."""
+
+    @property
+    def at_end(self) -> bool: ...
+
+    def __next__(self) -> Any: ...
+
+
+def gradient_state() -> Any:
+    """accelerate's GradientState, or None where no Accelerator was made."""
+    module = sys.modules.get("accelerate.state")
+    return module.GradientState() if module and module.GradientState._shared_state else None
+
+
+class _Place:
+    """What accelerate asks of the loader that it takes for the active one.
+
+    Attributes:
+        end_of_dataloader: The last batch of the epoch was handed out.
+        remainder: Rows in that batch, of all ranks together; 0: it is full; -1: not known.
+    """
+
+    def __init__(self, remainder: int) -> None:
+        self.end_of_dataloader = False
+        self.remainder = remainder
+
+
+def _leave(place: _Place) -> None:
+    state = gradient_state()
+    if state is not None:
+        state._remove_dataloader(place)
+
+
+class Announced(Iterator[Any]):
+    """The batches of an iterator; from its first batch to its end it is accelerate's active one."""
+
+    def __init__(self, batches: Batches, remainder: int) -> None:
+        self._batches = batches
+        self._place = _Place(remainder)
+        self._leave: weakref.finalize[..., Any] | None = None
+
+    def __next__(self) -> Any:
+        if self._leave is None:
+            state = gradient_state()
+            if state is not None:
+                state._add_dataloader(self._place)
+            self._leave = weakref.finalize(self, _leave, self._place)
+            self._leave.atexit = False
+        try:
+            batch = next(self._batches)
+        except StopIteration:
+            self._leave()
+            raise
+        self._place.end_of_dataloader = self._batches.at_end
+        return batch

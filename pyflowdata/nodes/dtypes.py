@@ -1,0 +1,104 @@
+"""Element types, by C's number and name, as NumPy has them.
+
+NumPy has no bfloat16.  Arrays of it have the dtype ml_dtypes.bfloat16 where that package can be
+imported, as jax needs it.  Without it they have `BITS`, a field called bfloat16 of the bits as
+uint16: its name says what the numbers are, and NumPy refuses to compute with them.  Both are taken
+as input.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..native import ffi, lib, text
+
+Array = npt.NDArray[Any]
+
+NUMBERS: dict[str, int] = {}  # PFD_BOOL and so on, by name
+while lib.pfd_dtype_name(len(NUMBERS) + 1) != ffi.NULL:
+    NUMBERS[text(lib.pfd_dtype_name(len(NUMBERS) + 1))] = len(NUMBERS) + 1
+_BFLOAT16 = "bfloat16"
+BITS = np.dtype([(_BFLOAT16, np.uint16)])
+_NUMPY = {number: np.dtype(name) for name, number in NUMBERS.items() if name != _BFLOAT16}
+_OF_NUMPY = {dtype: number for number, dtype in _NUMPY.items()}
+
+
+@functools.cache
+def bfloat16() -> np.dtype[Any]:
+    """The dtype that arrays of bfloat16 have."""
+    try:
+        found: np.dtype[Any] = np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+    except ImportError:
+        return BITS
+    return found
+
+
+def is_bfloat16(dtype: np.dtype[Any]) -> bool:
+    """Whether it is either dtype of bfloat16."""
+    return dtype.itemsize == 2 and (dtype.name == _BFLOAT16 or dtype == BITS)
+
+
+def dtype_of(number: int) -> np.dtype[Any]:
+    """Of C's number."""
+    found = _NUMPY.get(number)
+    return bfloat16() if found is None else found
+
+
+def numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    """Of a name, or of what else np.dtype() takes.
+
+    Raises:
+        TypeError, ValueError, SyntaxError: NumPy has none.
+    """
+    if isinstance(dtype, str) and dtype == _BFLOAT16:
+        return bfloat16()
+    found = np.dtype(dtype)
+    return bfloat16() if is_bfloat16(found) else found
+
+
+def dtype_number(dtype: np.dtype[Any]) -> int:
+    """C's number of a dtype; 0: it is none of blobs."""
+    found = _OF_NUMPY.get(dtype, 0)
+    return NUMBERS[_BFLOAT16] if not found and is_bfloat16(dtype) else found
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """The name of a dtype, as C and attrs have it: "bfloat16" of both that stand for it."""
+    return _BFLOAT16 if is_bfloat16(dtype) else str(dtype)
+
+
+def as_dtype(name: str, dtype: np.dtype[Any]) -> str:
+    """For messages: how an array called `name` gets this dtype."""
+    if not is_bfloat16(dtype):
+        return f"{name}.astype('{dtype}')"
+    return f"flow.Cast({name}, dtype='{_BFLOAT16}')"
+
+
+def widened(array: Array) -> Array:
+    """bfloat16 as float32, which holds all of it; any other array as it is."""
+    if not is_bfloat16(array.dtype):
+        return array
+    bits: Array = array.view(np.uint16).astype(np.uint32)
+    bits <<= 16
+    return bits.view(np.float32)
+
+
+def as_bfloat16(numbers: Array) -> Array:
+    """Numbers as bfloat16, rounded to the nearest, ties to even."""
+    wide = np.asarray(numbers, np.float64)
+    with np.errstate(all="ignore"):
+        narrow = wide.astype(np.float32)
+    # Of what is no float32, the neighbour whose last bit is 1: rounded again, it gives the same
+    # as the number itself.
+    last = narrow.view(np.uint32) & 1
+    moves = np.isfinite(narrow) & (narrow != wide) & (last == 0)
+    above = np.abs(narrow.astype(np.float64)) > np.abs(wide)
+    bits = narrow.view(np.uint32) + moves.astype(np.uint32) - 2 * (moves & above).astype(np.uint32)
+    nearest = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    kept = np.where(np.isnan(wide), bits >> 16 | 0x40, nearest)
+    return np.ascontiguousarray(kept.astype(np.uint16)).view(bfloat16()).reshape(wide.shape)
