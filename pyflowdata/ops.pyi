@@ -156,10 +156,12 @@ class ReaderAttrs(TypedDict, total=False):
     """batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
     be divisible by world_size."""
 
-    last_batch: Literal["short", "drop", "pad", "wrap"]
-    """last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What to do if the
-    last batch of an epoch has too few records: short delivers it smaller (a rank may get 0 rows),
-    drop omits it, pad repeats the last record, wrap adds the first records of the next epoch."""
+    last_batch: Literal["short", "drop", "pad", "wrap", "even"]
+    """last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap', 'even'): What to do
+    if the last batch of an epoch has too few records: short delivers it smaller (a rank may get 0
+    rows), drop omits it, pad repeats the last record, wrap adds the first records of the next
+    epoch, even leaves out its last records, fewer than world_size, so that every rank has as many
+    rows."""
 
     random_shuffle: bool
     """random_shuffle (bool, default False): Whether the order is random, with every record once in

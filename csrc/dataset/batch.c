@@ -3,12 +3,12 @@
 #include "dataset/decorator.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 typedef struct batch {
     pfd_dataset base; /* stream: base.epoch is the one being read */
-    int64_t batch_size;
-    int32_t last_batch;
+    pfd_batch_rule rule;
     int32_t ended; /* stream: the epoch is over */
 } batch;
 
@@ -20,20 +20,28 @@ static void batch_close(pfd_dataset *ds)
 
 /* ---- Random access --------------------------------------------------------------------------- */
 
+int64_t pfd_batch_rows(const pfd_batch_rule *rule, int64_t records)
+{
+    int64_t rest = records % rule->batch_size;
+    if (rest == 0) return records;
+    switch (rule->last_batch) {
+    case PFD_LAST_BATCH_SHORT: return records;
+    case PFD_LAST_BATCH_DROP: return records - rest;
+    case PFD_LAST_BATCH_EVEN: return records - rest % rule->world_size;
+    default: return records - rest + rule->batch_size;
+    }
+}
+
 static int64_t batch_size_of_epoch(const pfd_dataset *ds)
 {
-    const batch *self = (const batch *)ds;
-    int64_t records = ds->inner->methods->size(ds->inner);
-    int64_t rest = records % self->batch_size;
-    if (rest == 0 || self->last_batch == PFD_LAST_BATCH_SHORT) return records;
-    return records - rest + (self->last_batch == PFD_LAST_BATCH_DROP ? 0 : self->batch_size);
+    return pfd_batch_rows(&((const batch *)ds)->rule, ds->inner->methods->size(ds->inner));
 }
 
 static int64_t batch_num_batches(const pfd_dataset *ds)
 {
     const batch *self = (const batch *)ds;
     int64_t size = batch_size_of_epoch(ds);
-    return size / self->batch_size + (size % self->batch_size != 0);
+    return size / self->rule.batch_size + (size % self->rule.batch_size != 0);
 }
 
 static void batch_range(const pfd_dataset *ds, int64_t epoch, int64_t step, int64_t *begin,
@@ -42,14 +50,14 @@ static void batch_range(const pfd_dataset *ds, int64_t epoch, int64_t step, int6
     (void)epoch;
     const batch *self = (const batch *)ds;
     int64_t size = batch_size_of_epoch(ds);
-    *begin = step * self->batch_size;
-    *end = size - *begin < self->batch_size ? size : *begin + self->batch_size;
+    *begin = step * self->rule.batch_size;
+    *end = size - *begin < self->rule.batch_size ? size : *begin + self->rule.batch_size;
 }
 
 /* The source position of a filler record. */
 static void find_filler(const batch *self, int64_t records, int64_t *epoch, int64_t *position)
 {
-    if (self->last_batch == PFD_LAST_BATCH_WRAP) {
+    if (self->rule.last_batch == PFD_LAST_BATCH_WRAP) {
         int64_t beyond = *position - records;
         *epoch += 1 + beyond / records;
         *position = beyond % records;
@@ -126,10 +134,11 @@ static pfd_status fill_by_wrapping(batch *self, int64_t got, pfd_scratch *scratc
                                    pfd_error *err)
 {
     int64_t first = got;
-    for (int64_t epoch = self->base.epoch + 1; got < self->batch_size; epoch++) {
+    for (int64_t epoch = self->base.epoch + 1; got < self->rule.batch_size; epoch++) {
         int64_t before = got;
         PFD_TRY(pfd_dataset_seek(self->base.inner, epoch, 0, err));
-        pfd_status status = gather(self->base.inner, self->batch_size, scratch, out, &got, err);
+        pfd_status status =
+            gather(self->base.inner, self->rule.batch_size, scratch, out, &got, err);
         if (status < 0) return status;
         if (got == before) {
             return pfd_fail(err, PFD_IO,
@@ -148,9 +157,10 @@ static pfd_status finish(batch *self, int64_t got, pfd_scratch *scratch, pfd_rec
                          int64_t *n, pfd_error *err)
 {
     self->ended = 1;
-    if (got == 0 || self->last_batch == PFD_LAST_BATCH_DROP) return PFD_END;
-    *n = self->last_batch == PFD_LAST_BATCH_SHORT ? got : self->batch_size;
-    if (self->last_batch == PFD_LAST_BATCH_WRAP) {
+    *n = pfd_batch_rows(&self->rule, got);
+    if (self->rule.left_out) atomic_store(self->rule.left_out, *n < got ? got - *n : 0);
+    if (*n == 0) return PFD_END;
+    if (self->rule.last_batch == PFD_LAST_BATCH_WRAP) {
         return fill_by_wrapping(self, got, scratch, out, err);
     }
     for (int64_t i = got; i < *n; i++) {
@@ -166,9 +176,9 @@ static pfd_status batch_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
     batch *self = (batch *)ds;
     *n = 0;
     if (self->ended) return PFD_END;
-    PFD_TRY(pfd_dataset_check_room(ds, max, self->batch_size, err));
+    PFD_TRY(pfd_dataset_check_room(ds, max, self->rule.batch_size, err));
     int64_t got = 0;
-    pfd_status status = gather(ds->inner, self->batch_size, scratch, out, &got, err);
+    pfd_status status = gather(ds->inner, self->rule.batch_size, scratch, out, &got, err);
     if (status == PFD_END) status = finish(self, got, scratch, out, n, err);
     else if (status == PFD_OK) *n = got;
     if (status != PFD_OK) *n = 0;
@@ -180,9 +190,9 @@ static pfd_status batch_seek(pfd_dataset *ds, int64_t epoch, int64_t position, p
     batch *self = (batch *)ds;
     self->ended = 0;
     ds->epoch = epoch;
-    int64_t most = INT64_MAX / self->batch_size;
+    int64_t most = INT64_MAX / self->rule.batch_size;
     return pfd_dataset_seek(ds->inner, epoch,
-                            (position < most ? position : most) * self->batch_size, err);
+                            (position < most ? position : most) * self->rule.batch_size, err);
 }
 
 /* ---- Both ------------------------------------------------------------------------------------ */
@@ -203,15 +213,14 @@ static const pfd_dataset_methods batch_stream_methods = {
     .seek = batch_seek,
 };
 
-pfd_status pfd_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch, pfd_error *err)
+pfd_status pfd_batch_wrap(pfd_dataset **ds, const pfd_batch_rule *rule, pfd_error *err)
 {
     batch *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "Batch");
     self->base.methods =
         pfd_dataset_is_random_access(*ds) ? &batch_methods : &batch_stream_methods;
     self->base.inner = *ds;
-    self->batch_size = batch_size;
-    self->last_batch = last_batch;
+    self->rule = *rule;
     *ds = &self->base;
     return PFD_OK;
 }

@@ -72,11 +72,12 @@ struct pfd_dataset {
 };
 
 /* In the order of the choices. */
-#define PFD_LAST_BATCH_CHOICES "short|drop|pad|wrap"
+#define PFD_LAST_BATCH_CHOICES "short|drop|pad|wrap|even"
 #define PFD_LAST_BATCH_SHORT 0
 #define PFD_LAST_BATCH_DROP 1
 #define PFD_LAST_BATCH_PAD 2
 #define PFD_LAST_BATCH_WRAP 3
+#define PFD_LAST_BATCH_EVEN 4
 
 /* source.c.  Makes a dataset of the source that an op opened, and takes ownership: after a failure
  * the source is closed.  `bounds` are borrowed, for is_cancelled().  PFD_INTERNAL names the method
@@ -154,8 +155,19 @@ pfd_status pfd_window_lanes_wrap(pfd_dataset **ds, int64_t seed, const char *ord
  *   drop   left out
  *   pad    filled with the epoch's last record
  *   wrap   filled with the first records of the next epoch's order (which has them again)
+ *   even   cut to a multiple of world_size; left out if nothing is left
  * Rows that fill a batch have record.filler set.  An epoch without records has no batches. */
-pfd_status pfd_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch, pfd_error *err);
+typedef struct pfd_batch_rule {
+    int64_t batch_size; /* a multiple of world_size */
+    int64_t world_size;
+    int32_t last_batch; /* PFD_LAST_BATCH_* */
+    _Atomic int64_t *left_out; /* borrowed; a stream writes how many records of the epoch that it
+                                  has read have no batch; NULL: nobody asks */
+} pfd_batch_rule;
+
+/* Rows of all batches of an epoch with so many records. */
+int64_t pfd_batch_rows(const pfd_batch_rule *rule, int64_t records);
+pfd_status pfd_batch_wrap(pfd_dataset **ds, const pfd_batch_rule *rule, pfd_error *err);
 
 /* view_batch.c.  Random access only: the batches that a view of kind PFD_VIEW_BATCHES forms.  The
  * view is borrowed. */

@@ -9,6 +9,7 @@
 #include "registry/version.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,10 +87,20 @@ static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, 
     return pfd_random_shuffle_wrap(ds, seed, key, reshuffle, err);
 }
 
+static pfd_batch_rule batch_rule(pfd_data_reader *reader)
+{
+    const pfd_reader_attrs *attrs = reader->attrs;
+    return (pfd_batch_rule){.batch_size = attrs->batch_size,
+                            .world_size = attrs->world_size,
+                            .last_batch = attrs->last_batch,
+                            .left_out = &reader->left_out};
+}
+
 /* Makes the chain; no other function does. *ds is always a complete dataset. */
 static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err)
 {
     const pfd_reader_attrs *attrs = reader->attrs;
+    pfd_batch_rule rule = batch_rule(reader);
     int32_t is_stream = !pfd_dataset_is_random_access(*ds);
     if (is_stream || reader->has_groups || reader->shuffle == PFD_SHUFFLE_BUFFER)
         PFD_TRY(pfd_cancellation_wrap(ds, &reader->bounds->cancelled, err));
@@ -99,11 +110,15 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
     if (former && !reader->former) PFD_TRY(open_former(reader, former, *ds, err));
     if (former)
         PFD_TRY(pfd_view_batch_wrap(ds, reader->former, err));
+    else if (reader->has_groups && attrs->last_batch == PFD_LAST_BATCH_EVEN)
+        return pfd_fail_attr(err, "last_batch", NULL, PFD_UNSUPPORTED,
+                             " = 'even'; batches of one group each are short in the middle of an "
+                             "epoch too: use 'pad' or 'drop'");
     else if (reader->has_groups)
         PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, attrs->last_batch,
                                      attrs->group_buffer_size, group_of, reader, err));
     else
-        PFD_TRY(pfd_batch_wrap(ds, attrs->batch_size, attrs->last_batch, err));
+        PFD_TRY(pfd_batch_wrap(ds, &rule, err));
     reader->logical = *ds;
     if (attrs->world_size > 1)
         PFD_TRY(pfd_distributed_training_wrap(ds, attrs->batch_size, attrs->rank, attrs->world_size,
@@ -114,14 +129,22 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
 /* Counts the batches of an epoch; -1: not known.  A shuffle buffer over an index is read in
  * sequence, but its number of batches is known.  It is not known for batches by group and for
  * streams. */
-static int64_t count_batches(const pfd_data_reader *reader)
+static int64_t count_batches(pfd_data_reader *reader)
 {
     const pfd_dataset *chain = reader->chain;
     if (reader->random_access) return chain->methods->num_batches(chain);
     if (reader->num_records < 0 || reader->has_groups) return -1;
-    int64_t batch_size = reader->attrs->batch_size, rest = reader->num_records % batch_size;
-    int32_t drops = reader->attrs->last_batch == PFD_LAST_BATCH_DROP;
-    return reader->num_records / batch_size + (rest > 0 && !drops);
+    pfd_batch_rule rule = batch_rule(reader);
+    int64_t rows = pfd_batch_rows(&rule, reader->num_records);
+    return rows / rule.batch_size + (rows % rule.batch_size != 0);
+}
+
+static int64_t count_left_out(pfd_data_reader *reader)
+{
+    if (reader->num_records < 0 || reader->has_groups || former_of(reader)) return -1;
+    pfd_batch_rule rule = batch_rule(reader);
+    int64_t rows = pfd_batch_rows(&rule, reader->num_records);
+    return rows < reader->num_records ? reader->num_records - rows : 0;
 }
 
 static void note_shape(pfd_data_reader *reader)
@@ -131,6 +154,7 @@ static void note_shape(pfd_data_reader *reader)
         reader->shuffle == PFD_SHUFFLE_NONE && !reader->has_groups && !former_of(reader);
     reader->random_access = pfd_dataset_is_random_access(chain) && chain->methods->num_batches;
     reader->num_batches = count_batches(reader);
+    atomic_store(&reader->left_out, count_left_out(reader));
     const pfd_dataset *logical = reader->logical;
     int64_t most = logical->methods->most_rows ? logical->methods->most_rows(logical)
                                                : reader->attrs->batch_size;

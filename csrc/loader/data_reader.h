@@ -45,6 +45,8 @@ typedef struct pfd_data_reader {
     _Atomic int64_t *windows_ahead; /* of each lane: the window that was read ahead last, see
                                        read_ahead.c; NULL: no window shuffle of files */
     int64_t num_batches;           /* of an epoch; -1: not known before its end */
+    _Atomic int64_t left_out;      /* records of an epoch without a batch, by last_batch; -1: not
+                                      known, or not before the end of an epoch */
     int64_t local_batch_size;      /* most rows of a batch on this rank */
     const pfd_bounds *bounds; /* borrowed; when it is cancelled, next() of a stream ends */
 } pfd_data_reader;

@@ -51,6 +51,13 @@ static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, 
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "memory_budget = %" PRId64 "; it must be a positive number of bytes",
                         options->memory_budget);
+    if (options->num_shares < 0 || options->share < 0 ||
+        options->share >= (options->num_shares ? options->num_shares : 1))
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "share %d of %d; the share must be in [0, number of shares)",
+                        options->share, options->num_shares);
+    l->share = options->share;
+    l->num_shares = options->num_shares ? options->num_shares : 1;
     l->num_threads = num_threads ? num_threads : pfd_cpu_count();
     if (l->num_threads > MOST_THREADS) l->num_threads = MOST_THREADS;
     l->chooses_prefetch = prefetch == 0;
@@ -301,6 +308,7 @@ pfd_status pfd_loader_get_reader(const pfd_loader *l, int32_t i, pfd_reader_info
         .index_bytes = reader->index_bytes,
         .index_ns = reader->index_ns,
         .indexes_built = reader->indexes_built,
+        .left_out = atomic_load(&reader->left_out),
     };
     return PFD_OK;
 }

@@ -33,6 +33,7 @@ struct pfd_loader {
     pfd_worker *workers; /* most_threads + 1: the last is the helping caller's */
     int32_t most_threads, most_prefetch;
     int32_t tunes_threads, tunes_prefetch, chooses_prefetch;
+    int32_t share, num_shares; /* which steps of an epoch are delivered */
     int64_t memory_budget;
     int32_t fork_generation;
     int64_t opened_cpu_ns, opened_throttled_ns; /* what pfd_stats counts from there */
@@ -86,6 +87,13 @@ struct pfd_loader {
 static inline pfd_worker *pfd_loader_worker(const pfd_loader *loader, int32_t i)
 {
     return &loader->workers[i < loader->num_workers ? i : loader->most_threads];
+}
+
+/* The first step from this one on that the loader delivers. */
+static inline int64_t pfd_loader_own_step(const pfd_loader *loader, int64_t step)
+{
+    int64_t over = step % loader->num_shares;
+    return step - over + loader->share + (over > loader->share ? loader->num_shares : 0);
 }
 
 /* For questions to a loader, which take its locks and change nothing that the program sees. */

@@ -29,10 +29,11 @@
  * Returns 0 if no batch can be started. */
 static int32_t start_batch(pfd_loader *l)
 {
-    if (l->plan.num_batches == 0) return 0;
+    if (pfd_loader_own_step(l, 0) >= l->plan.num_batches) return 0;
+    l->next_step = pfd_loader_own_step(l, l->next_step);
     if (l->next_step >= l->plan.num_batches) {
         l->next_epoch++;
-        l->next_step = 0;
+        l->next_step = pfd_loader_own_step(l, 0);
     }
     pfd_slot *slot = pfd_ring_add(l);
     if (!slot) return 0;
@@ -190,9 +191,20 @@ static pfd_status inspect(pfd_loader *l, pfd_slot *slot, pfd_error *err)
     return report_skipped_rows(l, slot, err);
 }
 
+/* Once, if several loaders share the steps.  Readers are zipped: the first one tells for all. */
+static void note_left_out(pfd_loader *l)
+{
+    int64_t records = atomic_load(&l->plan.readers[0].left_out);
+    if (l->share > 0 || records <= 0) return;
+    pthread_mutex_lock(&l->lock);
+    l->stats.left_out += records;
+    pthread_mutex_unlock(&l->lock);
+}
+
 static pfd_status end_epoch(pfd_loader *l, pfd_error *err)
 {
     PFD_TRY(check_disk(l, err));
+    note_left_out(l);
     l->epoch++;
     l->step = 0;
     l->errors_in_epoch = 0;
@@ -238,7 +250,7 @@ static pfd_status judge(pfd_loader *l, pfd_slot *slot, pfd_error *err)
     int32_t passed = status == PFD_CORRUPT_DATA &&
                      (slot->loop.status == PFD_OK || pfd_slot_loop_can_pass(&slot->loop));
     if (status == PFD_OK || passed)
-        l->step++;
+        l->step = slot->step + 1;
     else if (status != PFD_END)
         l->restart = 1; /* the next call tries this batch again */
     return status;
@@ -264,7 +276,8 @@ pfd_status pfd_pipeline_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out,
 {
     for (;;) {
         if (l->restart) PFD_TRY(pfd_pipeline_restart(l, deadline_ns, err));
-        if (!l->plan.stream && l->step >= l->plan.num_batches) return end_epoch(l, err);
+        if (!l->plan.stream && pfd_loader_own_step(l, l->step) >= l->plan.num_batches)
+            return end_epoch(l, err);
         pfd_slot *slot = NULL;
         pthread_mutex_lock(&l->lock);
         pfd_status status = take_ready(l, deadline_ns, &slot, err);

@@ -86,10 +86,16 @@ static pfd_status produce(void *ctx, int64_t begin, int64_t end, int32_t worker,
 {
     (void)begin, (void)end;
     pfd_loader *l = ctx;
+    pfd_slot *slot = l->produced;
     pfd_work *work = &l->workers[worker].work;
-    pfd_work_begin(work, l->plan.num_stages + 1, l->produced->epoch, l->produced->step, 0,
+    pfd_work_begin(work, l->plan.num_stages + 1, slot->epoch, slot->step, 0,
                    l->plan.local_batch_size);
+    int64_t own = pfd_loader_own_step(l, slot->step);
     pfd_status status = read_batches(l, work, err);
+    while (status == PFD_OK && !slot->end && slot->step < own) { /* a step of another share */
+        slot->step++;
+        status = read_batches(l, work, err);
+    }
     pfd_work_end(work);
     return status;
 }
@@ -102,7 +108,7 @@ static void note_failure(pfd_loader *l, pfd_slot *slot, int32_t passed)
     pfd_error *error = l->producer.error;
     int32_t counted = passed && error && error->ordinal >= 0;
     l->seek_streams = !counted;
-    if (passed) l->next_step++;
+    if (passed) l->next_step = slot->step + 1;
     slot->rows = 0;
     pfd_skipped_row skipped = {.error = error};
     if (counted && l->plan.readers[0].attrs->on_error != PFD_ON_ERROR_RAISE &&
@@ -130,7 +136,7 @@ static void batch_produced(void *ctx)
         l->seek_streams = 1;
         pfd_ring_mark_ready(l, slot);
     } else {
-        l->next_step++;
+        l->next_step = slot->step + 1;
         pfd_batch_stages_start(l, slot);
     }
     if (l->producer.status == PFD_OK || passed) pfd_stream_producer_start(l);

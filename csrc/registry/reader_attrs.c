@@ -24,7 +24,8 @@ const pfd_attr pfd_reader_attr_table[] = {
     ROW(last_batch, PFD_ATTR_CHOICE, "short", 0, 0, PFD_LAST_BATCH_CHOICES, PFD_ORDER_ALWAYS,
         "What to do if the last batch of an epoch has too few records: short delivers it smaller "
         "(a rank may get 0 rows), drop omits it, pad repeats the last record, wrap adds the first "
-        "records of the next epoch."),
+        "records of the next epoch, even leaves out its last records, fewer than world_size, so "
+        "that every rank has as many rows."),
     FLAG(random_shuffle, PFD_ORDER_ALWAYS,
          "Whether the order is random, with every record once in an epoch; the attr shuffle says "
          "which random order."),

@@ -132,7 +132,8 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Val
 
         Args:
             batch_size: Records in a batch, of all ranks together.
-            last: What becomes of an epoch's last records: "short", "drop", "pad" or "wrap".
+            last: What becomes of an epoch's last records: "short", "drop", "pad", "wrap" or "even",
+                as last_batch of readers.
             seed: Of random ops, and of a shuffle without its own; None: that of the shuffle, else
                 one is drawn.
             name: Of the node.

@@ -30,7 +30,7 @@ __all__ = ["DataLoader"]
 
 BatchT = TypeVar("BatchT", covariant=True)
 
-_OPTIONS = ("num_threads", "prefetch", "memory_budget", "zip")
+_OPTIONS = ("num_threads", "prefetch", "memory_budget", "zip", "share")
 
 
 class DataLoader(AnyLoader[BatchT]):
@@ -64,6 +64,7 @@ class DataLoader(AnyLoader[BatchT]):
         prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
+        share: tuple[int, int] | None = ...,
     ) -> None: ...
 
     @overload
@@ -76,6 +77,7 @@ class DataLoader(AnyLoader[BatchT]):
         prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
+        share: tuple[int, int] | None = ...,
     ) -> None: ...
 
     @overload
@@ -88,6 +90,7 @@ class DataLoader(AnyLoader[BatchT]):
         prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
+        share: tuple[int, int] | None = ...,
     ) -> None: ...
 
     @overload
@@ -101,6 +104,7 @@ class DataLoader(AnyLoader[BatchT]):
         prefetch: int | Literal["auto"] | None = ...,
         memory_budget: int | None = ...,
         zip: Literal["strict", "shortest"] = ...,
+        share: tuple[int, int] | None = ...,
     ) -> None: ...
 
     def __init__(
@@ -110,6 +114,7 @@ class DataLoader(AnyLoader[BatchT]):
         prefetch: int | Literal["auto"] | None = None,
         memory_budget: int | None = None,
         zip: Literal["strict", "shortest"] = "strict",
+        share: tuple[int, int] | None = None,
         **others: object,
     ) -> None:
         """Opens the readers, and starts making batches ahead.
@@ -125,16 +130,21 @@ class DataLoader(AnyLoader[BatchT]):
                 limited to as much again on each thread.
             zip: For several readers. "strict": they must have equal lengths; "shortest": the
                 first one that ends ends the epoch.
+            share: (i, n): only steps i, i + n and so on of each epoch, for n loaders that take
+                turns.  None: in a worker process of torch.utils.data.DataLoader its number and that
+                of the workers, unless the readers have rank=0, world_size=1; elsewhere all steps.
 
         Raises:
-            InvalidArgumentError: An argument is invalid, or the readers do not match.
+            InvalidArgumentError: An argument is invalid, or the readers do not match; or, in a
+                worker process of torch, a reader has another rank and world_size by hand, and share
+                is left out.
             FileError: Files are missing or cannot be read.
         """
         if blobs:  # a thing that is no blob is what matters
             arrange(blobs)
         refuse_arguments(others, "DataLoader", _OPTIONS)
         check_report_variable()
-        self._core = LoaderCore(blobs, num_threads, prefetch, memory_budget, zip)
+        self._core = LoaderCore(blobs, num_threads, prefetch, memory_budget, zip, share)
 
     # ---- Epochs -------------------------------------------------------------------------------
 
@@ -273,7 +283,7 @@ class DataLoader(AnyLoader[BatchT]):
         return self
 
     def __len__(self) -> int:
-        """Batches of an epoch, the same on every rank.
+        """Batches of an epoch, the same on every rank; of those of its share, if it has one.
 
         Raises:
             TypeError: A reader is a stream that has to be read to be counted.
@@ -283,7 +293,7 @@ class DataLoader(AnyLoader[BatchT]):
                 "this DataLoader has no len(), as a reader is a stream of unknown length: count "
                 "the batches of an epoch, for batch in loader"
             )
-        return self._core.cursor.num_batches
+        return self._core.share.size(self._core.cursor.num_batches)
 
     def __bool__(self) -> bool:
         return True
@@ -328,6 +338,7 @@ class DataLoader(AnyLoader[BatchT]):
             batches, records: Delivered, on this rank.
             bytes: Of record data that were parsed.
             skipped: Records that were left out or padded after an error.
+            left_out: Records, of all ranks, that last_batch left out at the ends of epochs.
             wait_seconds, help_seconds: next() waited for other threads, and worked itself.
             thread_seconds, idle_seconds: Threads were there to work, summed over threads, and of
                 it had no work.
@@ -413,7 +424,9 @@ class DataLoader(AnyLoader[BatchT]):
         return f"DataLoader({', '.join(blob.name for blob in self.blobs)}; {'; '.join(parts)})"
 
     def _settings(self) -> str:
-        steps = self._core.cursor.num_batches if self._core.cursor.num_batches >= 0 else "unknown"
+        core = self._core
+        count = core.share.size(core.cursor.num_batches)
+        steps = ", ".join(filter(None, (str(count) if count >= 0 else "unknown", str(core.share))))
         return f"steps={steps}, epoch={self.epoch}, {describe_threads(self._core.handle)}"
 
     def _repr_html_(self) -> str:

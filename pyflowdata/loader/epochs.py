@@ -12,6 +12,7 @@ from ..native import lib
 from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from .lease import REPLACED, Lease
 from .reader_advice import advise_on_orders
+from .shares import Share
 from .state import LAST_EPOCH
 
 BatchT = TypeVar("BatchT")
@@ -26,7 +27,8 @@ class Cursor:
     """Where a loader is.
 
     Attributes:
-        num_batches: Of an epoch; below 0: it is not known.
+        num_batches: Of an epoch, of all shares; below 0: it is not known.
+        share: Which of them are delivered.
         epoch, position: After the last delivered batch.
         started: The last started epoch; None: start at the position.
         iterator: Number of the iterator that may go on.
@@ -35,6 +37,7 @@ class Cursor:
     """
 
     num_batches: int
+    share: Share = Share()
     epoch: int = 0
     position: int = 0
     started: int | None = None
@@ -43,8 +46,10 @@ class Cursor:
     lease: Lease | None = None
 
     def next(self) -> tuple[int, int]:
-        """Epoch and position of the next batch; the end of an epoch is the next one's start."""
-        if 0 < self.num_batches <= self.position:
+        """Epoch and position of the next batch; the end of an epoch is the next one's start, unless
+        steps are shared."""
+        is_whole = self.share.count == 1  # after the last step other shares may have batches left
+        if is_whole and 0 < self.num_batches <= self.position:
             return self.epoch + 1, 0
         return self.epoch, self.position
 
@@ -191,8 +196,9 @@ class Batches(Iterator[BatchT]):
                 "fewer records than batch_size meant?"
             )
         # Resumed after a stream's last batch, the first thing seen is the end: the next epoch
-        # starts, as for counted readers.
-        goes_on, self._resumes = self._endless or self._resumes, False
+        # starts, as for counted readers.  Other shares may have batches of this one left.
+        is_over = self._resumes and cursor.share.count == 1
+        goes_on, self._resumes = self._endless or is_over, False
         if goes_on:
             check_epoch(cursor.epoch + 1)
             advise_on_orders(self._loader.repeating)

@@ -22,6 +22,7 @@ from .observed import Observed
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
 from .places import Places
 from .reader_advice import advise_on_batches, repeating_orders
+from .shares import find_share
 from .sampled_types import say_sample
 from .state import make_state, read_state
 from .turns import Turns
@@ -37,6 +38,7 @@ class LoaderCore:
         blobs: Whose arrays a batch has, in order.
         form: Makes a batch of the arrays.
         handle: The library's loader.
+        share: Which steps it delivers.
         info: What the library says of it when it is opened.
         err: For calls of its turn.
         arrays: Those of the batch that is taken.
@@ -56,6 +58,7 @@ class LoaderCore:
         prefetch: int | Literal["auto"] | None,
         memory_budget: int | None,
         zip: str,
+        share: tuple[int, int] | None = None,
     ) -> None:
         """Args: as of DataLoader."""
         self.form: Callable[[list[Batch]], Any]
@@ -64,10 +67,13 @@ class LoaderCore:
         self.life = "open"
         self.turns = Turns()
         self.err = new_error()
-        self.handle, self._in_use = open_loader(wanted, num_threads, prefetch, memory_budget, zip)
+        self.share = find_share(share, wanted)
+        self.handle, self._in_use = open_loader(
+            wanted, num_threads, prefetch, memory_budget, zip, self.share
+        )
         open_loaders.add(self)
         self.info = read_info(self.handle)
-        self.cursor = Cursor(self.info.num_batches)
+        self.cursor = Cursor(self.info.num_batches, self.share)
         self.arrays = BatchArrays(wanted, self.info)
         self.rank = rank_of(wanted)
         self.readers = read_readers(self.handle, self.info.num_readers)

@@ -16,14 +16,17 @@ from ..nodes.tables import prepare_tables
 from ..nodes.world import World
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
 from ..native.calling_line import warn_program
+from ..plain_text import counted
 from .batches import Batch
 from .loader_argument_hints import check_blobs
+from .shares import Share
 from .state import Index, Reader
 
 _ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
 _SIGNALS_SECONDS = 0.05  # the longest wait without a check for signals
 _warned_readers: set[str] = set()
 _readers_in_order: set[str] = set()  # warned of, too
+_empty_readers: set[str] = set()  # the same
 _unpaired_readers: set[tuple[str, ...]] = set()  # the same
 
 
@@ -79,7 +82,8 @@ def _tuned(name: str, value: object) -> int:
 
 
 def open_loader(
-    blobs: list[Blob], num_threads: object, prefetch: object, memory_budget: object, rule: object
+    blobs: list[Blob], num_threads: object, prefetch: object, memory_budget: object, rule: object,
+    share: Share,
 ) -> tuple[CData, InUse]:
     """Checks the options and opens the readers.
 
@@ -93,6 +97,7 @@ def open_loader(
     if not isinstance(rule, str) or rule not in _ZIP:
         raise InvalidArgumentError(f"zip = {shown(rule)}; it must be one of {', '.join(_ZIP)}")
     options.zip = _ZIP[rule]
+    options.share, options.num_shares = share.index, share.count
     for node in reader_nodes(blobs):
         check_is_batched(node)
     prepare_tables(blobs)
@@ -223,6 +228,7 @@ def _read_reader(handle: CData, index: int) -> Reader:
         batch_size=info.batch_size,
         rank=info.rank,
         world_size=info.world_size,
+        left_out=info.left_out,
         index=Index(
             path=os.fsdecode(ffi.string(info.index_path)),
             bytes=info.index_bytes,
@@ -254,6 +260,9 @@ def warn_of_readers(readers: tuple[Reader, ...]) -> None:
                     "random_shuffle=True or a shuffle; the records come in the order of the files."
                 )
             )
+        if reader.empty_ranks and reader.name not in _empty_readers:
+            _empty_readers.add(reader.name)
+            warn_program(UserWarning(_of_empty_ranks(reader)))
         if (
             reader.seed_is_default
             and reader.spec.get("random_shuffle") == "true"
@@ -267,6 +276,16 @@ def warn_of_readers(readers: tuple[Reader, ...]) -> None:
             )
             _warned_readers.add(reader.name)
     _warn_of_unpaired(readers)
+
+
+def _of_empty_ranks(reader: Reader) -> str:
+    rest = reader.records % reader.batch_size
+    return (
+        f"{reader.name}: the last batch of an epoch has {counted(rest, 'record')} for "
+        f"{reader.world_size} ranks: those from rank {rest} on get 0 rows, and may fail or make "
+        'the others wait. last_batch="even", or data.batch(n, last="even"), leaves such records '
+        'out; "drop" leaves out the whole batch, "pad" and "wrap" fill it.'
+    )
 
 
 def _warn_of_unpaired(readers: tuple[Reader, ...]) -> None:

@@ -57,6 +57,8 @@ class Reader:
         data: Fingerprint of the files' names, sizes and sampled content, in hex.
         batch_size: Records in a batch, of all ranks together.
         rank, world_size: Which part of each batch this process gets.
+        left_out: Records of an epoch that last_batch leaves out, of all ranks; -1: not known, or
+            not before an epoch has ended, see `stats()["left_out"]`.
         index: The index of the records.
     """
 
@@ -72,6 +74,7 @@ class Reader:
     batch_size: int
     rank: int
     world_size: int
+    left_out: int
     index: Index
 
     @property
@@ -81,11 +84,20 @@ class Reader:
             return "none"
         return self.spec.get("shuffle", "global" if self.records >= 0 else "buffer")
 
+    @property
+    def empty_ranks(self) -> int:
+        """How many ranks get no rows in the last batch of an epoch, as far as is known before."""
+        if self.records < 0 or self.left_out < 0 or self.spec["last_batch"] != "short":
+            return 0
+        rest = self.records % self.batch_size
+        return max(0, self.world_size - rest) if rest else 0
+
     def __str__(self) -> str:
         return (
             f"{self.name}: seed={self.seed}, shuffle={self.shuffle}, files={self.files}"
             f", batch_size={self.batch_size}"
             + (f", records={self.records}" if self.records >= 0 else "")
+            + (f" ({self.left_out} left out)" if self.left_out > 0 else "")
             + (f", index={self.index.path}" if self.index.path else "")
         )
 

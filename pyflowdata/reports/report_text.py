@@ -42,7 +42,11 @@ def lines_below(counters: Counters) -> list[tuple[str, str]]:
     ]
     records = f"{number(int(stats['records']))} in {number(int(stats['batches']))} batches"
     rate = ratio(stats["records"], m.loop_seconds)
-    found.append(("records", f"{records}, {number(rate)}/s, {int(stats['skipped'])} skipped"))
+    left_out = ""
+    if stats.get("left_out"):  # reports that an earlier version has saved lack it
+        left_out = f", {number(int(stats['left_out']))} left out by last_batch"
+    skipped = f"{int(stats['skipped'])} skipped"
+    found.append(("records", f"{records}, {number(rate)}/s, {skipped}{left_out}"))
     if stats["read_bytes"] or stats["major_faults"]:
         found.append(("files", _files(m)))
     found += [("tuning" if line == 0 else "", said) for line, said in enumerate(counters.tuning)]

@@ -46,7 +46,7 @@ def first_batch(blobs: Any, labels: Any, ids: Any) -> tuple[Any, Any, Any, Lost]
     if ids is None:
         made += _outputs(readers[0], "id")
     masks = [blob for reader in readers for blob in _outputs(reader, "mask")]
-    with DataLoader((*made, *masks), prefetch=1) as loader:
+    with DataLoader((*made, *masks), prefetch=1, share=(0, 1)) as loader:
         arrays: list[Any] = list(next(iter(loader), ()))
         damaged = loader.skipped
     if not arrays:

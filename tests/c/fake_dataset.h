@@ -243,6 +243,14 @@ static inline void model_rank(const epoch_rows *logical, int64_t rank, int64_t w
     }
 }
 
+static inline pfd_status batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch,
+                                    int64_t world_size, pfd_error *err)
+{
+    pfd_batch_rule rule = {
+        .batch_size = batch_size, .world_size = world_size, .last_batch = last_batch};
+    return pfd_batch_wrap(ds, &rule, err);
+}
+
 /* The shuffle that a reader gets for shuffle="auto". */
 static inline pfd_status shuffle(pfd_dataset **ds, int64_t seed, const char *order_key,
                                  int32_t reshuffle, int64_t buffer_size, pfd_error *err)

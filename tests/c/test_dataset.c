@@ -7,7 +7,8 @@
 /* ---- Batches and ranks ----------------------------------------------------------------------- */
 
 /* The logical batches of epoch `epoch`, in the plainest words; ordinals in file order. */
-static void model_batches(int64_t n, int64_t batch_size, int32_t last_batch, epoch_rows *out)
+static void model_batches(int64_t n, int64_t batch_size, int32_t last_batch, int64_t world_size,
+                          epoch_rows *out)
 {
     out->rows = out->batches = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -19,6 +20,11 @@ static void model_batches(int64_t n, int64_t batch_size, int32_t last_batch, epo
     if (rest == 0) return;
     if (last_batch == PFD_LAST_BATCH_DROP) {
         out->rows -= rest;
+        return;
+    }
+    if (last_batch == PFD_LAST_BATCH_EVEN) {
+        while (rest % world_size != 0) rest--, out->rows--;
+        if (rest > 0) out->ends[out->batches++] = out->rows;
         return;
     }
     for (int64_t i = n; last_batch != PFD_LAST_BATCH_SHORT && i % batch_size != 0; i++) {
@@ -34,19 +40,20 @@ static void test_batches_and_ranks(int stream)
     pfd_error err = {.struct_size = sizeof err};
     for (int64_t n = 0; n <= 40; n++) {
         for (int64_t size = 1; size <= 12; size++) {
-            for (int32_t rule = PFD_LAST_BATCH_SHORT; rule <= PFD_LAST_BATCH_WRAP; rule++) {
-                model_batches(n, size, rule, &expected);
+            for (int32_t rule = PFD_LAST_BATCH_SHORT; rule <= PFD_LAST_BATCH_EVEN; rule++) {
+                model_batches(n, size, rule, 1, &expected);
                 pfd_dataset *ds = open_source(stream, n);
-                MUST(pfd_batch_wrap(&ds, size, rule, &err));
+                MUST(batch_wrap(&ds, size, rule, 1, &err));
                 read_on(ds, size, &got); /* a fresh one is at the beginning of epoch 0 */
                 CHECK(same_epoch(&expected, &got));
                 read_epoch(ds, 1, 0, size, &got);
                 CHECK(same_epoch(&expected, &got));
                 pfd_dataset_close(ds);
                 for (int64_t world = 1; world <= 8; world++) {
+                    model_batches(n, size, rule, world, &expected);
                     for (int64_t rank = 0; rank < world; rank++) {
                         ds = open_source(stream, n);
-                        MUST(pfd_batch_wrap(&ds, size, rule, &err));
+                        MUST(batch_wrap(&ds, size, rule, world, &err));
                         MUST(pfd_distributed_training_wrap(&ds, size, rank, world, &err));
                         read_epoch(ds, 0, 0, (size + world - 1) / world, &got);
                         model_rank(&expected, rank, world, &part);
@@ -65,7 +72,7 @@ static void test_seek_to_every_batch(int stream, int64_t n, int64_t size, int32_
     pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *ds = open_source(stream, n);
     MUST(shuffle(&ds, 5, "reader", 1, 6, &err));
-    MUST(pfd_batch_wrap(&ds, size, rule, &err));
+    MUST(batch_wrap(&ds, size, rule, 1, &err));
     MUST(pfd_distributed_training_wrap(&ds, size, 1, 3, &err));
     for (int64_t epoch = 0; epoch < 2; epoch++) {
         read_epoch(ds, epoch, 0, size, &whole);
@@ -89,12 +96,12 @@ static void test_at_is_pure(void)
     static int64_t positions[asked];
     static pfd_record records[asked];
     pfd_error err = {.struct_size = sizeof err};
-    for (int32_t rule = PFD_LAST_BATCH_SHORT; rule <= PFD_LAST_BATCH_WRAP; rule++) {
+    for (int32_t rule = PFD_LAST_BATCH_SHORT; rule <= PFD_LAST_BATCH_EVEN; rule++) {
         pfd_dataset *ds = open_source(0, n);
         MUST(shuffle(&ds, 3, "reader", 1, 1, &err));
         read_epoch(ds, 4, 0, 100, &order);
         read_epoch(ds, 5, 0, 100, &next_order);
-        MUST(pfd_batch_wrap(&ds, size, rule, &err));
+        MUST(batch_wrap(&ds, size, rule, 1, &err));
         int64_t total = ds->methods->size(ds);
         for (int64_t i = 0; i < asked; i++) positions[i] = pfd_random_below(1, (uint64_t)i, total);
         pfd_scratch_reset(scratch);
@@ -122,7 +129,7 @@ static void test_wrap_over_several_epochs(int stream)
     pfd_dataset *ds = open_source(stream, n);
     MUST(shuffle(&ds, 9, "reader", 1, 2, &err));
     for (int64_t e = 0; e < 5; e++) read_epoch(ds, e, 0, 4, &epochs[e]);
-    MUST(pfd_batch_wrap(&ds, size, PFD_LAST_BATCH_WRAP, &err));
+    MUST(batch_wrap(&ds, size, PFD_LAST_BATCH_WRAP, 1, &err));
     for (int64_t e = 0; e < 2; e++) {
         read_epoch(ds, e, 0, size, &got);
         CHECK(got.batches == 1 && got.rows == size);
@@ -147,7 +154,7 @@ static void test_row_of_a_failure(void)
     source *file = (source *)ds;
     MUST(shuffle(&ds, 3, "reader", 1, 1, &err));
     read_epoch(ds, 2, 0, 100, &order);
-    MUST(pfd_batch_wrap(&ds, size, PFD_LAST_BATCH_WRAP, &err));
+    MUST(batch_wrap(&ds, size, PFD_LAST_BATCH_WRAP, 1, &err));
     MUST(pfd_distributed_training_wrap(&ds, size, 0, 1, &err));
     for (int64_t bad = 0; bad < n; bad += 37) {
         file->bad = order.ordinals[bad];
@@ -200,7 +207,7 @@ static void test_batches_after_a_failure(int stream)
         source *from = (source *)ds;
         from->bad = bad;
         from->bad_for = 1;
-        MUST(pfd_batch_wrap(&ds, size, PFD_LAST_BATCH_PAD, &err));
+        MUST(batch_wrap(&ds, size, PFD_LAST_BATCH_PAD, 1, &err));
         for (int64_t b = 0; b < 7; b++) {
             int64_t got;
             pfd_scratch_reset(scratch);
@@ -229,7 +236,7 @@ static void test_refusals(void)
         CHECK(closed == stream);
         CHECK(pfd_dataset_seek(ds, -1, 0, &err) == PFD_INVALID_ARGUMENT);
         CHECK(pfd_dataset_seek(ds, 0, -1, &err) == PFD_INVALID_ARGUMENT);
-        MUST(pfd_batch_wrap(&ds, 4, 0, &err));
+        MUST(batch_wrap(&ds, 4, 0, 1, &err));
         CHECK(pfd_dataset_next(ds, 3, scratch, records, &n, &err) == PFD_INTERNAL && n == 0);
         MUST(pfd_dataset_next(ds, 4, scratch, records, &n, &err));
         pfd_dataset_close(ds);
@@ -248,7 +255,7 @@ static void test_cancellation(int stream)
     MUST(pfd_cancellation_wrap(&ds, &cancelled, &err));
     CHECK(pfd_dataset_is_random_access(ds) == !stream);
     MUST(shuffle(&ds, 1, "reader", 1, 10, &err));
-    MUST(pfd_batch_wrap(&ds, 8, PFD_LAST_BATCH_SHORT, &err));
+    MUST(batch_wrap(&ds, 8, PFD_LAST_BATCH_SHORT, 1, &err));
     MUST(pfd_dataset_next(ds, 8, scratch, records, &n, &err));
     CHECK(n == 8);
     cancelled = 1;
@@ -322,7 +329,7 @@ static void test_at_from_many_threads(void)
     pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *ds = open_source(0, 1000);
     MUST(shuffle(&ds, 1, "reader", 1, 1, &err));
-    MUST(pfd_batch_wrap(&ds, 64, PFD_LAST_BATCH_WRAP, &err));
+    MUST(batch_wrap(&ds, 64, PFD_LAST_BATCH_WRAP, 1, &err));
     MUST(pfd_distributed_training_wrap(&ds, 64, 1, 2, &err));
     for (int i = 0; i < 4; i++) {
         if (pthread_create(&threads[i], NULL, read_at, ds)) exit(1);
@@ -340,7 +347,7 @@ int main(void)
     begin_tests();
     for (int stream = 0; stream < 2; stream++) {
         test_batches_and_ranks(stream);
-        for (int32_t rule = PFD_LAST_BATCH_SHORT; rule <= PFD_LAST_BATCH_WRAP; rule++) {
+        for (int32_t rule = PFD_LAST_BATCH_SHORT; rule <= PFD_LAST_BATCH_EVEN; rule++) {
             test_seek_to_every_batch(stream, 50, 7, rule);
             test_seek_to_every_batch(stream, 42, 7, rule);
             test_seek_to_every_batch(stream, 3, 7, rule);

@@ -183,7 +183,7 @@ def test_help_has_defaults_and_limits():
     text = inspect.getdoc(flow.MiniReader)
     assert "data_dir (str, default '')" in text
     assert "batch_size (int, default 1, at least 1)" in text
-    assert "default 'short', one of 'short', 'drop', 'pad', 'wrap')" in text
+    assert "default 'short', one of 'short', 'drop', 'pad', 'wrap', 'even')" in text
     assert "mask (only with with_mask=True)" in text
     assert "in_ (Blob or rows, the input 'in')" in inspect.getdoc(flow.MiniDecoder)
 

@@ -28,7 +28,7 @@ def fewer(count: int) -> int:
     return count // 20 if SANITIZED else count
 
 
-LAST_BATCH = ("short", "drop", "pad", "wrap")
+LAST_BATCH = ("short", "drop", "pad", "wrap", "even")
 WORLD_SIZES = (1, 2, 3, 4, 5, 8)
 MODES: dict[str, dict[str, Any]] = {
     "in order": {"random_shuffle": False},
@@ -91,9 +91,11 @@ class Step(NamedTuple):
 
 
 def logical_batches(
-    order: Sequence[int], batch_size: int, last_batch: str, following: Sequence[int] = ()
+    order: Sequence[int], batch_size: int, last_batch: str, following: Sequence[int] = (),
+    world_size: int = 1,
 ) -> list[Step]:
-    """The steps of an epoch over all ranks; `following` are the next epochs' orders, for "wrap"."""
+    """The steps of an epoch over all ranks; `following` are the next epochs' orders, for "wrap",
+    and the world size is for "even"."""
     order = list(order)
     whole = len(order) // batch_size * batch_size
     steps = [
@@ -101,6 +103,8 @@ def logical_batches(
         for i in range(0, whole, batch_size)
     ]
     rest = order[whole:]
+    while last_batch == "even" and len(rest) % world_size:
+        rest.pop()
     if rest and last_batch != "drop":
         missing = batch_size - len(rest)
         filler: list[int] = []

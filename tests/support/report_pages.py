@@ -45,7 +45,8 @@ def long_counters(*, periods=256, ops=40, name="decoded", seed=1):
     cpu = sum(one.cpu_seconds for one in work)
     stats = {
         "slots": 12, "slots_held": 2, "slots_ready": 3, "batches": steps + 9, "records": rows,
-        "bytes": 8 * 10**12, "skipped": 3, "wait_seconds": 900.0, "help_seconds": 30.0,
+        "bytes": 8 * 10**12, "skipped": 3, "left_out": 0,
+        "wait_seconds": 900.0, "help_seconds": 30.0,
         "thread_seconds": 8 * elapsed, "idle_seconds": 1.6 * elapsed,
         "slot_bytes": 12 * 38_500_000, "read_bytes": 8 * 10**12,
         "cpu_seconds": min(cpu, 4 * elapsed), "runnable_seconds": 0.5 * elapsed,

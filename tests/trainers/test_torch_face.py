@@ -38,7 +38,7 @@ def values(batches):
     return [batch.tolist() for batch in batches]
 
 
-@pytest.mark.parametrize("last", ["short", "drop", "pad"])
+@pytest.mark.parametrize("last", ["short", "drop", "pad", "even"])
 @pytest.mark.parametrize("rank, world_size", [(0, 1), (0, 3), (2, 3)])
 def test_its_parts_make_the_same_batches(last, rank, world_size):
     (whole,) = orders(1, last=last, rank=rank, world_size=world_size)
@@ -48,7 +48,8 @@ def test_its_parts_make_the_same_batches(last, rank, world_size):
     assert isinstance(sampler, DistributedSampler) and isinstance(sampler, SequentialSampler)
     assert (sampler.rank, sampler.num_replicas) == (rank, world_size)
     assert loader.batch_size == BATCH // world_size and loader.drop_last == (last == "drop")
-    assert len(dataset) == (RECORDS - RECORDS % BATCH if last == "drop" else RECORDS)
+    left_out = {"drop": RECORDS % BATCH, "even": RECORDS % BATCH % world_size}.get(last, 0)
+    assert len(dataset) == RECORDS - left_out
     assert [*itertools.chain(*batches)] == [*sampler] and len(sampler) == len([*sampler])
     rebuilt = DataLoader(dataset, batch_sampler=batches, collate_fn=loader.collate_fn)
     assert values(rebuilt) == whole

@@ -249,6 +249,8 @@ typedef struct pfd_loader_options {
     int32_t zip;           /* PFD_ZIP_* */
     int64_t memory_budget; /* bytes of slots held by user and ring; 0: half of what the process
                               may use */
+    int32_t share;         /* steps share, share + num_shares and so on of each epoch; */
+    int32_t num_shares;    /* 0: all steps */
 } pfd_loader_options;
 
 /* What was chosen at open.  num_threads and prefetch are those of now where PFD_AUTO was given; the
@@ -291,6 +293,8 @@ typedef struct pfd_reader_info {
     int64_t index_bytes;    /* of its indexes, in memory or mapped */
     int64_t index_ns;       /* that building or finding them took */
     int64_t indexes_built;  /* that were not found in the cache */
+    int64_t left_out;       /* records of an epoch that last_batch leaves out, of all ranks; -1: not
+                               known, or not before the end of an epoch */
 } pfd_reader_info;
 
 /* One delivered batch. Blob i lies at memory + offsets[i] (pfd_loader_info): rows * row bytes,
@@ -322,6 +326,7 @@ typedef struct pfd_stats {
     int64_t records;     /* delivered rows */
     int64_t bytes;       /* of record data parsed */
     int64_t skipped;     /* records left out or padded after an error */
+    int64_t left_out;    /* records that had no batch, as last_batch says, when epochs ended */
     int64_t wait_ns;     /* next() waited for other threads */
     int64_t help_ns;     /* next() worked itself */
     int64_t thread_ns;   /* pool threads were there to work, summed over threads */

@@ -227,7 +227,8 @@ class Source:
         blobs = self.blobs(**attrs)
         names = [field.name for field in self.fields] if wanted is None else list(wanted)
         chosen = {name: blobs[name] for name in names or [RECORD]}
-        return DataLoader(change(chosen) if change else chosen, memory_budget=self.memory_budget)
+        wanted_blobs = change(chosen) if change else chosen
+        return DataLoader(wanted_blobs, memory_budget=self.memory_budget, share=(0, 1))
 
     def batch_rows(self) -> int:
         """How many records a batch has that is large enough for its own cost not to matter, and

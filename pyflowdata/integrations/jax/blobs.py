@@ -151,7 +151,7 @@ def check_sharding(loader: DataLoader[Any], sharding: jax.sharding.Sharding) -> 
 def _check_last_batch(reader: Reader, sharding: jax.sharding.Sharding) -> None:
     """Says at once what would come up at the end of the epoch."""
     rest = max(reader.records, 0) % reader.batch_size
-    if reader.spec["last_batch"] == "short" and not can_spread(sharding, rest):
+    if reader.spec["last_batch"] in ("short", "even") and not can_spread(sharding, rest):
         raise InvalidArgumentError(
             f"{reader.name}: the last batch of an epoch has {rest} rows, which {sharding} cannot "
             "spread evenly; give the reader last_batch='pad', 'wrap' or 'drop'"

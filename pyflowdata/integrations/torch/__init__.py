@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from .data_loader import DataLoader, sample_generator
 from .loader import TorchLoader
 from .sinks import sink
 
-__all__ = ["TorchLoader", "sink"]
+__all__ = ["DataLoader", "TorchLoader", "sample_generator", "sink"]
 
 
 def __dir__() -> list[str]:
@@ -13,3 +14,4 @@ def __dir__() -> list[str]:
 
 
 TorchLoader.__module__ = __name__  # where users import it from
+DataLoader.__module__ = __name__

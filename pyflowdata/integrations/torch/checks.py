@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ... import Blob, InvalidArgumentError, UnsupportedError
+from ... import Blob, DataLoader, InvalidArgumentError, UnsupportedError
+from ...errors import WrongUseError
 from ...nodes import is_bfloat16
+from ...nodes.world import ALONE
 from .devices import is_available, module_of
 
 
@@ -66,3 +68,21 @@ def check_dtype(blob: Blob) -> None:
             "tensors of NumPy's; leave the blob out, use an op that gives another dtype, or take "
             "a newer torch"
         ) from None
+
+
+def check_ranks(loader: DataLoader[Any]) -> None:
+    """Refuses a graph that was made before torch's process group, for the only rank.
+
+    Raises:
+        WrongUseError: There are several ranks.
+    """
+    dist = torch.distributed
+    if not dist.is_available() or not dist.is_initialized() or dist.get_world_size() == 1:
+        return
+    if any(world.source == ALONE for blob in loader.blobs for world in blob.node.worlds):
+        raise WrongUseError(
+            "the readers are for rank 0 of 1, and torch.distributed has rank "
+            f"{dist.get_rank()} of {dist.get_world_size()}: make the graph when the process group "
+            "is there, with Lightning in train_dataloader(), or give the readers rank and "
+            "world_size"
+        )

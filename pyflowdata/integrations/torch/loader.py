@@ -28,11 +28,19 @@ from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
 from ...nodes.argument_hints import refuse_arguments
 from .accelerate_signal import Announced, gradient_state
-from .checks import find_device
+from .checks import check_ranks, find_device
 from .copies import DeviceCopies, PlainCopies, copies_to, counted, pinned
+from .rows import (
+    EpochBatches,
+    EpochRows,
+    EpochSampler,
+    EpochStream,
+    as_it_is,
+    division,
+    take_batch_sampler,
+)
 from .static_buffers import StaticBuffers
 from .tensors import HostTensors
-from .rows import EpochBatches, EpochRows, EpochSampler, EpochStream, as_it_is, division
 
 __all__ = ["TorchLoader"]
 
@@ -156,6 +164,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
                 f"TorchLoader() takes one loader, and {shown(blobs[0])} was given besides: a "
                 'device is given by name, device="cuda"'
             )
+        self._steps = take_batch_sampler(others)  # in place of all steps
         refuse_arguments(others, "TorchLoader", ("device", "pin_memory", "ragged", "static"))
         self.device = find_device(device)
         self._tensors = HostTensors(loader, ragged)
@@ -167,6 +176,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self.pin_memory = self._pins = bool(pin_memory) and torch.cuda.is_available()
         self._current: _Ahead | None = None  # the iterator that is a batch ahead of its user
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
+        self._ahead_of_trainer: int | None = 0  # epochs before its first one; None: not known yet
         self._rows = division(loader)
 
     def __iter__(self) -> Iterator[BatchT]:
@@ -175,6 +185,8 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         The iterator begins when its first batch is taken: trainers make one to see whether it can
         be made, and another one to use, and call set_epoch() before or after that.
         """
+        if self._steps is not None:
+            return map(self.dataset.__getitems__, self._steps)
         if gradient_state() is None:
             return hooked(self, self._lazy(self._begin_epoch))
         rows = self._rows
@@ -198,6 +210,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     def _lazy(
         self, begin: Callable[[], Iterator[Any]], *, looks_ahead: bool = False
     ) -> _OnHost | _Ahead:
+        check_ranks(self.loader)
         if self._copies is not None or looks_ahead:
             return _Ahead(self, self._copies, begin)
         return _OnHost(self, begin)
@@ -206,14 +219,14 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         if self._chosen is not None:
             self._go(self._chosen, 0)
         elif self._current is not None and self._current.epoch != self.loader.epoch:
-            self.load_state_dict(self.state_dict())
+            self._go(*self.place())
         return iter(self.loader)
 
     def _begin_endless(self) -> Iterator[Any]:
         if self._chosen is not None:
             self._go(self._chosen, 0)
         elif self._current is not None:  # go on where the user is, not where the loader is
-            self.load_state_dict(self.state_dict())
+            self._go(*self.place())
         return self.loader.repeat()
 
     def set_epoch(self, epoch: int) -> None:
@@ -231,10 +244,20 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         epoch = as_epoch(epoch)
         here, position = self.place()
         started = self.loader._core.cursor.started
+        self._chosen = None
         if started is not None and position > 0:
             self._chosen = epoch
         elif here != epoch or here == started:
             self._go(epoch, 0)
+
+    def set_epoch_of_trainer(self, epoch: int) -> None:
+        """As set_epoch(), for a trainer that may count its epochs from a resumption, as Fabric
+        does: its first epoch after load_state_dict() is at least that of the state.
+        """
+        epoch = as_epoch(epoch)
+        if self._ahead_of_trainer is None:
+            self._ahead_of_trainer = max(0, self.place()[0] - epoch)
+        self.set_epoch(epoch + self._ahead_of_trainer)
 
     def _go(self, epoch: int, step: int) -> None:
         self.loader.seek(step, epoch=epoch)
@@ -305,7 +328,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(): the next iter() goes on where the state was taken."""
         self.loader.load_state_dict(state_dict)
-        self._current = self._chosen = None
+        self._current = self._chosen = self._ahead_of_trainer = None
 
     def __len__(self) -> int:
         """Batches of an epoch, the same on every rank.
@@ -340,9 +363,9 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     @property
     def batch_sampler(self) -> BatchSampler | None:
         """The same, step by step; None where they are not known before."""
-        if self._rows is None:
-            return None
-        return EpochBatches(self.sampler, self._rows, len(self._rows.of_step(0)))
+        if self._steps is not None or self._rows is None:
+            return self._steps
+        return EpochBatches(self.sampler)
 
     @property
     def drop_last(self) -> bool:
@@ -368,6 +391,10 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     def __repr__(self) -> str:
         pinned = ", pin_memory=True" * self._pins + ", static=True" * (self._static is not None)
         return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{pinned})"
+
+
+# Lightning looks for it in a loader that one of its hooks made, to make that again.
+setattr(TorchLoader, "__dataset", None)
 
 
 def _gathered(report: Report) -> list[Report]:
