@@ -11,7 +11,7 @@ import copy
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import torch.utils.data as torch_data
 from torch.utils.data import IterableDataset, default_collate
@@ -33,8 +33,10 @@ from .workers import Workers
 
 __all__ = ["DataLoader"]
 
+_Sample = TypeVar("_Sample", covariant=True)  # of the dataset, as in torch's DataLoader[Sample]
 
-class DataLoader(torch_data.DataLoader[Any]):
+
+class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
     """torch.utils.data.DataLoader with exact resume, keyed randomness and reports.
 
     It takes torch's arguments, and is a torch.utils.data.DataLoader.  What differs:
@@ -370,7 +372,7 @@ class DataLoader(torch_data.DataLoader[Any]):
         if workers is not None:
             workers.close()
 
-    def __enter__(self) -> DataLoader:
+    def __enter__(self) -> DataLoader[_Sample]:
         return self
 
     def __exit__(self, *_: object) -> None:
