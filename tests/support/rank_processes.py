@@ -9,15 +9,16 @@ import traceback
 TIMEOUT = 100  # seconds for all ranks
 
 
-def run_ranks(function, world_size, folder, *args):
+def run_ranks(function, world_size, folder, *args, method="spawn"):
     """What function(*args) returns on each rank; it is one of a module, and torch.save takes it.
 
-    The process group is there, and RANK, WORLD_SIZE and LOCAL_RANK are set, as torchrun does.
+    The process group is there, and RANK, WORLD_SIZE and LOCAL_RANK are set, as torchrun does.  The
+    method "fork" spares the imports, which take long with some packages.
     """
     import torch
 
     folder.mkdir(parents=True, exist_ok=True)
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context(method)
     processes = [
         context.Process(target=_run, args=(function, rank, world_size, str(folder), args))
         for rank in range(world_size)
