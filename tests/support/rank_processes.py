@@ -3,22 +3,26 @@
 import faulthandler
 import multiprocessing
 import os
+import sys
 import time
 import traceback
 
-TIMEOUT = 100  # seconds for all ranks
+TIMEOUT = 300  # seconds for all ranks, on a machine that is busy otherwise
+SLOW_IMPORTS = ("torch.distributed", "accelerate", "transformers.trainer", "trl")
 
 
-def run_ranks(function, world_size, folder, *args, method="spawn"):
+def run_ranks(function, world_size, folder, *args, method="forkserver"):
     """What function(*args) returns on each rank; it is one of a module, and torch.save takes it.
 
     The process group is there, and RANK, WORLD_SIZE and LOCAL_RANK are set, as torchrun does.  The
-    method "fork" spares the imports, which take long with some packages.
+    method "fork" spares the imports of this process, where no thread of torch was started.
     """
     import torch
 
     folder.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context(method)
+    if method == "forkserver":
+        context.set_forkserver_preload([name for name in SLOW_IMPORTS if name in sys.modules])
     processes = [
         context.Process(target=_run, args=(function, rank, world_size, str(folder), args))
         for rank in range(world_size)
@@ -47,7 +51,7 @@ def _run(function, rank, world_size, folder, args):
     import torch
 
     stuck = open(os.path.join(folder, f"error-{rank}-stuck"), "w")
-    faulthandler.dump_traceback_later(TIMEOUT * 0.6, file=stuck)
+    faulthandler.dump_traceback_later(TIMEOUT * 0.9, file=stuck)
     try:
         torch.set_num_threads(1)
         torch.distributed.init_process_group(
