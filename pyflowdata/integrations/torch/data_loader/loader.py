@@ -176,7 +176,7 @@ class DataLoader(torch_data.DataLoader[Any]):
 
     def _find_seed(self, seed: int | None, generator: Any, is_ours: bool) -> int:
         if seed is not None:
-            return int(seed)
+            return seed
         if generator is not None and hasattr(generator, "initial_seed"):
             initial: int = generator.initial_seed()
             return initial & (2**62 - 1)
@@ -197,7 +197,8 @@ class DataLoader(torch_data.DataLoader[Any]):
     @property
     def most_ahead(self) -> int:
         """Batches that are made ahead."""
-        return max(1, (self.prefetch_factor or 1) * self.num_workers)
+        ahead: int = (self.prefetch_factor or 1) * self.num_workers
+        return max(1, ahead)
 
     def fetching(self) -> Fetching:
         """What makes batches."""
