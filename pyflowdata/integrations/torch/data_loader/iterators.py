@@ -139,7 +139,10 @@ class BatchIterator(Iterator[Any], ABC):
                 f"accessing len(dataloader)), but {self._yielded} samples have been fetched."
             )
             if self._loader.num_workers > 0:
-                text += " Each worker reads all of it, unless it uses get_worker_info()."
+                text += (
+                    " For multiprocessing data-loading, this happens where each worker reads all "
+                    "of it: divide it by get_worker_info()."
+                )
             warnings.warn(text, stacklevel=3)
 
     @abstractmethod
