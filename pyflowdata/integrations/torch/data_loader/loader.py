@@ -8,10 +8,11 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import torch.utils.data as torch_data
 from torch.utils.data import IterableDataset, default_collate
@@ -27,14 +28,16 @@ from .iterators import BatchIterator
 from .orders import EpochOrder, SequentialOrder, ShuffledOrder
 from .process_iterators import ProcessIterator, StreamIterator
 from .progress import Progress
-from .samplers import new_seed
+from .samplers import is_stateful, new_seed, restore_epoch
 from .thread_iterators import InlineIterator, ThreadIterator
 from .workers import Workers
 
 __all__ = ["DataLoader"]
 
+_Sample = TypeVar("_Sample", covariant=True)  # of the dataset, as in torch's DataLoader[Sample]
 
-class DataLoader(torch_data.DataLoader[Any]):
+
+class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
     """torch.utils.data.DataLoader with exact resume, keyed randomness and reports.
 
     It takes torch's arguments, and is a torch.utils.data.DataLoader.  What differs:
@@ -301,7 +304,11 @@ class DataLoader(torch_data.DataLoader[Any]):
         """
         progress = self._progress or Progress(self._wanted_epoch or 0)
         if progress.is_over or self._is_at_end(progress):
-            progress = Progress(progress.epoch + 1)
+            progress = Progress(progress.epoch + 1, start=progress.after)
+        streams = progress.streams
+        if streams is None and self.is_iterable and not self.num_workers:
+            streams = _place_of(self.dataset)
+        progress = dataclasses.replace(progress, streams=streams)
         return copy.deepcopy(states.write(progress, self._facts()))
 
     def _is_at_end(self, progress: Progress) -> bool:
@@ -327,11 +334,12 @@ class DataLoader(torch_data.DataLoader[Any]):
         self.seed = int(state_dict["seed"])
         if self.order is not None:
             self.order.seed = self.seed
+        restore_epoch(self._index_sampler, progress.start)
         self._progress, self._wanted_epoch = progress, None
 
     def check_streams(self, progress: Progress, count: int) -> list[StreamPlace | None]:
         """Where each worker goes on in an iterable dataset."""
-        if progress.streams is None:
+        if progress.streams is None or not progress.position and len(progress.streams) != count:
             return [None] * count
         self._check_stream_count(len(progress.streams), count)
         return list(progress.streams)
@@ -370,7 +378,7 @@ class DataLoader(torch_data.DataLoader[Any]):
         if workers is not None:
             workers.close()
 
-    def __enter__(self) -> DataLoader:
+    def __enter__(self) -> DataLoader[_Sample]:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -405,3 +413,10 @@ class DataLoader(torch_data.DataLoader[Any]):
         """
         report = self.counts.report(self)
         return report if since is None else report.since(since)
+
+
+def _place_of(dataset: Any) -> list[StreamPlace] | None:
+    """Of an iterable dataset in this process, before its first batch."""
+    if not is_stateful(dataset):
+        return None
+    return [StreamPlace(0, ("dataset", dataset.state_dict()), False)]
