@@ -166,7 +166,7 @@ test-numba: all .venv/numba
 test-trainers: all .venv/trainers
 	$(PYTEST) $(PARALLEL) tests/trainers $(if $(QUICK),-m 'not slow') $(ARGS)
 test-ray: all .venv/ray
-	$(PYTEST) tests/integrations/test_ray.py $(ARGS)
+	$(PYTEST) tests/integrations/test_ray.py tests/trainers/test_ray_train.py $(ARGS)
 # The pages that reports are, and the site, in a browser.
 test-pages: docs .venv/pages
 	@tools/install_packages 'pages in a browser' chromium

@@ -21,7 +21,7 @@ __all__ = ["World", "world"]
 
 _log = logging.getLogger("pyflowdata")
 
-_ALONE = "no framework and no launcher says otherwise"
+ALONE = "no framework and no launcher says otherwise"
 _REMEDY = "correct it, or give the reader rank and world_size"
 
 
@@ -199,9 +199,14 @@ def _pair(environ: Mapping[str, str], rank: str, size: str) -> World | None:
         return None
     if not has_rank or not has_size:
         present, absent = (rank, size) if has_rank else (size, rank)
+        said = f"{present} = {shown(environ[present])} is set in the environment and {absent} is not"
+        if absent == "RANK" and environ.get("LOCAL_RANK"):  # as Lightning starts its processes
+            raise InvalidArgumentError(
+                f"{said}, as in a process that Lightning started: make the graph when the process "
+                "group is there, in train_dataloader(), or give the reader rank and world_size"
+            )
         raise InvalidArgumentError(
-            f"{present} = {shown(environ[present])} is set in the environment and {absent} is "
-            "not; set both or neither, or give the reader rank and world_size"
+            f"{said}; set both or neither, or give the reader rank and world_size"
         )
     return _checked(_number(environ, rank), _number(environ, size), f"{rank} and {size}")
 
@@ -249,7 +254,7 @@ def _alone(environ: Mapping[str, str]) -> World:
         )
     size = _slurm_size(environ)
     if environ.get(size, "1") in ("", "1"):
-        return World(0, 1, _ALONE)
+        return World(0, 1, ALONE)
     if environ.get("SLURM_JOB_NAME") in _SHELL_JOBS:
         why = f"SLURM_JOB_NAME={environ['SLURM_JOB_NAME']} is that of a shell"
     else:
@@ -284,7 +289,7 @@ def find_world() -> World:
     elif found.source.startswith("SLURM_STEP_NUM_TASKS="):  # the doubtful case
         _log.warning("%s; if each task runs this program, give readers rank and world_size", found)
     else:
-        is_plain = found.source == _ALONE
+        is_plain = found.source == ALONE
         _log.log(logging.DEBUG if is_plain else logging.INFO, "readers are for %s", found)
     _told.append(found)
     return found

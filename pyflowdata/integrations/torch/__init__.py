@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from .data_loader import DataLoader, sample_generator
 from .loader import TorchLoader
 from .meshes import ContextParallel, rank_and_world_size
 from .sinks import sink
 
-__all__ = ["ContextParallel", "TorchLoader", "rank_and_world_size", "sink"]
+__all__ = [
+    "ContextParallel", "DataLoader", "TorchLoader", "rank_and_world_size", "sample_generator",
+    "sink",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:
@@ -14,3 +18,4 @@ def __dir__() -> list[str]:
 
 
 TorchLoader.__module__ = __name__  # where users import it from
+DataLoader.__module__ = __name__

@@ -33,7 +33,7 @@ class Owner(Protocol):
 
     def place(self) -> tuple[int, int]: ...
 
-    def set_epoch(self, epoch: int) -> None: ...
+    def set_epoch_of_trainer(self, epoch: int) -> None: ...
 
     def start_at(self, step: int) -> Iterator[Any]: ...
 
@@ -192,7 +192,7 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
         self.shuffle, self.seed = reader.shuffle != "none", reader.seed
         self.drop_last = loader.drop_last
         self._rows = rows
-        self._set_epoch: Callable[[int], None] = loader.set_epoch
+        self._set_epoch: Callable[[int], None] = loader.set_epoch_of_trainer
 
     def __iter__(self) -> Iterator[int]:
         rows = self._known()
@@ -210,7 +210,11 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
         return max(0, rows.steps - 1) * len(rows.of_step(0)) + last if rows.steps > 1 else last
 
     def set_epoch(self, epoch: int) -> None:
-        """As TorchLoader.set_epoch()."""
+        """As TorchLoader.set_epoch(), for a trainer's own count of epochs.
+
+        One that begins below the epoch of a loaded state counts from there: Fabric counts the
+        iterators of the process, from 0.
+        """
         self._set_epoch(epoch)
         self.epoch = epoch
 
@@ -223,14 +227,18 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
 class EpochBatches(BatchSampler):
     """The positions of this rank's rows in each step of an epoch, from its first step on.
 
+    Made as torch's, from the sampler alone: what that says decides, also where a trainer that
+    makes one again gives others.
+
     Attributes:
         sampler, batch_size, drop_last: As of torch's BatchSampler.
         even_batches: Whether each batch is full, on every rank, as accelerate calls it.
     """
 
-    def __init__(self, sampler: EpochSampler, rows: Division, batch_size: int) -> None:
-        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, sampler.drop_last
-        self._rows = rows
+    def __init__(self, sampler: EpochSampler, batch_size: int = 0, drop_last: bool = False) -> None:
+        self._rows = rows = sampler._known()
+        self.sampler, self.drop_last = sampler, sampler.drop_last
+        self.batch_size = len(rows.of_step(0))
         self.even_batches = rows.is_filled or rows.rows % rows.batch_size == 0
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -240,7 +248,28 @@ class EpochBatches(BatchSampler):
         return self._rows.steps
 
     def set_epoch(self, epoch: int) -> None:
-        """As TorchLoader.set_epoch()."""
+        """As that of the sampler."""
         self.sampler.set_epoch(epoch)
 
 
+def saved_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The attributes in which Lightning finds the arguments to make a loader again with."""
+    return {
+        "__pl_saved_args": (),
+        "__pl_saved_arg_names": (),
+        "__pl_saved_kwargs": arguments,
+        "__dataset": None,
+    }
+
+
+def take_batch_sampler(arguments: dict[str, Any]) -> Any:
+    """Takes torch's arguments out of those that a loader is made again with, as Lightning does to
+    predict: its batch_sampler is around one of ours, to see the positions.  Returns it, or None.
+    """
+    given = arguments.get("batch_sampler")
+    ours = arguments.get("sampler") if given is None else getattr(given, "sampler", None)
+    if not isinstance(ours, EpochSampler):
+        return None
+    for name in ("sampler", "shuffle", "batch_sampler", "batch_size", "drop_last"):
+        arguments.pop(name, None)
+    return given

@@ -1,0 +1,9 @@
+"""torch.utils.data.DataLoader with exact resume: `from pyflowdata.integrations.torch import
+DataLoader`."""
+
+from __future__ import annotations
+
+from .loader import DataLoader
+from .randomness import sample_generator
+
+__all__ = ["DataLoader", "sample_generator"]

@@ -1,0 +1,95 @@
+"""Samples to a batch: torch's default_collate, whose arrays are copied once, to where they go.
+
+In a worker process that is memory which the program shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import default_convert
+from torch.utils.data._utils.collate import collate as torch_collate
+from torch.utils.data._utils.collate import (
+    collate_numpy_array_fn,
+    collate_tensor_fn,
+    default_collate_fn_map,
+)
+
+_LEAST = 1024  # bytes; smaller arrays go with the message
+
+Allocate = Callable[[int], memoryview]
+_allocate: Allocate | None = None  # in a worker process
+_dtypes: dict[np.dtype[Any], torch.dtype] = {}
+
+
+def use_in_worker(allocate: Allocate) -> None:
+    """Has default_collate of this process place arrays and tensors in memory of this function."""
+    global _allocate
+    _allocate = allocate
+    for kind, torchs, ours in (
+        (torch.Tensor, collate_tensor_fn, _tensors), (np.ndarray, collate_numpy_array_fn, _arrays),
+    ):  # fmt: skip
+        if default_collate_fn_map.get(kind) is torchs:  # the program has not replaced it
+            default_collate_fn_map[kind] = ours
+
+
+def collate(samples: Any) -> Any:
+    """As default_collate(): the same values, types and dtypes.
+
+    A dataset's `__getitems__` gives a list of samples; anything else is a batch already, whose
+    arrays become tensors.
+    """
+    if type(samples) is not list:
+        return _as_tensors(samples)
+    handlers = default_collate_fn_map
+    if handlers.get(np.ndarray) is collate_numpy_array_fn:
+        handlers = {**handlers, np.ndarray: _arrays}
+    return torch_collate(samples, collate_fn_map=handlers)
+
+
+def _as_tensors(batch: Any) -> Any:
+    if type(batch) is dict:
+        return {key: _as_tensors(value) for key, value in batch.items()}
+    if type(batch) in (tuple, list):
+        return type(batch)(map(_as_tensors, batch))
+    return default_convert(batch)
+
+
+def _empty(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    size = dtype.itemsize
+    for length in shape:
+        size *= length
+    if _allocate is None or size < _LEAST:
+        return torch.empty(tuple(shape), dtype=dtype)
+    return torch.frombuffer(_allocate(size), dtype=dtype).view(tuple(shape))
+
+
+def _arrays(samples: Any, *, collate_fn_map: Any = None) -> Any:
+    first = samples[0]
+    shape, dtype = first.shape, first.dtype
+    known = _dtypes.get(dtype)
+    if known is None and dtype.kind in "biufc" and dtype.isnative:
+        known = _dtypes[dtype] = torch.from_numpy(np.empty(0, dtype)).dtype
+    if known is None or any(
+        type(one) is not np.ndarray or one.shape != shape or one.dtype != dtype for one in samples
+    ):
+        return collate_numpy_array_fn(samples, collate_fn_map=collate_fn_map)
+    made = _empty((len(samples), *shape), known)
+    np.stack(samples, out=made.numpy())
+    return made
+
+
+def _tensors(samples: Any, *, collate_fn_map: Any = None) -> Any:
+    first = samples[0]
+    shape, dtype = first.shape, first.dtype
+    if any(
+        type(one) is not torch.Tensor or one.shape != shape or one.dtype != dtype
+        or one.requires_grad or one.device.type != "cpu" or one.layout is not torch.strided
+        or one.is_quantized
+        for one in samples
+    ):  # fmt: skip
+        return collate_tensor_fn(samples, collate_fn_map=collate_fn_map)
+    return torch.stack(tuple(samples), out=_empty((len(samples), *shape), dtype))

@@ -1,0 +1,150 @@
+"""The order of samples when no sampler is given: this package's, divided among ranks."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Sized
+from typing import Any
+
+import numpy as np
+from torch.utils.data import DistributedSampler, RandomSampler, SequentialSampler
+
+from .... import DataLoader as FlowLoader
+from .... import from_arrays
+
+_ROWS = 4096  # of an epoch's order, read at once
+
+
+class _Shuffle:
+    """The order of n samples in each epoch, with random access."""
+
+    def __init__(self, samples: int, seed: int) -> None:
+        self.samples, self.seed, self.pid = samples, seed, os.getpid()
+        data = from_arrays({"index": np.arange(samples)}).shuffle(seed=seed)
+        batch = data.batch(_ROWS, rank=0, world_size=1)
+        self._loader = FlowLoader(batch["index"], num_threads=1, prefetch=1)
+        self._loader._core.observed.drop_report_at_end()
+
+    def rows(self, epoch: int, begin: int, end: int) -> list[int]:
+        """The samples at these positions."""
+        found: list[int] = self._loader.read(range(begin, end), epoch=epoch).tolist()
+        return found
+
+
+class EpochOrder:
+    """Which samples this rank gets, step after step; as a sampler, those of one epoch.
+
+    A step has the samples at the next `batch_size * num_replicas` positions, of which each rank
+    takes its part.  A last step with fewer samples than ranks is left out, so that all ranks have
+    the same number of steps.
+
+    Attributes:
+        data_source, dataset: The dataset.
+        num_replicas, rank: As of torch's DistributedSampler.
+        batch_size: Samples of this rank in a full step.
+        seed, shuffle, drop_last: As of the DataLoader.
+        epoch: Of `iter()`.
+    """
+
+    def __init__(
+        self, dataset: Sized, *, batch_size: int, seed: int, shuffle: bool, drop_last: bool,
+        rank: int, world_size: int,
+    ) -> None:  # fmt: skip
+        self.data_source = self.dataset = dataset
+        self.num_replicas, self.rank = world_size, rank
+        self.batch_size, self.drop_last = batch_size, drop_last
+        self.seed, self.shuffle = seed, shuffle
+        self.epoch = 0
+        self.replacement, self.generator = False, None
+        self._shuffle: _Shuffle | None = None
+        if shuffle and len(dataset) < 1:
+            raise ValueError(
+                "num_samples should be a positive integer value, but got num_samples=0: the "
+                "dataset is empty"
+            )
+
+    @property
+    def samples(self) -> int:
+        """Of the dataset."""
+        return len(self.dataset)
+
+    @property
+    def global_batch(self) -> int:
+        """Samples of a full step, of all ranks together."""
+        return self.batch_size * self.num_replicas
+
+    @property
+    def steps(self) -> int:
+        """Of an epoch, the same on every rank."""
+        steps, rest = divmod(self.samples, self.global_batch)
+        return steps + (not self.drop_last and rest >= self.num_replicas)
+
+    @property
+    def left_out(self) -> int:
+        """Samples at the end of an epoch that no rank gets."""
+        return max(0, self.samples - self.steps * self.global_batch)
+
+    def _positions(self, step: int) -> tuple[int, int]:
+        begin = step * self.global_batch
+        least, longer = divmod(min(self.global_batch, self.samples - begin), self.num_replicas)
+        begin += self.rank * least + min(self.rank, longer)
+        return begin, begin + least + (self.rank < longer)
+
+    def rows(self, epoch: int, begin: int, end: int) -> list[int]:
+        """The samples at these positions of an epoch."""
+        if not self.shuffle:
+            return list(range(begin, end))
+        made = self._shuffle
+        if made is None or (made.samples, made.seed, made.pid) != (
+            self.samples, self.seed, os.getpid(),
+        ):  # fmt: skip
+            made = self._shuffle = _Shuffle(self.samples, self.seed)
+        return made.rows(epoch, begin, end)
+
+    def batches(self, epoch: int, step: int = 0) -> Iterator[list[int]]:
+        """This rank's samples, step after step."""
+        ahead = max(1, _ROWS // self.global_batch)
+        if self.num_replicas > 1:
+            ahead = 1
+        steps = self.steps
+        while step < steps:
+            last = min(step + ahead, steps) - 1
+            begin, end = self._positions(step)[0], self._positions(last)[1]
+            rows: list[int] = []
+            for first in range(begin, end, _ROWS):
+                rows += self.rows(epoch, first, min(end, first + _ROWS))
+            for one in range(step, last + 1):
+                low, high = self._positions(one)
+                yield rows[low - begin : high - begin]
+            step = last + 1
+
+    def __iter__(self) -> Iterator[int]:
+        """This rank's samples of an epoch."""
+        return itertools.chain.from_iterable(self.batches(self.epoch))
+
+    def __len__(self) -> int:
+        """This rank's samples of an epoch."""
+        steps = self.steps
+        if not steps:
+            return 0
+        begin, end = self._positions(steps - 1)
+        return (steps - 1) * self.batch_size + end - begin
+
+    def set_epoch(self, epoch: int) -> None:
+        """Which epoch iter() gives."""
+        self.epoch = epoch
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_shuffle": None}
+
+
+# Trainers know samplers by these classes: such a one is divided among ranks already.
+
+
+class SequentialOrder(EpochOrder, DistributedSampler[Any], SequentialSampler):
+    """The samples in their order."""
+
+
+class ShuffledOrder(EpochOrder, DistributedSampler[Any], RandomSampler):
+    """The samples in another order in each epoch, which is this package's global shuffle."""

@@ -1,0 +1,118 @@
+"""Samplers of the program, and how they go on where they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils.data import (
+    BatchSampler,
+    DistributedSampler,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+
+from .randomness import OwnGenerators
+
+_DRAW_OF_TORCH = (RandomSampler, SubsetRandomSampler, WeightedRandomSampler)
+_DRAW_NOTHING = (SequentialSampler, DistributedSampler, list, tuple, range)
+
+
+def _inner(sampler: Any) -> Any:
+    while type(sampler) is BatchSampler:
+        sampler = sampler.sampler
+    return sampler
+
+
+def _generators(sampler: Any) -> list[torch.Generator]:
+    """Those that it draws from, of its own."""
+    found = [getattr(one, "generator", None) for one in {id(one): one for one in (
+        sampler, _inner(sampler), getattr(sampler, "sampler", None))}.values()]  # fmt: skip
+    return [one for one in found if isinstance(one, torch.Generator)]
+
+
+def _own_random(sampler: Any, key: int) -> OwnGenerators | None:
+    """The generators of the process, where the sampler draws from them."""
+    inner = _inner(sampler)
+    if type(inner) in _DRAW_NOTHING:
+        return None
+    if type(inner) in _DRAW_OF_TORCH:
+        return OwnGenerators(key, only_torch=True) if inner.generator is None else None
+    return OwnGenerators(key)
+
+
+def is_stateful(one: Any) -> bool:
+    """Whether it has a state of its own, as torchdata's Stateful."""
+    return hasattr(one, "state_dict") and hasattr(one, "load_state_dict")
+
+
+class SamplerRun(Iterator[Any]):
+    """An epoch of a sampler, or of a batch sampler.
+
+    Attributes:
+        start: What a state needs to begin the epoch once more: generators, and the sampler's epoch.
+        state: The sampler's own, after what was taken last; None: it has none.
+    """
+
+    def __init__(
+        self, sampler: Any, key: int, skip: int, start: dict[str, Any] | None, state: Any
+    ) -> None:
+        """Begins.
+
+        Args:
+            sampler: Yields what a batch is made of.
+            key: Of what it draws from the generators of the process.
+            skip: How many it has given before.
+            start, state: The attributes, of a state; None: of now.
+        """
+        self._sampler = sampler
+        inner, generators = _inner(sampler), _generators(sampler)
+        if start:
+            if "epoch" in start and hasattr(inner, "set_epoch"):
+                inner.set_epoch(start["epoch"])
+            for generator, kept in zip(generators, start.get("generators", ()), strict=False):
+                generator.set_state(kept)
+        self.start: dict[str, Any] = {}
+        if isinstance(getattr(inner, "epoch", None), int) and hasattr(inner, "set_epoch"):
+            self.start["epoch"] = inner.epoch
+        if generators:
+            self.start["generators"] = [one.get_state() for one in generators]
+        self._random = _own_random(sampler, key)
+        self.state: Any = None
+        is_own = is_stateful(sampler)
+        if state is not None and is_own:
+            sampler.load_state_dict(state)
+        self._samples = self._do(lambda: iter(sampler))
+        self._stateful = sampler if is_own else self._samples
+        if not is_stateful(self._stateful):
+            self._stateful = None
+        elif state is not None and not is_own:
+            self._stateful.load_state_dict(state)
+        if state is None or self._stateful is None:
+            for _ in range(skip):
+                try:
+                    self._do(self._samples.__next__)
+                except StopIteration:
+                    break
+
+    def _do(self, call: Any) -> Any:
+        if self._random is None:
+            return call()
+        with self._random:
+            return call()
+
+    def __next__(self) -> Any:
+        found = self._do(self._samples.__next__)
+        if self._stateful is not None:
+            self.state = self._stateful.state_dict()
+        return found
+
+
+def new_seed() -> int:
+    """A seed where none is given: that of torch's generator, which torch.manual_seed() sets."""
+    return int(torch.initial_seed()) & (2**62 - 1)
+
+

@@ -1,0 +1,382 @@
+"""Worker processes, as the program has them."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import select
+import signal
+import socket
+import struct
+import sys
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from .... import UserFunctionError
+from .fetching import Fetching
+from .packing import NotSent, Parcel, parcel, unpack
+from .randomness import mixed
+from .slots import ReadSlots, SharedFile
+from .worker_main import INDIRECT, LENGTH, LONG, Ask, Begin, Job, Made, Raised, main
+
+_CLOSE_SECONDS = 2.0  # that workers have to end by themselves
+_OWN = "pyflowdata.integrations.torch.data_loader.worker_main"
+
+
+class RemoteTraceback(Exception):
+    """The `__cause__` of an exception that a worker raised: its traceback there, as text."""
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.args[0]}"""'
+
+
+class WorkerError(UserFunctionError):
+    """A worker process has died, or is too slow for `timeout`."""
+
+
+def exception_of(found: Raised, worker: int) -> BaseException:
+    """What was raised in a worker, of its own class where it can be sent."""
+    where = f"in DataLoader worker process {worker}"
+    if found.when:
+        where += f", while {found.when}"
+    trace = f"Caught {found.said.partition(':')[0]} {where}.\nOriginal {found.trace}"
+    failure: BaseException
+    try:
+        failure = pickle.loads(found.failure)
+        assert isinstance(failure, BaseException)
+    except Exception:  # noqa: BLE001  (what a user's class raises)
+        failure = UserFunctionError(f"the dataset raised {found.said} ({where})")
+    failure.__cause__ = RemoteTraceback(trace)
+    return failure
+
+
+class _Process:
+    """One worker.
+
+    Attributes:
+        number: Of 0 to the number of workers.
+        pending: Tasks that it has, with their slots.
+        asked: What each task is of.
+    """
+
+    def __init__(self, number: int, context: Any, job: Callable[..., Job]) -> None:
+        self.number = number
+        self.pending: dict[int, int] = {}
+        self.asked: dict[int, Any] = {}
+        self._unsent: list[bytes] = []
+        self._begin_slot: int | None = None
+        mine, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._file = SharedFile()
+        self._buffer = bytearray(LONG + LENGTH.size)
+        self.slots = ReadSlots(self._file)
+        os.ftruncate(self._file.fd, 4096)
+        self.socket = mine
+        theirs = SharedFile(other.detach())
+        try:
+            self.process = context.Process(
+                target=main, args=(job(number, theirs, self._file),), daemon=True
+            )
+            with _quiet():
+                self.process.start()
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            theirs.close()
+        self.end = weakref.finalize(self, _end, os.getpid(), self.process, mine, self._file)
+
+    # ---- Messages ----
+
+    def _send(self, content: bytes, slot: int) -> None:
+        """Sends a message; a long one through a slot that the worker does not use."""
+        if len(content) > LONG or len(content) == INDIRECT.size:
+            self.slots.write(slot, content)
+            content = INDIRECT.pack(-1, slot, 0, len(content))
+        self._unsent.append(content)
+        self.flush()
+
+    def flush(self) -> None:
+        """Sends what Ctrl-C kept from being sent; the worker leaves out what it has already."""
+        while self._unsent:
+            try:
+                self.socket.sendall(self._unsent[0])
+            except OSError:  # it has ended, which the next answer says
+                self._unsent.clear()
+                return
+            self._unsent.pop(0)
+
+    def begin(self, begin: Begin) -> None:
+        """An epoch begins; tasks of the one before are of no use."""
+        self.pending.clear()
+        self.asked.clear()
+        slot = self.slots.take()
+        self._begin_slot = slot
+        self._send(pickle.dumps(begin), slot)
+
+    def ask(self, run: int, task: int, indices: Any, key: int) -> None:
+        """Asks for a batch."""
+        slot = self.slots.take()
+        self.pending[task], self.asked[task] = slot, indices
+        self._send(pickle.dumps(Ask(run, task, slot, indices, key)), slot)
+
+    def answers(self, run: int) -> list[Made]:
+        """What has arrived, without waiting.
+
+        Raises:
+            EOFError: The process has ended.
+        """
+        found: list[Made] = []
+        while True:
+            (size,) = LENGTH.unpack_from(self._buffer)
+            if size == 0:
+                try:
+                    count = self.socket.recv_into(self._buffer, 0, socket.MSG_DONTWAIT)
+                except BlockingIOError:
+                    return found
+                except OSError:
+                    count = 0
+                if count == 0:
+                    if found:
+                        return found
+                    raise EOFError
+                (size,) = LENGTH.unpack_from(self._buffer)
+            if size < 0:
+                _, slot, offset, length = INDIRECT.unpack_from(self._buffer)
+                content: Any = self.slots.copy(slot, offset, length)
+            else:
+                content = memoryview(self._buffer)[LENGTH.size : LENGTH.size + size]
+            made: Made = pickle.loads(content)
+            self._take(made, run, found)
+            LENGTH.pack_into(self._buffer, 0, 0)  # Ctrl-C before here reads it once more
+
+    def _take(self, made: Made, run: int, found: list[Made]) -> None:
+        if made.number != run:
+            self.slots.give_back(made.slot)
+            return
+        if self._begin_slot is not None:
+            slot, self._begin_slot = self._begin_slot, None
+            self.slots.give_back(slot)
+        if made.task in self.pending:
+            found.append(made)
+
+    def content(self, made: Made) -> Any:
+        """The batch of an answer, or what was raised; its slot is used again once that is gone."""
+        slot = self.pending.pop(made.task)
+        self.asked.pop(made.task, None)
+        if not made.size:
+            self.slots.give_back(slot)
+            return unpack(made.content, ())
+        memory = self.slots.read(slot, made.size)
+        buffers = [memory[begin : begin + size] for begin, size in made.places]
+        content: Any = made.content
+        if not content:
+            begin, size = made.place
+            content = memory[begin : begin + size]
+        return unpack(content, buffers)
+
+    # ---- The end ----
+
+    def death(self) -> WorkerError:
+        """Why the process has ended, and with what."""
+        self.process.join(2)
+        code, pid = self.process.exitcode, self.process.pid
+        how = f"exited unexpectedly with exit code {code}"
+        if code is not None and code < 0:
+            how = f"is killed by signal: {_signal_name(-code)}"
+            if code == -signal.SIGKILL:
+                how += ", as the system does to a process for which it has no memory"
+        return WorkerError(f"DataLoader worker (pid(s) {pid}) {how}{self._had()}")
+
+    def _had(self) -> str:
+        task = min(self.pending, default=None)
+        asked = self.asked.get(task) if task is not None else None
+        if asked is None:
+            return ""
+        try:
+            (at,) = struct.unpack("<q", os.pread(self._file.fd, 8, 0))
+            if hasattr(asked, "__len__") and 0 <= at < len(asked):
+                return f", while it fetched sample {asked[at]!r}"
+            return f", while it made the batch of {_few(asked)}"
+        except Exception:  # noqa: BLE001  (a repr() of the user's)
+            return ""
+
+    def close(self) -> None:
+        """Ends the process, which has a few seconds for that."""
+        if hasattr(self, "end"):
+            self.end()
+        else:
+            self.socket.close()
+            self._file.close()
+
+
+def _few(indices: Any) -> str:
+    if not hasattr(indices, "__len__"):
+        return f"sample {indices!r}"
+    shown = ", ".join(repr(one) for one in list(indices)[:3])
+    return f"samples {shown}{', ...' if len(indices) > 3 else ''}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+@contextlib.contextmanager
+def _quiet() -> Any:
+    """Without Python's warning of a fork of threads: those of this package are not needed there."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
+def _end(pid: int, process: Any, mine: socket.socket, file: SharedFile) -> None:
+    """Closes a connection, which ends the process; in a fork of the program only there."""
+    if pid == os.getpid():
+        with contextlib.suppress(OSError):
+            mine.shutdown(socket.SHUT_RDWR)
+    mine.close()
+    file.close()
+    if pid != os.getpid():
+        return
+    with contextlib.suppress(ValueError, AssertionError, OSError):
+        process.join(_CLOSE_SECONDS)
+        if process.is_alive():
+            process.kill()
+            process.join(1)
+
+
+class Workers:
+    """The worker processes of a DataLoader.
+
+    Attributes:
+        processes: They.
+        run: Number of the epoch's run.
+    """
+
+    def __init__(
+        self, how: Fetching, count: int, init: Callable[[int], Any] | None, context: Any, seed: int
+    ) -> None:
+        """Starts them.
+
+        Args:
+            how: What makes batches.
+            count: How many.
+            init: worker_init_fn.
+            context: Of multiprocessing; None: its default.
+            seed: Worker i has seed + i.
+
+        Raises:
+            InvalidArgumentError: The dataset cannot be sent.
+        """
+        self.run = 0
+        self.processes: list[_Process] = []
+        context, given = _context(context, how, init)
+
+        def job(number: int, other: SharedFile, file: SharedFile) -> Job:
+            own_init = None if isinstance(given, Parcel) else init
+            seeded = (seed + number) & (2**63 - 1)
+            return Job(number, count, seeded, given, own_init, other, file, list(sys.path))
+
+        try:
+            for number in range(count):
+                self.processes.append(_Process(number, context, job))
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            if isinstance(given, Parcel):
+                given.file.close()
+        self._poll = select.poll()
+        self._by_fd = {}
+        for one in self.processes:
+            self._poll.register(one.socket.fileno(), select.POLLIN)
+            self._by_fd[one.socket.fileno()] = one
+
+    def begin(self, key: int, places: Sequence[Any]) -> None:
+        """An epoch begins.
+
+        Args:
+            key: Of the random numbers of iterable datasets.
+            places: Where each worker goes on in one.
+        """
+        self.run += 1
+        for one, place in zip(self.processes, places, strict=True):
+            one.begin(Begin(self.run, mixed(key, one.number), place))
+
+    def receive(self, wait_ms: int) -> list[tuple[_Process, Made]]:
+        """The answers that are there; waits for one at most so long.
+
+        Raises:
+            WorkerError: A process has ended.
+        """
+        found = []
+        for one in self.processes:
+            one.flush()
+        for fd, _ in self._poll.poll(wait_ms):
+            process = self._by_fd[fd]
+            try:
+                found += [(process, made) for made in process.answers(self.run)]
+            except EOFError:
+                raise process.death() from None
+        return found
+
+    @property
+    def bytes(self) -> int:
+        """Of shared memory for batches."""
+        return sum(one.slots.bytes for one in self.processes)
+
+    def close(self) -> None:
+        """Ends the processes."""
+        processes, self.processes = self.processes, []
+        for one in processes:
+            with contextlib.suppress(OSError):
+                one.socket.shutdown(socket.SHUT_RDWR)
+        for one in processes:
+            one.close()
+
+
+def _context(
+    context: Any, how: Fetching, init: Callable[[int], Any] | None
+) -> tuple[Any, Fetching | Parcel]:
+    """A context of multiprocessing, and what its processes get."""
+    is_default = context is None
+    if is_default:
+        context = multiprocessing.get_context()
+    if context.get_start_method() == "fork":
+        return context, how
+    try:
+        given = parcel((how, init))
+    except NotSent as failure:
+        if not is_default or "fork" not in multiprocessing.get_all_start_methods():
+            raise
+        warnings.warn(f"{failure}; forks are used", RuntimeWarning, stacklevel=6)
+        return multiprocessing.get_context("fork"), how
+    _preload(context)
+    return context, given
+
+
+def _preload(context: Any) -> None:
+    """Has the server of new processes import torch once, if it does not run already."""
+    if context.get_start_method() != "forkserver":
+        return
+    from multiprocessing import forkserver
+
+    server: Any = forkserver._forkserver
+    if server._forkserver_pid is None and _OWN not in server._preload_modules:
+        context.set_forkserver_preload([*server._preload_modules, _OWN])
+
+
+def pin(batch: Any) -> Any:
+    """A batch in pinned memory of the accelerator that torch has."""
+    from torch.utils.data._utils.pin_memory import pin_memory
+
+    accelerator = torch.accelerator.current_accelerator()
+    return pin_memory(batch, accelerator.type if accelerator is not None else None)
