@@ -180,6 +180,8 @@ class BatchIterator(Iterator[Any], ABC):
             try:
                 indices = next(self._indices)
             except StopIteration:
+                if self._run is not None:
+                    self._progress.after = self._run.now()
                 return None
             self._number += 1
             if number not in self._ahead:

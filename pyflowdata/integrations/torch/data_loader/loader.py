@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +28,7 @@ from .iterators import BatchIterator
 from .orders import EpochOrder, SequentialOrder, ShuffledOrder
 from .process_iterators import ProcessIterator, StreamIterator
 from .progress import Progress
-from .samplers import new_seed
+from .samplers import is_stateful, new_seed, restore_epoch
 from .thread_iterators import InlineIterator, ThreadIterator
 from .workers import Workers
 
@@ -303,7 +304,11 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         """
         progress = self._progress or Progress(self._wanted_epoch or 0)
         if progress.is_over or self._is_at_end(progress):
-            progress = Progress(progress.epoch + 1)
+            progress = Progress(progress.epoch + 1, start=progress.after)
+        streams = progress.streams
+        if streams is None and self.is_iterable and not self.num_workers:
+            streams = _place_of(self.dataset)
+        progress = dataclasses.replace(progress, streams=streams)
         return copy.deepcopy(states.write(progress, self._facts()))
 
     def _is_at_end(self, progress: Progress) -> bool:
@@ -329,11 +334,12 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         self.seed = int(state_dict["seed"])
         if self.order is not None:
             self.order.seed = self.seed
+        restore_epoch(self._index_sampler, progress.start)
         self._progress, self._wanted_epoch = progress, None
 
     def check_streams(self, progress: Progress, count: int) -> list[StreamPlace | None]:
         """Where each worker goes on in an iterable dataset."""
-        if progress.streams is None:
+        if progress.streams is None or not progress.position and len(progress.streams) != count:
             return [None] * count
         self._check_stream_count(len(progress.streams), count)
         return list(progress.streams)
@@ -407,3 +413,10 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         """
         report = self.counts.report(self)
         return report if since is None else report.since(since)
+
+
+def _place_of(dataset: Any) -> list[StreamPlace] | None:
+    """Of an iterable dataset in this process, before its first batch."""
+    if not is_stateful(dataset):
+        return None
+    return [StreamPlace(0, ("dataset", dataset.state_dict()), False)]
