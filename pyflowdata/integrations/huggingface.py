@@ -52,7 +52,7 @@ def from_datasets(
 
 
 class ArrowRows:
-    """A source for GeneratorReader: rows of a `datasets.Dataset`; pickles where that does.
+    """A source for GeneratorReader: rows of a `datasets.Dataset`, pickled where it can be.
 
     A null is damaged data (`CorruptDataError`): `on_error="skip"` leaves its row out.
 
@@ -86,9 +86,6 @@ class ArrowRows:
         schema = dataset.features.arrow_schema
         self._types = {name: _type_of(name, schema.field(name).type) for name in names}
         self.fields = [f"{_quoted(name)}:{self._types[name]}" for name in names]
-
-    def __repr__(self) -> str:
-        return f"ArrowRows({len(self)} rows: {', '.join(self.columns)})"
 
     def __len__(self) -> int:
         return len(self._dataset)

@@ -99,7 +99,10 @@ class Node:
             say_notes(failure, inputs)
             is_of_world = failure.reason == "world-size" or failure.attr in ("rank", "world_size")
             if found and is_of_world:
-                failure.message += f" (world_size was inferred: {found.source})"
+                failure.message += (
+                    f" (world_size was inferred: {found.source}; where some ranks need the same "
+                    "rows, give rank and world_size)"
+                )
             raise
         self.worlds: tuple[World, ...] = (
             (found or _given_world(used),)

@@ -254,6 +254,19 @@ def test_a_new_epoch_is_that_after_the_last_delivered_batch(folder, taken):
         assert loader.state_dict() == plain.state_dict()
 
 
+@pytest.mark.parametrize("taken", [0, 3])
+def test_a_batch_that_is_looked_at_moves_nothing(folder, taken):
+    with shuffled(folder) as plain, JaxLoader(shuffled(folder)) as loader:
+        truth = values(plain)
+        batches = iter(loader)
+        found = values(itertools.islice(batches, taken))
+        state = loader.state_dict()
+        with loader.keep_place():
+            next(iter(loader))
+        assert loader.state_dict() == state
+        assert found + values(batches) == truth
+
+
 def test_older_iterators_are_over(folder):
     with JaxLoader(shuffled(folder)) as loader:
         older = iter(loader)

@@ -255,7 +255,6 @@ def cluster():
         patch.chdir(ROOT)
         patch.setenv("PYTHONPATH", str(ROOT))
         patch.setenv("RAY_AUTH_MODE", "disabled")
-        patch.setenv("RAY_TRAIN_V2_ENABLED", "1")
         node = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "include_dashboard": False}
         both = cluster_utils.Cluster(initialize_head=True, head_node_args=node)
         try:
@@ -340,29 +339,3 @@ def test_an_error_keeps_its_place_on_the_way(cluster, tmp_path):
     write_parts(tmp_path / "other", lines(0, 5), lines(5, 7))
     with pytest.raises(flow.FileError, match="every node must see the same files"):
         dataset.take_all()
-
-
-def test_workers_of_ray_train_have_their_ranks(folder, cluster, tmp_path):
-    """Each reads its part directly, without Ray Data; rank and world size are found out."""
-    reason = "ray[train] is not here: pip install -r requirements-ray.txt"
-    trainers = pytest.importorskip(
-        "ray.train.v2.api.data_parallel_trainer", reason=reason, exc_type=ImportError
-    )
-    results = str(tmp_path)
-
-    def train():
-        with flow.DataLoader(flow.MiniReader(folder, batch_size=8, last_batch="drop")) as loader:
-            assert loader.readers[0].world_size == 2 and "Ray Train" in repr(loader), repr(loader)
-            np.save(f"{results}/rank-{loader.readers[0].rank}.npy", np.stack(list(loader)))
-
-    trainer = trainers.DataParallelTrainer(
-        train,
-        scaling_config=ray.train.ScalingConfig(num_workers=2, resources_per_worker={"CPU": 0.5}),
-        run_config=ray.train.RunConfig(storage_path=results, name="run"),
-    )
-    trainer.fit()
-    halves = [np.load(tmp_path / f"rank-{rank}.npy") for rank in range(2)]
-    assert halves[0].shape == (125, 4, 2)
-    np.testing.assert_array_equal(
-        np.concatenate(halves, axis=1).reshape(-1, 2), rows(0, NUM_RECORDS)
-    )

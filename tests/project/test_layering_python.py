@@ -55,7 +55,9 @@ PYTHON_LAYERS = {
     "formats": {"loader", "nodes", "native", "ragged", "image_files", "plain_text", "errors"},
     "selftest": {"about", "pyops", "plugins", "loader", "ops", "nodes", "native", "errors"},
     "io": {"formats"},
-    "integrations": {"__init__", "loader", "nodes", "batch_forms", "errors"},
+    "integrations": {
+        "__init__", "loader", "reports", "nodes", "native", "batch_forms", "errors",
+    },
     "cli": {
         "__init__", "about", "selftest", "testing", "conformance", "formats", "io", "plugins",
         "sheet", "loader", "stubs", "speed", "progress_bars", "reports", "nodes", "native",
@@ -245,7 +247,8 @@ def test_integrations_are_on_top():
         "loader.batches", "loader.epochs", "loader.opening", "loader.state",
         "loader.loader_wrapper",
         "loader.iterator_hook", "loader.loader_argument_hints", "loader.sinks",
-        "nodes.argument_hints",
+        "nodes.argument_hints", "reports.report", "reports.counters", "reports.step_times",
+        "native.__init__",
     }  # fmt: skip
     for path, tree in modules("integrations"):
         names = {name for name in imported(path, tree) if layer_of(name) != "integrations"}

@@ -3,10 +3,12 @@
 import faulthandler
 import multiprocessing
 import os
+import sys
 import time
 import traceback
 
-TIMEOUT = 100  # seconds for all ranks
+TIMEOUT = 300  # seconds for all ranks, on a machine that is busy otherwise
+SLOW_IMPORTS = ("torch.distributed", "accelerate", "transformers.trainer", "trl")
 
 
 def run_ranks(function, world_size, folder, *args):
@@ -17,7 +19,8 @@ def run_ranks(function, world_size, folder, *args):
     import torch
 
     folder.mkdir(parents=True, exist_ok=True)
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([name for name in SLOW_IMPORTS if name in sys.modules])
     processes = [
         context.Process(target=_run, args=(function, rank, world_size, str(folder), args))
         for rank in range(world_size)
@@ -46,7 +49,7 @@ def _run(function, rank, world_size, folder, args):
     import torch
 
     stuck = open(os.path.join(folder, f"error-{rank}-stuck"), "w")
-    faulthandler.dump_traceback_later(TIMEOUT * 0.6, file=stuck)
+    faulthandler.dump_traceback_later(TIMEOUT * 0.9, file=stuck)
     try:
         torch.set_num_threads(1)
         torch.distributed.init_process_group(

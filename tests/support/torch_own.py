@@ -11,11 +11,14 @@ from pathlib import Path
 
 from support.paths import ROOT
 
-OURS = "pyflowdata.integrations.torch"
 IMPORT = re.compile(
     r"^from (?:torch\.utils\.data|torchdata\.stateful_dataloader) import (\([^)]*\)|.*)$", re.M
 )
-LOADER = re.compile(r"^(?:Stateful)?DataLoader(?: as (\w+))?$")
+LOADER = re.compile(r"^((?:Stateful)?DataLoader)(?: as \w+)?$")
+FROM = {
+    "DataLoader": "from pyflowdata.integrations.torch import ",
+    "StatefulDataLoader": "from support.stateful_loader import ",
+}
 WAITS = re.compile(r"^JOIN_TIMEOUT = .*$", re.M)  # for a process that the machine may be slow with
 WAIT, LIMIT = 200, 300  # seconds: for such a process, for a test
 
@@ -25,7 +28,7 @@ SLOW_IMPORTS = ["torch._dynamo"]  # seconds, which many a test would take in its
 def with_our_loader(text):
     """The source of a test file, or of a script in it, in which DataLoader is ours."""
     text = IMPORT.sub(lambda found: found[0] + "".join(ours_for(found[1])), text)
-    if f"from {OURS} import DataLoader\n" in text:
+    if FROM["DataLoader"] + "DataLoader\n" in text:
         text = text.replace("torch.utils.data.DataLoader(", "DataLoader(")
     return text
 
@@ -35,9 +38,7 @@ def ours_for(imported):
     for name in imported.strip("()").split(","):
         loader = LOADER.match(name.strip())
         if loader:
-            own_name = loader[1] or name.strip()
-            renamed = "" if own_name == "DataLoader" else f" as {own_name}"
-            yield f"\nfrom {OURS} import DataLoader{renamed}"
+            yield "\n" + FROM[loader[1]] + name.strip()
 
 
 def run(source, folder, only=(), without=(), ours=True):
@@ -55,7 +56,7 @@ def run(source, folder, only=(), without=(), ours=True):
     command += ["--only", *only] if only else []
     command += ["--without", *without] if without else []
     command += [] if only else ["--preload", *SLOW_IMPORTS]
-    path = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    path = [str(ROOT), str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
     ended = subprocess.run(
         command,
         cwd=folder,

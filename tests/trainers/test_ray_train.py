@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.files import lines, write_parts
 from support.paths import ROOT
+from tools.page_blocks import blocks_of
 
 import pyflowdata as flow
 
@@ -198,3 +199,100 @@ def test_evaluation_has_every_record_once(first, killed, last):
     for workers in (first, killed[-2:], last):
         found = [line[2] for worker in workers for line in worker if line[1] == "evaluation"]
         assert len(found) == len(workers) and sorted(sum(found, [])) == list(range(RECORDS))
+
+
+def test_the_page_about_ray(cluster, tmp_path):
+    """Its training function saves the place after each second batch of an epoch of 3."""
+    [block] = [one for one in blocks_of("docs/how-to/ray.md") if one.language == "python"]
+    code = {}
+    exec(compile(block.at_its_line(), block.page, "exec"), code)
+    run = {"name": "run", "storage_path": str(tmp_path)}
+    for epochs in (1, 2):
+        result = trainers.DataParallelTrainer(
+            code["train"],
+            train_loop_config={"data_dir": str(ROOT / "data"), "epochs": epochs},
+            run_config=ray.train.RunConfig(**run),
+        ).fit()
+        state = result.checkpoint.get_metadata()["loader"]
+        assert (state["epoch"], state["position"]) == (epochs, 0)
+    assert len(result.best_checkpoints) == 4, "the second run began with the second epoch"
+
+
+# ---- examples/train_ray.py ----------------------------------------------------------------------
+
+
+def train_example(config):
+    """The example, which writes down what each training step has; rank 1 dies in step 13."""
+    import torch
+    import train_ray
+
+    rank, count = ray.train.get_context().get_world_rank(), 0
+    squared_errors = train_ray.squared_errors
+
+    def logged(model, x, y, mask):
+        nonlocal count
+        if torch.is_grad_enabled():
+            count += 1
+            with open(f"{config['log']}/{rank}-{os.getpid()}.jsonl", "a") as log:
+                print(json.dumps(x[mask, 0].int().tolist()), file=log)
+            if count == 13 and rank == 1:
+                die_once(f"{config['log']}/killed")
+        return squared_errors(model, x, y, mask)
+
+    train_ray.squared_errors = logged
+    train_ray.train(config)
+
+
+def trained_alone(expected, steps, accumulate):
+    """The weights that torch without Ray and without a loader comes to."""
+    import torch
+    import train_ray
+
+    model = train_ray.make_model(SEED)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for step, ids in enumerate(expected[:steps]):
+        x = torch.tensor(ids, dtype=torch.float64)[:, None]
+        loss = (model(x) - 10 * x).square().mean()
+        (loss / accumulate).backward()
+        place = (step + 1) % STEPS
+        if place % accumulate == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+    return model.state_dict()
+
+
+@pytest.mark.cell("Ray Train", "accumulation")
+def test_the_example_is_killed_between_two_batches_of_an_update(
+    cluster, folder, expected, tmp_path, monkeypatch
+):
+    """A checkpoint is of step 6, 7, or 11: that of 11 is most often taken in before step 13."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    import train_ray
+
+    options = f"--accumulate 2 --save-every 3 --epochs 2 --batch-size {BATCH} --seed {SEED}"
+    paths = ["--storage", str(tmp_path / "runs"), "--data-dir", folder]
+    monkeypatch.setattr(train_ray, "train", train_example)
+    arguments = train_ray.parse_arguments
+
+    def with_log(given):
+        args = arguments(given)
+        args.log = str(tmp_path)
+        return args
+
+    monkeypatch.setattr(train_ray, "parse_arguments", with_log)
+    result = train_ray.main([*options.split(), *paths])
+    assert result.metrics == {"epoch": 1, "updates": 8, "records": RECORDS} | {
+        "error": result.metrics["error"]
+    }
+    with result.checkpoint.as_directory() as saved:
+        found = torch.load(f"{saved}/training.pt", weights_only=True)["model"]
+    for name, weight in trained_alone(expected, 2 * STEPS, 2).items():
+        torch.testing.assert_close(found[name], weight, rtol=1e-9, atol=1e-12)
+
+    logs = sorted(tmp_path.glob("1-*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+    before, after = ([json.loads(line) for line in path.open()] for path in logs)
+    ids = [np.array_split(step + step[-1:] * (BATCH - len(step)), 2)[1] for step in expected]
+    ids = [part[: max(0, len(step) - BATCH // 2)].tolist() for part, step in zip(ids, expected)]
+    saved = 2 * STEPS - len(after)
+    assert before == ids[:13] and saved in (6, 7, 11) and after == ids[saved : 2 * STEPS]

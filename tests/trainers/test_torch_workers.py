@@ -1,4 +1,4 @@
-"""A loader in the worker processes of torch.utils.data.DataLoader: together they give its batches."""
+"""A loader in worker processes of torch.utils.data.DataLoader: together they give its batches."""
 
 import itertools
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from .data_loader import DataLoader, sample_generator
 from .loader import TorchLoader
+from .meshes import ContextParallel, rank_and_world_size
 from .sinks import sink
 
-__all__ = ["DataLoader", "TorchLoader", "sample_generator", "sink"]
+__all__ = [
+    "ContextParallel", "DataLoader", "TorchLoader", "rank_and_world_size", "sample_generator",
+    "sink",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -12,14 +12,14 @@ Needs torch 2.1 or newer: `pip install pyflowdata[torch]`.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import torch
 from torch.utils.data import BatchSampler, Dataset
 
-from ... import DataLoader, Error, RankReport, Report, UnsupportedError
+from ... import Blob, DataLoader, Error, RankReport, Report, UnsupportedError
 from ...errors import WrongUseError, shown
 from ...loader.batches import Array
 from ...loader.epochs import as_epoch
@@ -30,6 +30,7 @@ from ...nodes.argument_hints import refuse_arguments
 from .accelerate_signal import Announced, gradient_state
 from .checks import check_ranks, find_device
 from .copies import DeviceCopies, PlainCopies, copies_to, counted, pinned
+from .meshes import OPTIONS, MeshOptions, OnMesh, is_for_blobs, taken
 from .rows import (
     EpochBatches,
     EpochRows,
@@ -37,10 +38,14 @@ from .rows import (
     EpochStream,
     as_it_is,
     division,
+    saved_arguments,
     take_batch_sampler,
 )
 from .static_buffers import StaticBuffers
 from .tensors import HostTensors
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["TorchLoader"]
 
@@ -100,6 +105,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         pin_memory: bool = ...,
         ragged: Literal["dense", "jagged"] | None = ...,
         static: bool = ...,
+        **on_mesh: Unpack[MeshOptions],
     ) -> None: ...
 
     @overload
@@ -111,6 +117,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         pin_memory: bool = ...,
         ragged: Literal["dense", "jagged"] | None = ...,
         static: bool = ...,
+        **on_mesh: Unpack[MeshOptions],
     ) -> None: ...
 
     @overload
@@ -122,24 +129,38 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         pin_memory: bool = ...,
         ragged: Literal["dense", "jagged"] | None = ...,
         static: bool = ...,
+        **on_mesh: Unpack[MeshOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        loader: Blob | Mapping[str, Blob] | Sequence[Blob],
+        *blobs: Blob,
+        device: torch.device | str | int | None = ...,
+        pin_memory: bool = ...,
+        ragged: Literal["dense", "jagged"] | None = ...,
+        static: bool = ...,
+        **on_mesh: Unpack[MeshOptions],
     ) -> None: ...
 
     def __init__(
         self,
-        loader: DataLoader[Any],
+        loader: Any,
         *blobs: Any,
         device: torch.device | str | int | None = None,
         pin_memory: bool = False,
         ragged: Literal["dense", "jagged"] | None = None,
         static: bool = False,
-        **others: object,
+        **others: Any,
     ) -> None:
         """Takes over a loader.
 
         Args:
-            loader: What makes the batches.
-            device: None or "cpu": tensors that view the loader's memory.  Another device that torch
-                has here: tensors there, copied ahead; without blocking on CUDA and XPU.
+            loader: What makes the batches.  With mesh or process_group also blobs, as a DataLoader
+                takes them, which is then opened for this process's rank there.
+            device: None or "cpu": tensors that view the loader's memory.  Another device that
+                torch has here: tensors there, copied ahead; without blocking on CUDA and XPU.
             pin_memory: Copies host tensors to pinned memory of torch, for those who copy to a
                 device themselves; torch keeps that memory until such copies are done.  Where
                 torch.cuda.is_available() is false it changes nothing.  With a CUDA device all
@@ -150,6 +171,13 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
                 torch.jagged over the loader's memory, and rows of bytes a list of `bytes`; columns
                 with the same lengths share their offsets.
             static: Gives the same tensors with each batch, which are valid until the next one.
+            mesh: The dimension of a DeviceMesh over which rows are spread, such as mesh["dp"]:
+                processes that differ in other dimensions get the same rows.
+            process_group: The same by a process group.
+            dtensor: True: the tensors are DTensors over mesh, Shard(0).  A larger DeviceMesh with
+                the dimensions of mesh among its own: Replicate() over the others.
+            context_parallel: Over which dimension of a DeviceMesh sequences are cut, mesh["cp"], or
+                a `ContextParallel` that says how; each rank gets its part of dimension 1.
 
         Raises:
             InvalidArgumentError: The loader is not a DataLoader, a blob is ragged and `ragged` does
@@ -157,16 +185,20 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
                 differ in shape.
             UnsupportedError: torch has no such device here, or no dtype for one of the blobs.
         """
-        if not isinstance(loader, DataLoader):
+        options = taken(others)
+        if not isinstance(loader, DataLoader) and not is_for_blobs(options):
             raise not_a_loader("TorchLoader", (loader, *blobs) if blobs else loader)
-        if blobs:
+        if blobs and isinstance(loader, DataLoader):
             raise WrongUseError(
                 f"TorchLoader() takes one loader, and {shown(blobs[0])} was given besides: a "
                 'device is given by name, device="cuda"'
             )
         self._steps = take_batch_sampler(others)  # in place of all steps
-        refuse_arguments(others, "TorchLoader", ("device", "pin_memory", "ragged", "static"))
+        names = ("device", "pin_memory", "ragged", "static", *OPTIONS)
+        refuse_arguments(others, "TorchLoader", names)
         self.device = find_device(device)
+        self._on_mesh = OnMesh((loader, *blobs), options)
+        loader = self._on_mesh.loader
         self._tensors = HostTensors(loader, ragged)
         self._convert = self._tensors.convert
         self._static = StaticBuffers(loader, bool(pin_memory)) if static else None
@@ -178,6 +210,9 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
         self._ahead_of_trainer: int | None = 0  # epochs before its first one; None: not known yet
         self._rows = division(loader)
+        made_of = {"loader": loader, "device": self.device, "pin_memory": pin_memory}
+        made_of |= {"ragged": ragged, "static": static, **options}
+        self.__dict__.update(saved_arguments(made_of))
 
     def __iter__(self) -> Iterator[BatchT]:
         """The epoch after the last started one; after load_state_dict() it continues there.
@@ -187,6 +222,9 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         """
         if self._steps is not None:
             return map(self.dataset.__getitems__, self._steps)
+        return self._all_steps()
+
+    def _all_steps(self) -> Iterator[BatchT]:
         if gradient_state() is None:
             return hooked(self, self._lazy(self._begin_epoch))
         rows = self._rows
@@ -205,7 +243,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         elif started is not None and step == 0:
             epoch = self.epoch + 1
         self._go(epoch, step)
-        return iter(self)
+        return self._all_steps()
 
     def _lazy(
         self, begin: Callable[[], Iterator[Any]], *, looks_ahead: bool = False
@@ -282,6 +320,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
 
     def to_tensors(self, batch: Any) -> Any:
         """A batch of the DataLoader as this one gives it on the host."""
+        batch = self._on_mesh.cut(batch)
         return self._tensors.formed(self._leaves(batch)) if self._pins else self._convert(batch)
 
     def _leaves(self, batch: Any) -> list[Any]:
@@ -293,7 +332,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         """The batch of leaves that are where they are wanted."""
         if self._static is not None:
             leaves = self._static.hold(leaves)
-        return self._tensors.formed(leaves)
+        return self._on_mesh.placed(self._tensors.formed(leaves))
 
     def _copied(self, leaves: list[Any], device: str, copy_batch: Callable[[Any], Any]) -> Any:
         """What a function that copies a batch returns; counted for report()."""
@@ -393,10 +432,6 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{pinned})"
 
 
-# Lightning looks for it in a loader that one of its hooks made, to make that again.
-setattr(TorchLoader, "__dataset", None)
-
-
 def _gathered(report: Report) -> list[Report]:
     """Those of all ranks."""
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
@@ -420,8 +455,8 @@ class _OnHost(Iterator[Any]):
             self._owner._current = None
         owner = self._owner
         if owner._static is None:
-            return owner.to_tensors(next(self._batches))
-        return owner._handed_out(owner._leaves(next(self._batches)))
+            return owner._on_mesh.placed(owner.to_tensors(next(self._batches)))
+        return owner._handed_out(owner._leaves(owner._on_mesh.cut(next(self._batches))))
 
     @property
     def at_end(self) -> bool:
@@ -514,7 +549,7 @@ class _Ahead(Iterator[Any]):
             place = loader._core.cursor.consumed()
             made = _Made(leaves, copied, failure, place, loader.epoch)
         except BaseException:
-            if loader._core.cursor.consumed() != self._made_until:  # a batch was taken, and is lost
+            if loader._core.cursor.consumed() != self._made_until:  # a batch was taken and lost
                 epoch, step = self._made_until
                 loader.seek(step, epoch=epoch)
                 self._batches = self._begin()
@@ -523,6 +558,7 @@ class _Ahead(Iterator[Any]):
         return made
 
     def _send(self, batch: Any) -> tuple[list[Any], Any]:
+        batch = self._owner._on_mesh.cut(batch)
         if self._copies is None:
             return self._owner._leaves(batch), None
         leaves = self._owner._tensors.leaves(batch)

@@ -252,6 +252,16 @@ class EpochBatches(BatchSampler):
         self.sampler.set_epoch(epoch)
 
 
+def saved_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The attributes in which Lightning finds the arguments to make a loader again with."""
+    return {
+        "__pl_saved_args": (),
+        "__pl_saved_arg_names": (),
+        "__pl_saved_kwargs": arguments,
+        "__dataset": None,
+    }
+
+
 def take_batch_sampler(arguments: dict[str, Any]) -> Any:
     """Takes torch's arguments out of those that a loader is made again with, as Lightning does to
     predict: its batch_sampler is around one of ours, to see the positions.  Returns it, or None.

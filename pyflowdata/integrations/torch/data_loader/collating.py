@@ -29,8 +29,9 @@ def use_in_worker(allocate: Allocate) -> None:
     """Has default_collate of this process place arrays and tensors in memory of this function."""
     global _allocate
     _allocate = allocate
-    own = ((torch.Tensor, collate_tensor_fn, _tensors), (np.ndarray, collate_numpy_array_fn, _arrays))
-    for kind, torchs, ours in own:
+    for kind, torchs, ours in (
+        (torch.Tensor, collate_tensor_fn, _tensors), (np.ndarray, collate_numpy_array_fn, _arrays),
+    ):  # fmt: skip
         if default_collate_fn_map.get(kind) is torchs:  # the program has not replaced it
             default_collate_fn_map[kind] = ours
 

@@ -23,16 +23,12 @@ from . import states
 from .collating import collate
 from .counts import Counts
 from .fetching import Fetching, StreamPlace
-from .iterators import (
-    BatchIterator,
-    InlineIterator,
-    ProcessIterator,
-    Progress,
-    StreamIterator,
-    ThreadIterator,
-)
+from .iterators import BatchIterator
 from .orders import EpochOrder, SequentialOrder, ShuffledOrder
+from .process_iterators import ProcessIterator, StreamIterator
+from .progress import Progress
 from .samplers import new_seed
+from .thread_iterators import InlineIterator, ThreadIterator
 from .workers import Workers
 
 __all__ = ["DataLoader"]
@@ -110,9 +106,10 @@ class DataLoader(torch_data.DataLoader[Any]):
         self._check_own(workers, seed, rank, world_size)
         is_ours = sampler is None and batch_sampler is None
         is_iterable = isinstance(dataset, IterableDataset)
-        found = world() if rank is None else None
-        self.rank = found.rank if found else operator.index(rank)  # type: ignore[arg-type]
-        self.world_size = found.world_size if found else operator.index(world_size)  # type: ignore[arg-type]
+        if rank is None or world_size is None:
+            found = world()
+            rank, world_size = found.rank, found.world_size
+        self.rank, self.world_size = operator.index(rank), operator.index(world_size)
         if global_batch_size is not None:
             batch_size = self._part_of(global_batch_size, batch_size, is_ours and not is_iterable)
         self.workers = workers
@@ -179,9 +176,10 @@ class DataLoader(torch_data.DataLoader[Any]):
 
     def _find_seed(self, seed: int | None, generator: Any, is_ours: bool) -> int:
         if seed is not None:
-            return operator.index(seed)
+            return seed
         if generator is not None and hasattr(generator, "initial_seed"):
-            return int(generator.initial_seed()) & (2**62 - 1)
+            initial: int = generator.initial_seed()
+            return initial & (2**62 - 1)
         return 0 if is_ours and self.world_size > 1 else new_seed()
 
     def _warn_of_left_out(self, order: EpochOrder) -> None:
@@ -199,7 +197,8 @@ class DataLoader(torch_data.DataLoader[Any]):
     @property
     def most_ahead(self) -> int:
         """Batches that are made ahead."""
-        return max(1, (self.prefetch_factor or 1) * self.num_workers)
+        ahead: int = (self.prefetch_factor or 1) * self.num_workers
+        return max(1, ahead)
 
     def fetching(self) -> Fetching:
         """What makes batches."""
@@ -268,14 +267,15 @@ class DataLoader(torch_data.DataLoader[Any]):
         return self._progress.epoch if self._progress is not None else self._wanted_epoch or 0
 
     def __len__(self) -> int:
-        """Batches of an epoch.
+        """Batches of an epoch, the same on every rank.
 
         Raises:
             TypeError: The dataset or the sampler has no len().
         """
         if self.order is not None and self._auto_collation:
             return self.order.steps
-        return super().__len__()
+        steps: int = super().__len__()
+        return steps
 
     # ---- State ----
 

@@ -60,7 +60,8 @@ class EpochOrder:
         self._shuffle: _Shuffle | None = None
         if shuffle and len(dataset) < 1:
             raise ValueError(
-                f"num_samples should be a positive integer value, but got num_samples={len(dataset)}"
+                "num_samples should be a positive integer value, but got num_samples=0: the "
+                "dataset is empty"
             )
 
     @property

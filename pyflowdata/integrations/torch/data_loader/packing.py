@@ -144,7 +144,7 @@ def _for_processes(value: Any) -> tuple[bytes, list[memoryview]]:
             'which sends them as they are; or say multiprocessing_context="fork"'
         ) from failure
 
-    class ByValue(cloudpickle.Pickler):  # type: ignore[misc]
+    class ByValue(cloudpickle.Pickler):
         def reducer_override(self, value: Any) -> Any:
             found = _reduced(value)
             return super().reducer_override(value) if found is NotImplemented else found

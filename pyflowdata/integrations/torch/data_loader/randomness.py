@@ -11,6 +11,7 @@ import ctypes
 import operator
 import random
 import threading
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
@@ -85,6 +86,11 @@ def note_key(key: int) -> None:
     _here.key = key
 
 
+def note_samples(key_of: Callable[[], int]) -> None:
+    """As note_key(); it is called for the key of the sample that is being fetched."""
+    _here.key = key_of
+
+
 def sample_generator() -> np.random.Generator:
     """A NumPy generator that belongs to the sample that is being fetched in this thread.
 
@@ -94,13 +100,13 @@ def sample_generator() -> np.random.Generator:
     Raises:
         RuntimeError: No DataLoader of this package calls this thread.
     """
-    key: int | None = getattr(_here, "key", None)
+    key: int | Callable[[], int] | None = getattr(_here, "key", None)
     if key is None:
         raise RuntimeError(
             "sample_generator() is for __getitem__ and collate_fn of a dataset, while a DataLoader "
             "of pyflowdata fetches from it"
         )
-    return np.random.Generator(np.random.Philox(key))
+    return np.random.Generator(np.random.Philox(key if isinstance(key, int) else key()))
 
 
 class OwnGenerators:
@@ -124,7 +130,8 @@ class OwnGenerators:
         state = _torch.get_state()
         python = numpy = None
         if not self._only_torch:
-            python, numpy = random.getstate(), np.random.get_bit_generator()  # type: ignore[attr-defined]
+            python = random.getstate()
+            numpy = np.random.get_bit_generator()  # type: ignore[attr-defined]
         self._program = state, python, numpy
         _torch.set_state(self._torch)
         if not self._only_torch:

@@ -8,7 +8,7 @@ from typing import Any
 from .... import InvalidArgumentError
 from ....errors import shown
 from .fetching import StreamPlace
-from .iterators import Progress
+from .progress import Progress
 
 _VERSION = 1
 

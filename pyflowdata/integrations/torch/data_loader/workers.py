@@ -11,7 +11,6 @@ import signal
 import socket
 import struct
 import sys
-import time
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
@@ -26,7 +25,7 @@ from .randomness import mixed
 from .slots import ReadSlots, SharedFile
 from .worker_main import INDIRECT, LENGTH, LONG, Ask, Begin, Job, Made, Raised, main
 
-_CLOSE_SECONDS = 5.0  # that workers have to end by themselves
+_CLOSE_SECONDS = 2.0  # that workers have to end by themselves
 _OWN = "pyflowdata.integrations.torch.data_loader.worker_main"
 
 
@@ -90,7 +89,7 @@ class _Process:
             raise
         finally:
             theirs.close()
-        self.end = weakref.finalize(self, _end, [self.process], [mine], [self._file])
+        self.end = weakref.finalize(self, _end, os.getpid(), self.process, mine, self._file)
 
     # ---- Messages ----
 
@@ -132,7 +131,7 @@ class _Process:
         Raises:
             EOFError: The process has ended.
         """
-        found = []
+        found: list[Made] = []
         while True:
             (size,) = LENGTH.unpack_from(self._buffer)
             if size == 0:
@@ -238,21 +237,20 @@ def _quiet() -> Any:
         yield
 
 
-def _end(processes: Sequence[Any], sockets: Sequence[Any], files: Sequence[SharedFile]) -> None:
-    """Closes connections, which ends the processes."""
-    for one in sockets:
+def _end(pid: int, process: Any, mine: socket.socket, file: SharedFile) -> None:
+    """Closes a connection, which ends the process; in a fork of the program only there."""
+    if pid == os.getpid():
         with contextlib.suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
-        one.close()
-    deadline = time.monotonic() + _CLOSE_SECONDS
-    for process in processes:
-        with contextlib.suppress(ValueError, AssertionError, OSError):
-            process.join(max(0.0, deadline - time.monotonic()))
-            if process.is_alive():
-                process.kill()
-                process.join(1)
-    for file in files:
-        file.close()
+            mine.shutdown(socket.SHUT_RDWR)
+    mine.close()
+    file.close()
+    if pid != os.getpid():
+        return
+    with contextlib.suppress(ValueError, AssertionError, OSError):
+        process.join(_CLOSE_SECONDS)
+        if process.is_alive():
+            process.kill()
+            process.join(1)
 
 
 class Workers:
@@ -272,8 +270,7 @@ class Workers:
             how: What makes batches.
             count: How many.
             init: worker_init_fn.
-            context: Of multiprocessing; None: processes that are no forks of this one, where what
-                they need can be sent.
+            context: Of multiprocessing; None: its default.
             seed: Worker i has seed + i.
 
         Raises:
@@ -350,23 +347,20 @@ def _context(
     context: Any, how: Fetching, init: Callable[[int], Any] | None
 ) -> tuple[Any, Fetching | Parcel]:
     """A context of multiprocessing, and what its processes get."""
-    if context is None:
-        methods = multiprocessing.get_all_start_methods()
-        context = multiprocessing.get_context(
-            "forkserver" if "forkserver" in methods else "spawn"
-        )
-        try:
-            given = parcel((how, init))
-        except NotSent as failure:
-            if "fork" not in methods:
-                raise
-            warnings.warn(f"{failure}; forks are used", RuntimeWarning, stacklevel=6)
-            return multiprocessing.get_context("fork"), how
-        _preload(context)
-        return context, given
+    is_default = context is None
+    if is_default:
+        context = multiprocessing.get_context()
     if context.get_start_method() == "fork":
         return context, how
-    return context, parcel((how, init))
+    try:
+        given = parcel((how, init))
+    except NotSent as failure:
+        if not is_default or "fork" not in multiprocessing.get_all_start_methods():
+            raise
+        warnings.warn(f"{failure}; forks are used", RuntimeWarning, stacklevel=6)
+        return multiprocessing.get_context("fork"), how
+    _preload(context)
+    return context, given
 
 
 def _preload(context: Any) -> None:
@@ -375,7 +369,7 @@ def _preload(context: Any) -> None:
         return
     from multiprocessing import forkserver
 
-    server = forkserver._forkserver  # type: ignore[attr-defined]
+    server: Any = forkserver._forkserver
     if server._forkserver_pid is None and _OWN not in server._preload_modules:
         context.set_forkserver_preload([*server._preload_modules, _OWN])
 

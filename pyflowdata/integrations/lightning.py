@@ -1,0 +1,185 @@
+"""Lightning: a DataModule whose loaders are exact in every run of a Trainer.
+
+    from pyflowdata.integrations.lightning import DataModule
+
+    data = DataModule(train=make_train, val=make_val)    # functions that return a TorchLoader
+    trainer.fit(model, data, ckpt_path="last.ckpt")
+
+Needs lightning 2.4 or newer: `pip install pyflowdata[lightning]`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from lightning.pytorch import LightningDataModule, Trainer
+from lightning.pytorch.trainer.states import TrainerFn
+from lightning.pytorch.utilities import CombinedLoader
+from torch.utils.data import SequentialSampler
+
+from ..errors import WrongUseError, shown
+from .torch import TorchLoader
+
+__all__ = ["DataModule"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+class DataModule(LightningDataModule):
+    """Loaders that are made when the Trainer asks for them: in each process, when the process group
+    is there.
+
+    A checkpoint has the state of the training loaders, also of streams, from which the Trainer
+    takes a batch ahead, and fit(ckpt_path=...) goes on there, in the middle and at the end of an
+    epoch.  Epoch e of the Trainer is epoch e of every loader: of training, also after the loaders
+    were made again by reload_dataloaders_every_n_epochs; of validation in that epoch, after any
+    number of sanity steps.  With overfit_batches all epochs are epoch 0.
+
+    A loader is closed when the Trainer is done with it.  A subclass may add prepare_data() and
+    setup().
+    """
+
+    def __init__(
+        self,
+        *,
+        train: Callable[[], Any] | None = None,
+        val: Callable[[], Any] | None = None,
+        test: Callable[[], Any] | None = None,
+        predict: Callable[[], Any] | None = None,
+    ) -> None:
+        """Takes functions, each of which makes the graph and returns a TorchLoader, or a list, a
+        dict or a CombinedLoader of them.  They are not called yet.
+        """
+        super().__init__()
+        given = {"train": train, "val": val, "test": test, "predict": predict}
+        for name, function in given.items():
+            if function is not None:  # a hook that is there says that there are such loaders
+                setattr(self, f"{name}_dataloader", functools.partial(self._make, name, function))
+        self._open: dict[str, list[_Loader]] = {}
+        self._states: list[dict[str, Any]] = []  # to load
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the loaders of training are, after the batch that was used last."""
+        return {"train": [loader.state_dict() for loader in self._open.get("train", [])]}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Keeps the state for the loaders that fit() makes."""
+        if self._trainer.state.fn == TrainerFn.FITTING:
+            self._states = list(state_dict["train"])
+
+    def teardown(self, stage: str) -> None:
+        """Closes the loaders."""
+        for name in {"fit": ("train", "val"), "validate": ("val",)}.get(stage, (stage,)):
+            self._close(name)
+
+    @property
+    def _trainer(self) -> Trainer:
+        if self.trainer is None:
+            raise WrongUseError(
+                "this DataModule has no Trainer: give it to trainer.fit(model, data), or call the "
+                "function that makes the loader"
+            )
+        return self.trainer
+
+    def _make(self, name: str, function: Callable[[], Any]) -> Any:
+        """What a hook of the Trainer returns: the loaders that a function makes."""
+        self._close(name)
+        made = function()
+        parts = made if isinstance(made, CombinedLoader) else CombinedLoader(made, "max_size")
+        for part in parts.flattened:
+            if not isinstance(part, TorchLoader):
+                raise WrongUseError(
+                    f"the function {name} of the DataModule gave {shown(part)}; it must return a "
+                    "TorchLoader, or a list, a dict or a CombinedLoader of them"
+                )
+        self._open[name] = loaders = [_Loader(part, self._trainer) for part in parts.flattened]
+        if name == "train":
+            self._begin(loaders)
+        if name == "predict":  # where the Trainer looks at the positions of the rows
+            return made
+        parts.flattened = loaders
+        return parts if parts is made else parts.iterables
+
+    def _begin(self, loaders: list[_Loader]) -> None:
+        """Brings the loaders of training to the Trainer's epoch, before it takes a batch ahead."""
+        fit_loop = self._trainer.fit_loop
+        states, self._states = self._states, []
+        if fit_loop.restarting:  # in the middle of an epoch, where the Trainer loads the states
+            return
+        for loader, state in zip(loaders, states or [each.state_dict() for each in loaders]):
+            loader.start(fit_loop.epoch_progress.current.processed, state)
+
+    def _close(self, name: str) -> None:
+        for loader in self._open.pop(name, []):
+            loader.loader.close()
+
+
+class _Loader:
+    """A TorchLoader as a Trainer gets it: without workers, which the Trainer would warn of, and with
+    epochs and a state that are those of the Trainer.
+
+    Attributes:
+        loader: The TorchLoader; its attributes are found here too.
+        sampler, batch_sampler: What the Trainer tells its epochs, and nothing.
+    """
+
+    batch_sampler = None
+
+    def __init__(self, loader: TorchLoader[Any], trainer: Trainer) -> None:
+        self.loader = loader
+        self.sampler = _Epochs(self)
+        self._trainer = trainer
+        self._loaded: int | None = None  # the Trainer's epoch of the state that it loaded
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.loader, name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.loader)
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iterator is of this epoch, or where the state of this epoch is."""
+        loaded, self._loaded = self._loaded, None
+        repeats = self._trainer.overfit_batches > 0
+        if epoch == loaded and (repeats or self.loader.place()[0] >= epoch):
+            return
+        if repeats or (loaded is not None and not self._held):
+            self.start(epoch, self.loader.state_dict())
+        else:
+            self.loader.set_epoch(epoch)
+
+    def start(self, epoch: int, state: Mapping[str, Any]) -> None:
+        """Goes to the first batch of an epoch of the Trainer, with the seeds of a state."""
+        epoch = 0 if self._trainer.overfit_batches > 0 else epoch
+        self.loader.load_state_dict({**state, "epoch": epoch, "position": 0})
+
+    @property
+    def _held(self) -> int:
+        """Batches that the Trainer has taken ahead: one if it cannot know which is the last."""
+        return len(getattr(self._trainer.fit_loop._data_fetcher, "batches", ()))
+
+    def state_dict(self) -> dict[str, Any]:
+        """That of the TorchLoader after the last batch that was used."""
+        state, held = self.loader.state_dict(), self._held
+        if held > state["position"]:  # at the end of an epoch
+            return {**state, "epoch": state["epoch"] - 1, "position": len(self.loader) - held}
+        return {**state, "position": state["position"] - held}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As TorchLoader.load_state_dict()."""
+        self._loaded = self._trainer.fit_loop.epoch_progress.current.processed
+        self.loader.load_state_dict(state)
+
+
+class _Epochs(SequentialSampler):
+    """Hears of the epochs of a Trainer, which leaves a sequential sampler as it is."""
+
+    def __init__(self, loader: _Loader) -> None:
+        self.set_epoch = loader.set_epoch

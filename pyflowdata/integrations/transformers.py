@@ -1,0 +1,183 @@
+"""Loaders as the data sets of transformers.Trainer, and of trainers made of it, as TRL's.
+
+    class Trainer(LoaderMixin, transformers.Trainer):
+        pass
+
+    trainer = Trainer(model, args, train_dataset=TorchLoader(...), eval_dataset=TorchLoader(...))
+    trainer.train(resume_from_checkpoint=True)
+
+Needs transformers 5 or newer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch.utils.data
+from transformers import TrainerCallback
+from transformers.trainer_callback import ExportableState
+
+from ..errors import InvalidArgumentError
+from .torch import TorchLoader
+
+if TYPE_CHECKING:
+    from transformers import Trainer as _Trainer
+else:
+    _Trainer = object
+
+__all__ = ["LoaderMixin", "LoaderState"]
+
+# TrainingArguments that a Trainer gives to the DataLoader it makes, with their defaults.
+_OF_ITS_OWN = {
+    "dataloader_num_workers": 0,
+    "dataloader_prefetch_factor": None,
+    "dataloader_persistent_workers": False,
+    "dataloader_drop_last": False,
+    "train_sampling_strategy": "random",
+}
+
+
+class LoaderState(TrainerCallback, ExportableState):
+    """Stores the state of the training loader in each checkpoint, and loads it from there.
+
+    It is in trainer_state.json, the same for all ranks.  On resume_from_checkpoint the loader
+    compares its files and attrs with it and takes over its seed, and differences are an error.
+    LoaderMixin adds one; without it, `Trainer(..., callbacks=[LoaderState()])`.
+    """
+
+    def __init__(self) -> None:
+        self._loader: Any = None
+
+    def state(self) -> dict[str, Any]:
+        """What goes into a checkpoint."""
+        place = None if self._loader is None else self._loader.state_dict()
+        return {"args": {}, "attributes": {"place": place}}
+
+    def on_train_begin(
+        self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **others: Any
+    ) -> None:
+        """Loads what a resumed checkpoint has."""
+        self._loader = train_dataloader if _is_ours(train_dataloader) else None
+        stored = state.stateful_callbacks.setdefault(type(self).__name__, self.state())
+        place = stored["attributes"]["place"]
+        if self._loader is not None and state.global_step > 0 and place is not None:
+            self._loader.load_state_dict(place)
+
+
+class LoaderMixin(_Trainer):
+    """A Trainer that takes a TorchLoader, or another torch DataLoader, for any of its data sets.
+
+    The loader's batches are dicts with the names of the model's arguments.  Order, batch size and
+    last batch are those of the loader; data sets that are no loaders stay with the Trainer.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """As of the Trainer.  Trainers of TRL are shown a data set of one row in place of a loader,
+        since they look for columns in it.
+        """
+        callbacks = [*(kwargs.get("callbacks") or ())]
+        if not any(isinstance(callback, LoaderState) for callback in callbacks):
+            kwargs["callbacks"] = [*callbacks, LoaderState()]
+        names = ("train_dataset", "eval_dataset")
+        loaders = {name: kwargs[name] for name in names if _is_loader(kwargs.get(name))}
+        if any(base.__module__.partition(".")[0] == "trl" for base in type(self).__mro__):
+            kwargs.update((name, _one_row()) for name in loaders)
+        super().__init__(*args, **kwargs)
+        for name, loader in loaders.items():
+            setattr(self, name, loader)
+
+    def get_train_dataloader(self) -> Any:
+        """The loader, if train_dataset is one.
+
+        Warns:
+            UserWarning: There are TrainingArguments that have no effect on a loader.
+        """
+        if not _is_loader(self.train_dataset):
+            return super().get_train_dataloader()
+        if _is_ours(self.train_dataset):
+            _warn_of_arguments(self.args)
+        return self.accelerator.prepare(self.train_dataset)
+
+    def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
+        """The loader, if eval_dataset is one, or the one of this name.
+
+        Raises:
+            InvalidArgumentError: Ranks have different numbers of rows in a batch of it.
+        """
+        data = self.eval_dataset if eval_dataset is None else eval_dataset
+        if isinstance(data, str):
+            data = self.eval_dataset[data]
+        if not _is_loader(data):
+            return super().get_eval_dataloader(eval_dataset)
+        return self._even(data)
+
+    def get_test_dataloader(self, test_dataset: Any) -> Any:
+        """The loader, if test_dataset is one; raises as get_eval_dataloader()."""
+        if not _is_loader(test_dataset):
+            return super().get_test_dataloader(test_dataset)
+        return self._even(test_dataset)
+
+    def evaluation_loop(self, dataloader: Any, *args: Any, **kwargs: Any) -> Any:
+        """As of the Trainer; the loss of a batch counts by the rows that the loader has in it."""
+        with _eval_batch_size(self.args, getattr(dataloader, "batch_size", None)):
+            return super().evaluation_loop(dataloader, *args, **kwargs)
+
+    def _even(self, loader: Any) -> Any:
+        if isinstance(loader, TorchLoader) and self.accelerator.num_processes > 1:
+            _check_even(loader)
+        return self.accelerator.prepare(loader)
+
+
+def _check_even(loader: TorchLoader[Any]) -> None:
+    """Raises InvalidArgumentError where ranks have different numbers of rows in a batch."""
+    rows = loader._rows
+    if rows is None:
+        return
+    ranks, rest = rows.world_size, rows.rows % rows.batch_size
+    if rest % ranks and not rows.is_filled:
+        raise InvalidArgumentError(
+            f"the last batch has {rest} rows for {ranks} ranks, and evaluation gathers equally many "
+            "rows from each: give batch() last='pad', whose padding is left out of metrics"
+        )
+
+
+def _is_loader(data: Any) -> bool:
+    return isinstance(data, torch.utils.data.DataLoader)
+
+
+def _is_ours(data: Any) -> bool:
+    """Whether accelerate takes it as it is, with its state: true of this package's classes."""
+    return _is_loader(data) and getattr(type(data), "_is_accelerate_prepared", False)
+
+
+def _one_row() -> Any:
+    import datasets
+
+    return datasets.Dataset.from_dict({"input_ids": [[0]], "labels": [[0]]})
+
+
+def _warn_of_arguments(args: Any) -> None:
+    given = [
+        f"{name}={getattr(args, name)!r}"
+        for name, default in _OF_ITS_OWN.items()
+        if getattr(args, name, default) != default
+    ]
+    if given:
+        warnings.warn(
+            f"{', '.join(given)}: without effect on a loader, whose threads make the batches, and "
+            "whose order and last batch are attrs of its reader",
+            stacklevel=3,
+        )
+
+
+@contextlib.contextmanager
+def _eval_batch_size(args: Any, rows: int | None) -> Iterator[None]:
+    kept = args.per_device_eval_batch_size
+    try:
+        args.per_device_eval_batch_size = rows or kept
+        yield
+    finally:
+        args.per_device_eval_batch_size = kept
