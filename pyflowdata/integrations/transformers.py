@@ -136,12 +136,11 @@ def _check_even(loader: TorchLoader[Any]) -> None:
     rows = loader._rows
     if rows is None:
         return
-    ranks, size, rest = rows.world_size, rows.batch_size, rows.rows % rows.batch_size
-    if size % ranks or (not rows.is_filled and rest % ranks):
+    ranks, rest = rows.world_size, rows.rows % rows.batch_size
+    if rest % ranks and not rows.is_filled:
         raise InvalidArgumentError(
-            f"evaluation gathers the same number of rows from each of {ranks} ranks, and a batch has "
-            f"{size}, the last one {rest or size}: give batch() a multiple of {ranks}, and last='pad', "
-            "whose padding is left out of metrics"
+            f"the last batch has {rest} rows for {ranks} ranks, and evaluation gathers equally many "
+            "rows from each: give batch() last='pad', whose padding is left out of metrics"
         )
 
 

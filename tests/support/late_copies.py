@@ -50,6 +50,9 @@ class FakeEvent:
 class LateCopies(DeviceCopies):
     """DeviceCopies to "a device" that is other memory of this host."""
 
+    def __init__(self, device):
+        super().__init__(torch.device("cuda", 0))
+
     def _start_copy(self, pinned):
         target = torch.full_like(pinned, -1)
         self._stream.queue.append((target, pinned))
@@ -59,7 +62,7 @@ class LateCopies(DeviceCopies):
 def use_late_copies(monkeypatch):
     """Has loaders and sinks copy every batch to "a device"."""
     for module in (loaders, sinks):
-        monkeypatch.setattr(module, "DeviceCopies", LateCopies)
+        monkeypatch.setattr(module, "copies_to", LateCopies)
         monkeypatch.setattr(module, "find_device", lambda device: torch.device("cuda", 0))
 
 

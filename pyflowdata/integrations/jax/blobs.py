@@ -10,13 +10,12 @@ import numpy as np
 
 from ... import Blob, DataLoader, InvalidArgumentError
 from ...errors import shown
-from ...nodes.node import reader_nodes
 from ...loader.batches import Array
 from ...loader.state import Reader
+from ..equal_rows import skips_rows, why_short
 
 __all__ = [
     "can_spread",
-    "check_equal_rows",
     "check_sharding",
     "device_dtype",
     "narrowed",
@@ -124,21 +123,9 @@ def _rows_of_process(sharding: jax.sharding.Sharding, num_rows: int) -> tuple[in
     return parts[0][0], max(end for _, end in parts)
 
 
-def _skips(loader: DataLoader[Any]) -> bool:
-    return any(node.values.get("on_error") == "skip" for node in reader_nodes(loader.blobs))
-
-
-def check_equal_rows(loader: DataLoader[Any]) -> None:
-    """Raises where a batch may have fewer rows than others."""
-    for reader in loader.readers:
-        why = _why_short(reader, _skips(loader))
-        if why:
-            raise InvalidArgumentError(f"{reader.name}: {why}; all batches need equal rows")
-
-
 def check_sharding(loader: DataLoader[Any], sharding: jax.sharding.Sharding) -> None:
     """Raises where the rows of this process, or of a short batch, do not fit a sharding."""
-    skips = _skips(loader)
+    skips = skips_rows(loader)
     for reader in loader.readers:
         size = reader.batch_size // reader.world_size
         expected = (reader.rank * size, (reader.rank + 1) * size)
@@ -153,7 +140,7 @@ def check_sharding(loader: DataLoader[Any], sharding: jax.sharding.Sharding) -> 
         if sharding.is_fully_addressable:
             _check_last_batch(reader, sharding)
             continue
-        why = _why_short(reader, skips)
+        why = why_short(reader, skips)
         if why:
             raise InvalidArgumentError(
                 f"{reader.name}: {why}; every process needs all its rows of every batch, or the "
@@ -169,17 +156,3 @@ def _check_last_batch(reader: Reader, sharding: jax.sharding.Sharding) -> None:
             f"{reader.name}: the last batch of an epoch has {rest} rows, which {sharding} cannot "
             "spread evenly; give the reader last_batch='pad', 'wrap' or 'drop'"
         )
-
-
-def _why_short(reader: Reader, skips: bool) -> str:
-    """Why the reader may yield batches with fewer rows; empty if it never does."""
-    if skips:
-        return "on_error='skip' leaves rows out; take 'pad', with with_mask=True"
-    rule = reader.spec["last_batch"]
-    if rule in ("pad", "wrap"):
-        return ""
-    if "group_buffer_size" in reader.spec:
-        return f"last_batch='{rule}' gives short batches of groups; take 'pad' or 'wrap'"
-    if rule == "drop" or (reader.records >= 0 and reader.records % reader.batch_size == 0):
-        return ""
-    return f"last_batch='{rule}' gives a short last batch; take 'pad', 'wrap' or 'drop'"

@@ -11,7 +11,7 @@ import numpy as np
 from ... import DataLoader, InvalidArgumentError
 from ...errors import shown
 from ...loader.sinks import HandOver, Sink
-from .blobs import check_equal_rows
+from ..equal_rows import check_equal_rows
 
 __all__ = ["Scan"]
 

@@ -9,15 +9,17 @@ import torch
 
 from ... import Blob, DataLoader, InvalidArgumentError, UnsupportedError
 from ...errors import WrongUseError
+from ...nodes import is_bfloat16
 from ...nodes.world import ALONE
+from .devices import is_available, module_of
 
 
 def find_device(device: Any) -> torch.device:
-    """The device of None or "cpu", or a CUDA device with its number.
+    """The device of None or "cpu", or one with its number of a type that torch has here.
 
     Raises:
         InvalidArgumentError: It does not exist.
-        UnsupportedError: It is of another kind, or torch has no CUDA here.
+        UnsupportedError: torch has no such devices here, or none that hold tensors' numbers.
     """
     try:
         found = torch.device("cpu" if device is None else device)
@@ -25,35 +27,39 @@ def find_device(device: Any) -> torch.device:
         raise InvalidArgumentError(
             f"device = {device!r} is none that torch knows; use 'cpu', 'cuda' or 'cuda:0'"
         ) from None
-    if found.type not in ("cpu", "cuda"):
-        raise UnsupportedError(
-            f"device = {device!r}; TorchLoader brings batches to 'cpu' or 'cuda': leave device out "
-            "and copy the tensors with .to()"
-        )
     if found.type == "cpu":
         return found
-    if not torch.cuda.is_available():
+    module = module_of(found.type)
+    if module is None:
         raise UnsupportedError(
-            f"device = {device!r}, but torch.cuda.is_available() is false: this torch "
-            f"({torch.__version__}) is built without CUDA, or it finds no GPU; leave device out "
-            "for tensors on the host"
+            f"device = {device!r}; TorchLoader brings batches to 'cpu' or 'cuda', or to what torch "
+            "has a module for, as torch.xpu: leave device out and copy the tensors with .to()"
         )
-    index = torch.cuda.current_device() if found.index is None else found.index
-    if index >= torch.cuda.device_count():
+    if not is_available(found.type):
+        is_cuda = found.type == "cuda"
+        raise UnsupportedError(
+            f"device = {device!r}, but torch.{found.type}.is_available() is false: this torch "
+            f"({torch.__version__}) is built without {'CUDA' if is_cuda else found.type}, or it "
+            f"finds no {'GPU' if is_cuda else 'device'}; leave device out for tensors on the host"
+        )
+    current = getattr(module, "current_device", None)
+    index = found.index if found.index is not None else current() if current else 0
+    count = module.device_count() if hasattr(module, "device_count") else 1
+    if index >= count:
         raise InvalidArgumentError(
-            f"device = {device!r}, but torch finds {torch.cuda.device_count()} CUDA devices"
+            f"device = {device!r}, but torch finds {count} {found.type.upper()} devices"
         )
-    return torch.device("cuda", index)
+    return torch.device(found.type, index)
 
 
-def check_blobs(blobs: tuple[Blob, ...]) -> None:
-    """Refuses blobs that cannot be tensors: ragged ones, and dtypes that torch lacks."""
-    for blob in blobs:
-        _ = blob.dense_row_shape  # refuses ragged ones
-        _check_dtype(blob)
+def check_dtype(blob: Blob) -> None:
+    """Refuses a dtype that torch lacks.
 
-
-def _check_dtype(blob: Blob) -> None:
+    Raises:
+        UnsupportedError: It does.
+    """
+    if is_bfloat16(blob.dtype):
+        return
     try:
         torch.from_numpy(np.empty(0, blob.dtype))
     except TypeError:

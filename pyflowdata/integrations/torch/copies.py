@@ -1,4 +1,7 @@
-"""Copies of batches: to pinned memory, and from there to a CUDA device, asynchronously."""
+"""Copies of batches: to pinned memory, and from there to a device, asynchronously where it can be.
+
+A batch is a list of leaves here, as tensors.py takes it apart.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +13,35 @@ from typing import Any
 import torch
 
 from ... import DataLoader
-from ...batch_forms import arrays_of, map_arrays
-from ...loader.batches import Array
+from .devices import can_pin, has_streams, make_event, module_of
+from .tensors import each_tensor, tensors_of
+
+Leaves = list[Any]
 
 
-def pinned(batch: Any) -> Any:
-    """Tensors in pinned memory, as a batch of the same form."""
-    return map_arrays(batch, torch.Tensor.pin_memory)
+def pinned(leaves: Leaves) -> Leaves:
+    """The same in pinned memory."""
+    return each_tensor(leaves, torch.Tensor.pin_memory)
 
 
 def counted(
-    loader: DataLoader[Any], batch: Any, device: str, copy_batch: Callable[[Any], Any], *,
+    loader: DataLoader[Any], leaves: Leaves, device: str, copy_batch: Callable[[Leaves], Any], *,
     overlaps: bool = False,
 ) -> Any:  # fmt: skip
     """What a function that copies a batch of a loader returns; counted for reports."""
     begin = time.perf_counter()
-    copied = copy_batch(batch)
+    copied = copy_batch(leaves)
     seconds = time.perf_counter() - begin
-    size = sum(array.nbytes for array in arrays_of(batch))
+    size = sum(tensor.nbytes for tensor in tensors_of(leaves))
     loader.count_copy(seconds, size, device, overlaps=overlaps)
     return copied
+
+
+def copies_to(device: torch.device) -> DeviceCopies | PlainCopies | None:
+    """What brings batches to a device; None: they stay on the host."""
+    if device.type == "cpu":
+        return None
+    return DeviceCopies(device) if has_streams(device) else PlainCopies(device)
 
 
 class _PinnedBuffers:
@@ -38,17 +50,17 @@ class _PinnedBuffers:
     __slots__ = ("_buffers", "copied")
 
     def __init__(self) -> None:
-        self._buffers: list[torch.Tensor] = []
-        self.copied: torch.cuda.Event | None = None
+        self._buffers: list[torch.Tensor] = []  # bytes
+        self.copied: Any = None
 
-    def fill(self, index: int, array: Array) -> torch.Tensor:
-        """Puts an array into the buffer of this index, which is replaced if it is too small."""
-        source = torch.from_numpy(array)
-        if index == len(self._buffers) or len(self._buffers[index]) < len(source):
-            pin = torch.cuda.is_available()
-            made = torch.empty(source.shape, dtype=source.dtype, pin_memory=pin)
+    def fill(self, index: int, source: torch.Tensor) -> torch.Tensor:
+        """Puts a tensor into the buffer of this index, which is replaced if it is too small."""
+        size = source.nbytes
+        if index == len(self._buffers) or len(self._buffers[index]) < size:
+            made = torch.empty(size, dtype=torch.uint8, pin_memory=can_pin())
             self._buffers[index : index + 1] = [made]
-        return self._buffers[index][: len(source)].copy_(source)
+        buffer = self._buffers[index][:size].view(source.dtype).view(source.shape)
+        return buffer.copy_(source)
 
 
 class DeviceCopies:
@@ -60,21 +72,22 @@ class DeviceCopies:
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._stream = torch.cuda.Stream(device)
+        self._streams = module_of(device.type)
+        self._stream = self._streams.Stream(device)
         self._free = [_PinnedBuffers(), _PinnedBuffers()]  # the one used longest ago first
 
-    def send(self, batch: Any) -> tuple[Any, torch.cuda.Event]:
-        """Starts the copies; returns the tensors, and the event after which they are complete."""
+    def send(self, leaves: Leaves) -> tuple[Leaves, Any]:
+        """Starts the copies; returns the leaves, and the event after which they are complete."""
         buffers = self._free[0]
         if buffers.copied is not None:
             buffers.copied.synchronize()
         self._free.reverse()
-        copied = torch.cuda.Event(blocking=True)  # waits without taking a processor
+        copied = make_event(self._device)
         number = itertools.count()
         try:
-            with torch.cuda.stream(self._stream):
-                return map_arrays(
-                    batch, lambda array: self._start_copy(buffers.fill(next(number), array))
+            with self._streams.stream(self._stream):
+                return each_tensor(
+                    leaves, lambda tensor: self._start_copy(buffers.fill(next(number), tensor))
                 ), copied
         finally:  # also after the copies that were started before an interrupt
             copied.record(self._stream)
@@ -83,9 +96,29 @@ class DeviceCopies:
     def _start_copy(self, pinned: torch.Tensor) -> torch.Tensor:
         return pinned.to(self._device, non_blocking=True)
 
-    def receive(self, tensors: Any, copied: torch.cuda.Event) -> None:
+    def receive(self, leaves: Leaves, copied: Any) -> None:
         """Makes the current stream wait for the copies, and tells the allocator of its use."""
-        stream = torch.cuda.current_stream(self._device)
+        stream = self._streams.current_stream(self._device)
         stream.wait_event(copied)
-        for tensor in arrays_of(tensors):
+        for tensor in tensors_of(leaves):
             tensor.record_stream(stream)
+
+    def __str__(self) -> str:
+        return "copied ahead through pinned memory, on a stream of its own"
+
+
+class PlainCopies:
+    """Copies batches to a device without streams of torch, as MPS: a copy ends before send()."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+
+    def send(self, leaves: Leaves) -> tuple[Leaves, None]:
+        """The leaves on the device, and None."""
+        return each_tensor(leaves, lambda tensor: tensor.to(self._device)), None
+
+    def receive(self, leaves: Leaves, copied: None) -> None:
+        """Nothing is left to wait for."""
+
+    def __str__(self) -> str:
+        return "copied ahead; the device has no streams of torch to copy beside the step"

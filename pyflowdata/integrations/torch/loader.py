@@ -12,7 +12,6 @@ Needs torch 2.1 or newer: `pip install pyflowdata[torch]`.
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
@@ -22,7 +21,6 @@ from torch.utils.data import BatchSampler, Dataset
 
 from ... import Blob, DataLoader, Error, RankReport, Report, UnsupportedError
 from ...errors import WrongUseError, shown
-from ...batch_forms import map_arrays
 from ...loader.batches import Array
 from ...loader.epochs import as_epoch
 from ...loader.loader_wrapper import LoaderWrapper
@@ -30,8 +28,8 @@ from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
 from ...nodes.argument_hints import refuse_arguments
 from .accelerate_signal import Announced, gradient_state
-from .checks import check_blobs, check_ranks, find_device
-from .copies import DeviceCopies, counted, pinned
+from .checks import check_ranks, find_device
+from .copies import DeviceCopies, PlainCopies, copies_to, counted, pinned
 from .meshes import OPTIONS, MeshOptions, OnMesh, is_for_blobs, taken
 from .rows import (
     EpochBatches,
@@ -43,6 +41,8 @@ from .rows import (
     saved_arguments,
     take_batch_sampler,
 )
+from .static_buffers import StaticBuffers
+from .tensors import HostTensors
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -72,6 +72,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     Attributes:
         loader: The DataLoader, for `blobs`, `readers` and more.
         device: Where the tensors are.
+        ragged, is_static: As given.
         num_workers, prefetch_factor, persistent_workers, timeout, worker_init_fn, generator,
         in_order, pin_memory_device, multiprocessing_context: As of torch's DataLoader without
             worker processes.
@@ -102,6 +103,8 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         *,
         device: torch.device | str | int | None = ...,
         pin_memory: bool = ...,
+        ragged: Literal["dense", "jagged"] | None = ...,
+        static: bool = ...,
         **on_mesh: Unpack[MeshOptions],
     ) -> None: ...
 
@@ -112,6 +115,8 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         *,
         device: torch.device | str | int | None = ...,
         pin_memory: bool = ...,
+        ragged: Literal["dense", "jagged"] | None = ...,
+        static: bool = ...,
         **on_mesh: Unpack[MeshOptions],
     ) -> None: ...
 
@@ -122,6 +127,8 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         *,
         device: torch.device | str | int | None = ...,
         pin_memory: bool = ...,
+        ragged: Literal["dense", "jagged"] | None = ...,
+        static: bool = ...,
         **on_mesh: Unpack[MeshOptions],
     ) -> None: ...
 
@@ -132,6 +139,8 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         *blobs: Blob,
         device: torch.device | str | int | None = ...,
         pin_memory: bool = ...,
+        ragged: Literal["dense", "jagged"] | None = ...,
+        static: bool = ...,
         **on_mesh: Unpack[MeshOptions],
     ) -> None: ...
 
@@ -141,6 +150,8 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         *blobs: Any,
         device: torch.device | str | int | None = None,
         pin_memory: bool = False,
+        ragged: Literal["dense", "jagged"] | None = None,
+        static: bool = False,
         **others: Any,
     ) -> None:
         """Takes over a loader.
@@ -148,12 +159,18 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         Args:
             loader: What makes the batches.  With mesh or process_group also blobs, as a DataLoader
                 takes them, which is then opened for this process's rank there.
-            device: None or "cpu": tensors that view the loader's memory.  A CUDA device: tensors
-                there, copied ahead without blocking.
+            device: None or "cpu": tensors that view the loader's memory.  Another device that
+                torch has here: tensors there, copied ahead; without blocking on CUDA and XPU.
             pin_memory: Copies host tensors to pinned memory of torch, for those who copy to a
                 device themselves; torch keeps that memory until such copies are done.  Where
                 torch.cuda.is_available() is false it changes nothing.  With a CUDA device all
                 batches go through pinned memory anyway.
+            ragged: What a ragged blob becomes.  None: a tensor, if an op such as PadBatch has made
+                the rows of each batch equal in shape.  "dense": a tensor, if the rows of the batch
+                have one shape, which is checked.  "jagged": otherwise a nested tensor of layout
+                torch.jagged over the loader's memory, and rows of bytes a list of `bytes`; columns
+                with the same lengths share their offsets.
+            static: Gives the same tensors with each batch, which are valid until the next one.
             mesh: The dimension of a DeviceMesh over which rows are spread, such as mesh["dp"]:
                 processes that differ in other dimensions get the same rows.
             process_group: The same by a process group.
@@ -163,9 +180,10 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
                 a `ContextParallel` that says how; each rank gets its part of dimension 1.
 
         Raises:
-            InvalidArgumentError: The loader is not a DataLoader, a blob is ragged, or the device
-                does not exist.
-            UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
+            InvalidArgumentError: The loader is not a DataLoader, a blob is ragged and `ragged` does
+                not say what it becomes, the device does not exist, or static=True and batches
+                differ in shape.
+            UnsupportedError: torch has no such device here, or no dtype for one of the blobs.
         """
         options = taken(others)
         if not isinstance(loader, DataLoader) and not is_for_blobs(options):
@@ -176,19 +194,24 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
                 'device is given by name, device="cuda"'
             )
         self._steps = take_batch_sampler(others)  # in place of all steps
-        refuse_arguments(others, "TorchLoader", ("device", "pin_memory", *OPTIONS))
+        names = ("device", "pin_memory", "ragged", "static", *OPTIONS)
+        refuse_arguments(others, "TorchLoader", names)
         self.device = find_device(device)
         self._on_mesh = OnMesh((loader, *blobs), options)
         loader = self._on_mesh.loader
-        check_blobs(loader.blobs)
+        self._tensors = HostTensors(loader, ragged)
+        self._convert = self._tensors.convert
+        self._static = StaticBuffers(loader, bool(pin_memory)) if static else None
         self.loader = loader
-        self._copies = DeviceCopies(self.device) if self.device.type == "cuda" else None
+        self._copies = copies_to(self.device)
+        self.ragged, self.is_static = ragged, bool(static)
         self.pin_memory = self._pins = bool(pin_memory) and torch.cuda.is_available()
         self._current: _Ahead | None = None  # the iterator that is a batch ahead of its user
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
         self._ahead_of_trainer: int | None = 0  # epochs before its first one; None: not known yet
         self._rows = division(loader)
-        made_of = {"loader": loader, "device": self.device, "pin_memory": pin_memory, **options}
+        made_of = {"loader": loader, "device": self.device, "pin_memory": pin_memory}
+        made_of |= {"ragged": ragged, "static": static, **options}
         self.__dict__.update(saved_arguments(made_of))
 
     def __iter__(self) -> Iterator[BatchT]:
@@ -281,7 +304,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     def place(self) -> tuple[int, int]:
         """Epoch and step of the batch after the last delivered one, as in state_dict()."""
         if self._current is not None:
-            return self._current.state["epoch"], self._current.state["position"]
+            return self._current.place
         return self.loader._core.cursor.consumed()
 
     @contextlib.contextmanager
@@ -297,13 +320,24 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
 
     def to_tensors(self, batch: Any) -> Any:
         """A batch of the DataLoader as this one gives it on the host."""
-        tensors = map_arrays(self._on_mesh.cut(batch), torch.from_numpy)
-        return self._copied(tensors, "pinned memory", pinned) if self._pins else tensors
+        batch = self._on_mesh.cut(batch)
+        return self._tensors.formed(self._leaves(batch)) if self._pins else self._convert(batch)
 
-    def _copied(self, batch: Any, device: str, copy_batch: Callable[[Any], Any]) -> Any:
+    def _leaves(self, batch: Any) -> list[Any]:
+        """A batch of the DataLoader taken apart, on the host."""
+        leaves = self._tensors.leaves(batch)
+        return self._copied(leaves, "pinned memory", pinned) if self._pins else leaves
+
+    def _handed_out(self, leaves: list[Any]) -> Any:
+        """The batch of leaves that are where they are wanted."""
+        if self._static is not None:
+            leaves = self._static.hold(leaves)
+        return self._on_mesh.placed(self._tensors.formed(leaves))
+
+    def _copied(self, leaves: list[Any], device: str, copy_batch: Callable[[Any], Any]) -> Any:
         """What a function that copies a batch returns; counted for report()."""
         with self.loader._core.observed.shows(f"copy to {device}"):
-            return counted(self.loader, batch, device, copy_batch)
+            return counted(self.loader, leaves, device, copy_batch)
 
     @overload
     def report(self, *, since: Report | None = ..., gather: Literal[False] = ...) -> Report: ...
@@ -327,7 +361,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): what was delivered counts, what was made ahead does not."""
         if self._current is not None:
-            return copy.deepcopy(self._current.state)
+            return self.loader._core.state_at(*self._current.place)
         return self.loader.state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -394,7 +428,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self.close()
 
     def __repr__(self) -> str:
-        pinned = ", pin_memory=True" if self._pins else ""
+        pinned = ", pin_memory=True" * self._pins + ", static=True" * (self._static is not None)
         return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{pinned})"
 
 
@@ -419,7 +453,10 @@ class _OnHost(Iterator[Any]):
         if self._batches is None:
             self._batches = self._begin()
             self._owner._current = None
-        return self._owner._on_mesh.placed(self._owner.to_tensors(next(self._batches)))
+        owner = self._owner
+        if owner._static is None:
+            return owner._on_mesh.placed(owner.to_tensors(next(self._batches)))
+        return owner._handed_out(owner._leaves(owner._on_mesh.cut(next(self._batches))))
 
     @property
     def at_end(self) -> bool:
@@ -435,15 +472,15 @@ class _Made:
     """A batch that is on its way to the device, or what came in its place.
 
     Attributes:
-        tensors, copied: What DeviceCopies.send() returned; on the host, tensors and None.
+        leaves, copied: What DeviceCopies.send() returned; on the host, leaves and None.
         failure: The error of this batch, or StopIteration.
-        state, epoch: Of the loader when this is delivered.
+        place, epoch: Of the loader when this is delivered.
     """
 
-    tensors: Any
+    leaves: list[Any]
     copied: Any
     failure: Exception | None
-    state: dict[str, Any]
+    place: tuple[int, int]
     epoch: int
 
 
@@ -454,13 +491,13 @@ class _Ahead(Iterator[Any]):
     An error takes the place of its batch, and no later batch is made before it was raised.
 
     Attributes:
-        state, epoch: Of the loader after the last batch that was handed out.
+        place, epoch: Of the loader after the last batch that was handed out.
     """
 
     def __init__(
         self,
         owner: TorchLoader[Any],
-        copies: DeviceCopies | None,
+        copies: DeviceCopies | PlainCopies | None,
         begin: Callable[[], Iterator[Any]],
     ) -> None:
         self._owner = owner
@@ -478,12 +515,12 @@ class _Ahead(Iterator[Any]):
             self._made = self._make(self._batches)
         made = self._made  # stays there if making the following one is interrupted
         following = self._make(self._batches) if made.failure is None else None
-        self._made, self.state, self.epoch = following, made.state, made.epoch
+        self._made, self.place, self.epoch = following, made.place, made.epoch
         if made.failure is not None:
             raise made.failure
         if self._copies is not None:
-            self._copies.receive(made.tensors, made.copied)
-        return self._owner._on_mesh.placed(made.tensors)
+            self._copies.receive(made.leaves, made.copied)
+        return self._owner._handed_out(made.leaves)
 
     @property
     def at_end(self) -> bool:
@@ -493,34 +530,38 @@ class _Ahead(Iterator[Any]):
     def _start(self) -> Iterator[Any]:
         loader = self._owner.loader
         batches = self._begin()
-        self.state = self._made_until = loader.state_dict()
+        self.place = self._made_until = loader._core.cursor.consumed()
         self.epoch = loader.epoch
         self._owner._current = self
         return batches
 
     def _make(self, batches: Iterator[Any]) -> _Made:
         loader = self._owner.loader
-        tensors = copied = failure = None
+        leaves: list[Any] = []
+        copied = failure = None
         try:
             try:
                 batch = next(batches)
             except (Error, StopIteration) as caught:
                 failure = caught
             else:
-                tensors, copied = self._send(batch)
-            made = _Made(tensors, copied, failure, loader.state_dict(), loader.epoch)
+                leaves, copied = self._send(batch)
+            place = loader._core.cursor.consumed()
+            made = _Made(leaves, copied, failure, place, loader.epoch)
         except BaseException:
-            if loader.state_dict() != self._made_until:  # a batch was taken, and is lost
-                loader.load_state_dict(self._made_until)
+            if loader._core.cursor.consumed() != self._made_until:  # a batch was taken and lost
+                epoch, step = self._made_until
+                loader.seek(step, epoch=epoch)
                 self._batches = self._begin()
             raise
-        self._made_until = made.state
+        self._made_until = made.place
         return made
 
-    def _send(self, batch: Any) -> tuple[Any, Any]:
-        if self._copies is None:
-            return self._owner.to_tensors(batch), None
-        device = str(self._owner.device)
+    def _send(self, batch: Any) -> tuple[list[Any], Any]:
         batch = self._owner._on_mesh.cut(batch)
-        sent: tuple[Any, Any] = self._owner._copied(batch, device, self._copies.send)
+        if self._copies is None:
+            return self._owner._leaves(batch), None
+        leaves = self._owner._tensors.leaves(batch)
+        sent: tuple[list[Any], Any]
+        sent = self._owner._copied(leaves, str(self._owner.device), self._copies.send)
         return sent

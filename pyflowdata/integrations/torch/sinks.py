@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import torch
 
-from ... import DataLoader
-from ...batch_forms import map_arrays
+from ... import DataLoader, InvalidArgumentError
 from ...nodes.argument_hints import takes_own_arguments
 from ...loader.sinks import Sink
-from .checks import check_blobs, find_device
+from .checks import find_device
+from .copies import DeviceCopies, PlainCopies, copies_to, counted
+from .devices import current_device
 from .loader import TorchLoader
-from .copies import DeviceCopies, counted
+from .tensors import HostTensors
 
 ResultT = TypeVar("ResultT")
 
 
-class _HostTensors:
+class _OnHost:
     """What a sink does with batches on the host."""
+
+    def __init__(self, tensors: HostTensors) -> None:
+        self._tensors = tensors
 
     def send(self, batch: Any) -> Any:
         """Tensors that view the batch."""
-        return map_arrays(batch, torch.from_numpy)
+        return self._tensors.convert(batch)
 
     def receive(self, made: Any) -> Any:
         """As it was sent."""
@@ -33,28 +37,35 @@ class _HostTensors:
         return "on cpu: tensors view the loader's memory, nothing is pinned or copied"
 
 
-class _DeviceTensors:
-    """What a sink does with batches for a CUDA device."""
+class _OnDevice:
+    """What a sink does with batches for a device."""
 
-    def __init__(self, loader: DataLoader[Any], device: torch.device) -> None:
-        self._loader, self._device = loader, device
-        self._copies = DeviceCopies(device)
+    def __init__(
+        self,
+        loader: DataLoader[Any],
+        tensors: HostTensors,
+        device: torch.device,
+        copies: DeviceCopies | PlainCopies,
+    ) -> None:
+        self._loader, self._tensors, self._device = loader, tensors, device
+        self._copies = copies
 
     def send(self, batch: Any) -> Any:
-        """Starts the copy, in the sink's thread: the tensors, and what tells that it is done."""
-        with torch.cuda.device(self._device):  # each thread has a current device of its own
+        """Starts the copy, in the sink's thread: the leaves, and what tells that it is done."""
+        leaves = self._tensors.leaves(batch)
+        with current_device(self._device):
             return counted(
-                self._loader, batch, str(self._device), self._copies.send, overlaps=True
+                self._loader, leaves, str(self._device), self._copies.send, overlaps=True
             )
 
     def receive(self, made: Any) -> Any:
         """The tensors, for the stream of the training thread, which waits for their copy."""
-        tensors, copied = made
-        self._copies.receive(tensors, copied)
-        return tensors
+        leaves, copied = made
+        self._copies.receive(leaves, copied)
+        return self._tensors.formed(leaves)
 
     def __str__(self) -> str:
-        return f"on {self._device}: copied ahead through pinned memory, on a stream of its own"
+        return f"on {self._device}: {self._copies}"
 
 
 @takes_own_arguments
@@ -65,13 +76,14 @@ def sink(
     sink_size: int = -1,
     device: torch.device | str | int | None = None,
     queue: int = 2,
+    ragged: Literal["dense", "jagged"] | None = None,
 ) -> Sink[ResultT]:
     """Runs `step(batch)` many times per call, with tensors that a thread brings to the device.
 
-    On a CUDA device the thread copies each batch to pinned memory, and from there on a stream of
-    its own; the stream of the step waits for the copies, and no thread does.  The device has up
-    to `queue` batches besides the one in use.  Without one the same thread and queue are used,
-    and a tensor views the loader's memory.
+    On a CUDA or XPU device the thread copies each batch to pinned memory, and from there on a
+    stream of its own; the stream of the step waits for the copies, and no thread does.  The device
+    has up to `queue` batches besides the one in use.  Without one the same thread and queue are
+    used, and a tensor views the loader's memory.
 
     Args:
         loader: A DataLoader, whose batches have the form of TorchLoader's; its position is where
@@ -82,6 +94,7 @@ def sink(
             epoch does.
         device: As of TorchLoader.
         queue: Batches that wait for steps at most.
+        ragged: As of TorchLoader, and of a TorchLoader its own.
 
     Returns:
         `run`: run() makes a call and returns what its steps returned; `for results in run` makes
@@ -89,16 +102,29 @@ def sink(
         close().
 
     Raises:
-        InvalidArgumentError: A number is out of range, a blob is ragged, or the device does not
-            exist.
-        UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
+        InvalidArgumentError: A number is out of range, a blob is ragged and `ragged` does not say
+            what it becomes, the device does not exist, or the TorchLoader has static=True.
+        UnsupportedError: torch has no such device here, or no dtype for one of the blobs.
     """
     if isinstance(loader, TorchLoader):
+        if loader.is_static:
+            raise InvalidArgumentError(
+                "a TorchLoader with static=True was given, and sink() gives new tensors with each "
+                "batch: give its DataLoader, loader.loader"
+            )
         device = loader.device if device is None else device
+        ragged = loader.ragged if ragged is None else ragged
         loader.load_state_dict(loader.state_dict())  # a batch taken ahead does not count
         loader = loader.loader
     found = find_device(device)
+    hand_over: Any = None  # for what is no loader, which Sink refuses
     if isinstance(loader, DataLoader):
-        check_blobs(loader.blobs)
-    hand_over = _DeviceTensors(loader, found) if found.type == "cuda" else _HostTensors()
+        hand_over = _hand_over(loader, ragged, found)
     return Sink(loader, step, sink_size, queue, hand_over)
+
+
+def _hand_over(
+    loader: DataLoader[Any], ragged: str | None, device: torch.device
+) -> _OnHost | _OnDevice:
+    tensors, copies = HostTensors(loader, ragged), copies_to(device)
+    return _OnHost(tensors) if copies is None else _OnDevice(loader, tensors, device, copies)

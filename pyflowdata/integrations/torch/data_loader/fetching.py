@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from .randomness import Watch, mixed, note_key, number_of, seed_all
+from .randomness import Watch, mixed, note_key, note_samples, number_of, seed_all
 
-_QUIET = 2  # batches in a row without a draw
 _COLLATE = 1 << 62  # in place of an index, in the key of what collate_fn draws
 
 
@@ -53,9 +52,9 @@ class Fetching(NamedTuple):
 class Fetcher:
     """Makes batches of a map-style dataset, in one thread.
 
-    Where samples draw random numbers, the generators are seeded before each.  Where they did not in
-    the batches before, they are seeded once for a batch; a batch in which one draws after all is
-    fetched once more, with each sample seeded.
+    Where samples draw random numbers, the generators are seeded before each.  Where they did not
+    so far, they are seeded once for a batch; a batch in which one draws after all is fetched once
+    more, with each sample seeded.
     """
 
     def __init__(self, how: Fetching, at: Any = None) -> None:
@@ -65,8 +64,7 @@ class Fetcher:
         """
         self.how = how
         self._at = [-1] if at is None else at
-        self._draws = how.seeds == "all"
-        self._quiet = 0  # batches in which no sample drew
+        self._draws: bool | None = None  # whether samples draw; None: it is not known
         self._watch: Watch | None = None
 
     def fetch(self, indices: Any, key: int) -> Any:
@@ -92,51 +90,64 @@ class Fetcher:
             if len(indices) and how.seeds != "none":
                 how.seed(mixed(key, number_of(indices[0])))
             return get_many(indices)
+        samples: list[Any] = []
+        if not isinstance(indices, (list, tuple)):  # a batch sampler may give any iterable
+            indices = list(indices)
         if how.seeds == "none":
-            return self._each(indices)
-        if how.seeds == "own" or self._draws and self._quiet < _QUIET:
-            return self._seeded(indices, key)
-        watch = self._watch = self._watch or Watch()
+            self._take(samples, indices)
+        elif how.seeds == "own" or self._draw_each(indices, key, samples):
+            self._take_seeded(samples, indices, key)
+        else:
+            self._take_watched(samples, indices, key)
+        self._at[0] = -1
+        return samples
+
+    def _draw_each(self, indices: Any, key: int, samples: list[Any]) -> bool:
+        """Whether samples draw random numbers, as far as is known: the first one tells."""
+        if self._draws is None and len(indices):
+            self._watch = Watch()
+            self._watch.seed(self._key_of(key, 0, indices[0]))
+            self._take(samples, indices[:1])
+            self._draws = self._watch.is_used()
+        return bool(self._draws)
+
+    def _take(self, samples: list[Any], indices: Any) -> None:
+        """Fetches the samples from the first one on that is not there."""
+        dataset, at = self.how.dataset, self._at
+        for position in range(len(samples), len(indices)):
+            at[0] = position
+            samples.append(dataset[indices[position]])
+
+    def _take_seeded(self, samples: list[Any], indices: Any, key: int) -> None:
+        """As _take(); each sample has its own random numbers."""
+        dataset, at, seed = self.how.dataset, self._at, self.how.seed
+        for position in range(len(samples), len(indices)):
+            at[0], index = position, indices[position]
+            seed(self._key_of(key, position, index))
+            samples.append(dataset[index])
+
+    def _take_watched(self, samples: list[Any], indices: Any, key: int) -> None:
+        """As _take_seeded(), of samples that seem not to draw."""
+        watch, at, had = self._watch, self._at, len(samples)
+        assert watch is not None
         watch.seed(mixed(key, _COLLATE))
+        note_samples(lambda: self._key_of(key, at[0], indices[at[0]]))
         failure = None
         try:
-            samples = self._each(indices)
+            self._take(samples, indices)
         except Exception as raised:  # noqa: BLE001  (what user code raises)
             failure = raised
-        if not watch.is_used():
-            if failure is not None:
-                raise failure
-            return samples
-        self._quiet = -(2**62)  # each sample is seeded from here on
-        return self._seeded(indices, key)
+        if watch.is_used():
+            self._draws = True
+            del samples[had:]
+            self._take_seeded(samples, indices, key)
+        elif failure is not None:
+            raise failure
 
-    def _each(self, indices: Any) -> list[Any]:
-        dataset, at, samples = self.how.dataset, self._at, []
-        for at[0], index in enumerate(indices):  # noqa: B020
-            samples.append(dataset[index])
-        at[0] = -1
-        return samples
-
-    def _seeded(self, indices: Any, key: int) -> list[Any]:
-        how, at, samples = self.how, self._at, []
-        dataset, seed, watch = how.dataset, how.seed, None
-        if how.seeds == "all":
-            watch = self._watch = self._watch or Watch()
-        has_drawn = False
-        for position, index in enumerate(indices):
-            at[0] = position
-            number = number_of(index)
-            sample = mixed(key, position, number) if how.by_position else mixed(key, number)
-            if watch is not None and not has_drawn and self._quiet >= 0:
-                watch.seed(sample)
-                samples.append(dataset[index])
-                has_drawn = watch.is_used()
-            else:
-                seed(sample)
-                samples.append(dataset[index])
-        at[0] = -1
-        self._quiet = 0 if has_drawn and self._quiet >= 0 else self._quiet + 1
-        return samples
+    def _key_of(self, key: int, position: int, index: Any) -> int:
+        """Of a sample's random numbers."""
+        number = number_of(index)
+        return mixed(key, position, number) if self.how.by_position else mixed(key, number)
 
 
 class Stream:

@@ -131,6 +131,11 @@ class BatchIterator(Iterator[Any], ABC):
             self._warn_of_length()
         return batch
 
+    @property
+    def at_end(self) -> bool:
+        """The last batch was delivered, where it is known before the end."""
+        return self._loader.is_at_end(self._progress)
+
     def _warn_of_length(self) -> None:
         said: int | None = self._loader._IterableDataset_len_called
         if said is not None and self._yielded > said:
@@ -139,7 +144,10 @@ class BatchIterator(Iterator[Any], ABC):
                 f"accessing len(dataloader)), but {self._yielded} samples have been fetched."
             )
             if self._loader.num_workers > 0:
-                text += " Each worker reads all of it, unless it uses get_worker_info()."
+                text += (
+                    " For multiprocessing data-loading, this happens where each worker reads all "
+                    "of it: divide it by get_worker_info()."
+                )
             warnings.warn(text, stacklevel=3)
 
     @abstractmethod
@@ -177,6 +185,8 @@ class BatchIterator(Iterator[Any], ABC):
             try:
                 indices = next(self._indices)
             except StopIteration:
+                if self._run is not None:
+                    self._progress.after = self._run.now()
                 return None
             self._number += 1
             if number not in self._ahead:

@@ -11,6 +11,7 @@ import ctypes
 import operator
 import random
 import threading
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 import torch
 
 _BITS = 2**64 - 1
+_TORCH_BITS = 2**63 - 1  # a sample may put torch.initial_seed() into an int64 tensor
 _seed_python = super(random.Random, random._inst).seed
 _torch = torch.default_generator
 _here = threading.local()
@@ -46,7 +48,7 @@ def seed_all(key: int) -> None:
     """Seeds the three generators of this process."""
     _seed_python(key)
     np.random.seed(key & 0xFFFFFFFF)
-    _torch.manual_seed(key)
+    _torch.manual_seed(key & _TORCH_BITS)
     _here.key = key
 
 
@@ -85,6 +87,11 @@ def note_key(key: int) -> None:
     _here.key = key
 
 
+def note_samples(key_of: Callable[[], int]) -> None:
+    """As note_key(); it is called for the key of the sample that is being fetched."""
+    _here.key = key_of
+
+
 def sample_generator() -> np.random.Generator:
     """A NumPy generator that belongs to the sample that is being fetched in this thread.
 
@@ -94,13 +101,13 @@ def sample_generator() -> np.random.Generator:
     Raises:
         RuntimeError: No DataLoader of this package calls this thread.
     """
-    key: int | None = getattr(_here, "key", None)
+    key: int | Callable[[], int] | None = getattr(_here, "key", None)
     if key is None:
         raise RuntimeError(
             "sample_generator() is for __getitem__ and collate_fn of a dataset, while a DataLoader "
             "of pyflowdata fetches from it"
         )
-    return np.random.Generator(np.random.Philox(key))
+    return np.random.Generator(np.random.Philox(key if isinstance(key, int) else key()))
 
 
 class OwnGenerators:

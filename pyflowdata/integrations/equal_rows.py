@@ -1,0 +1,36 @@
+"""Whether all batches of a loader have the same number of rows, as fixed shapes need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import DataLoader, InvalidArgumentError
+from ..loader.state import Reader
+from ..nodes.node import reader_nodes
+
+
+def skips_rows(loader: DataLoader[Any]) -> bool:
+    """Whether a damaged record leaves its batch one row shorter."""
+    return any(node.values.get("on_error") == "skip" for node in reader_nodes(loader.blobs))
+
+
+def check_equal_rows(loader: DataLoader[Any]) -> None:
+    """Raises where a batch may have fewer rows than others."""
+    for reader in loader.readers:
+        why = why_short(reader, skips_rows(loader))
+        if why:
+            raise InvalidArgumentError(f"{reader.name}: {why}; all batches need equal rows")
+
+
+def why_short(reader: Reader, skips: bool) -> str:
+    """Why the reader may yield batches with fewer rows; empty if it never does."""
+    if skips:
+        return "on_error='skip' leaves rows out; take 'pad', with with_mask=True"
+    rule = reader.spec["last_batch"]
+    if rule in ("pad", "wrap"):
+        return ""
+    if "group_buffer_size" in reader.spec:
+        return f"last_batch='{rule}' gives short batches of groups; take 'pad' or 'wrap'"
+    if rule == "drop" or (reader.records >= 0 and reader.records % reader.batch_size == 0):
+        return ""
+    return f"last_batch='{rule}' gives a short last batch; take 'pad', 'wrap' or 'drop'"

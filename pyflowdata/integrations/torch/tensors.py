@@ -1,0 +1,165 @@
+"""Batches of a DataLoader as torch tensors that view its memory: what each blob becomes.
+
+    dense blob                             a tensor
+    bfloat16                               a tensor of torch.bfloat16, of the same bits
+    ragged, rows of a batch of one shape   a tensor whose shape differs from batch to batch
+    ragged otherwise, "jagged"             a nested tensor of layout torch.jagged
+    rows of bytes, "jagged"                a list of bytes
+
+A batch is taken apart into leaves, one for each blob; those can be copied, and form a batch again.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ... import Blob, DataLoader, InvalidArgumentError, Ragged
+from ...batch_forms import arrays_of
+from ...errors import shown
+from ...nodes import is_bfloat16
+from .checks import check_dtype
+from .jagged import Jagged, JaggedMaker, check_jagged, is_text, shared_offsets, texts_of
+
+Make = Callable[[Any], Any]  # of the array of a blob its leaf
+
+_RAGGED = (None, "dense", "jagged")
+
+
+class HostTensors:
+    """Makes the tensors of a loader's batches, in the loader's form.
+
+    Attributes:
+        convert: Makes a batch of tensors that view the loader's memory.
+    """
+
+    def __init__(self, loader: DataLoader[Any], ragged: str | None) -> None:
+        """Args: as of TorchLoader.
+
+        Raises:
+            InvalidArgumentError: A blob is ragged, and `ragged` does not say what it becomes.
+            UnsupportedError: torch has no dtype or layout for a blob.
+        """
+        self._makers = [_maker_of(blob, ragged) for blob in loader.blobs]
+        self._form: Callable[[list[Any]], Any] = loader._core.form
+        self._jagged = [i for i, make in enumerate(self._makers) if isinstance(make, JaggedMaker)]
+        is_plain = all(make is torch.from_numpy for make in self._makers)
+        self.convert: Make = _plain(self._form) if is_plain else self._convert
+
+    def _convert(self, batch: Any) -> Any:
+        return self.formed(self.leaves(batch))
+
+    def leaves(self, batch: Any) -> list[Any]:
+        """The same as leaves: tensors, Jagged, and lists of bytes."""
+        arrays = arrays_of(batch)
+        leaves = [make(array) for make, array in zip(self._makers, arrays, strict=True)]
+        return shared_offsets(leaves, self._jagged) if self._jagged else leaves
+
+    def formed(self, leaves: list[Any]) -> Any:
+        """A batch of leaves, in the loader's form."""
+        if self._jagged:
+            leaves = [leaf.nested() if type(leaf) is Jagged else leaf for leaf in leaves]
+        return self._form(leaves)
+
+
+def _plain(form: Callable[[list[Any]], Any]) -> Make:
+    """What converts batches of dense arrays in one step: it costs less than to take them apart."""
+    make: Make = torch.from_numpy
+    if form is tuple:
+        return lambda batch: tuple(map(make, batch))
+    if isinstance(form, operator.itemgetter):  # a blob alone
+        return make
+    return lambda batch: {key: make(array) for key, array in batch.items()}
+
+
+def each_tensor(
+    leaves: Sequence[Any], function: Callable[[torch.Tensor], torch.Tensor]
+) -> list[Any]:
+    """Leaves of what the function makes of each tensor; of offsets that are shared, once."""
+    made: dict[int, torch.Tensor] = {}
+
+    def once(tensor: torch.Tensor) -> torch.Tensor:
+        found = made.get(id(tensor))
+        if found is None:
+            found = made[id(tensor)] = function(tensor)
+        return found
+
+    return [
+        leaf._replace(values=once(leaf.values), offsets=once(leaf.offsets))
+        if type(leaf) is Jagged
+        else leaf if type(leaf) is list else once(leaf)
+        for leaf in leaves
+    ]
+
+
+def tensors_of(leaves: Sequence[Any]) -> list[torch.Tensor]:
+    """The tensors of leaves, each once."""
+    found: dict[int, torch.Tensor] = {}
+    for leaf in leaves:
+        if type(leaf) is Jagged:
+            found[id(leaf.values)], found[id(leaf.offsets)] = leaf.values, leaf.offsets
+        elif type(leaf) is not list:
+            found[id(leaf)] = leaf
+    return list(found.values())
+
+
+# ---- Blobs --------------------------------------------------------------------------------------
+
+
+def _maker_of(blob: Blob, ragged: str | None) -> Make:
+    if ragged not in _RAGGED:
+        raise InvalidArgumentError(
+            f"ragged = {shown(ragged)}; it must be None, 'dense' or 'jagged'"
+        )
+    check_dtype(blob)
+    make = _bits_as_bfloat16 if is_bfloat16(blob.dtype) else torch.from_numpy
+    if not blob.is_ragged:
+        return make
+    if ragged == "dense" or has_equal_rows(blob):
+        return _DenseMaker(blob, make)
+    if ragged is None:
+        raise InvalidArgumentError(
+            f"{blob.name} is ragged, its rows are of shape {blob.shape[1:]}, and a tensor has rows "
+            "of one shape: Pad makes them of one size, PadBatch as long as the longest of each "
+            "batch, ragged='jagged' gives nested tensors without a copy, and ragged='dense' takes "
+            "rows that have one shape in each batch"
+        )
+    if is_text(blob):
+        return texts_of
+    check_jagged(blob)
+    return JaggedMaker(make)
+
+
+def has_equal_rows(blob: Blob) -> bool:
+    """Whether the rows of each batch have one shape, by the ops that make them."""
+    if not blob.is_ragged:
+        return True
+    op = blob.node.op
+    return op.has_equal_rows or (
+        op.keeps_equal_rows and all(map(has_equal_rows, blob.node.inputs))
+    )
+
+
+def _bits_as_bfloat16(array: Any) -> torch.Tensor:
+    return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+
+
+class _DenseMaker:
+    """A tensor of a Ragged whose rows have one shape."""
+
+    def __init__(self, blob: Blob, make: Callable[[Any], torch.Tensor]) -> None:
+        self._name = blob.name
+        self._make = make
+
+    def __call__(self, rows: Ragged) -> torch.Tensor:
+        try:
+            return self._make(rows.dense)
+        except ValueError as failure:
+            raise InvalidArgumentError(
+                f"{self._name}: {failure}; of a damaged record on_error='pad' makes an empty row: "
+                "take on_error='skip'"
+            ) from None
