@@ -63,11 +63,6 @@ def test_pairs_that_are_wrong(rank, size):
     assert f"{rank} = '1' is set" in says and f"{size} is not" in says and "give the reader" in says
     says = refusal({size: "4", rank: ""})
     assert f"{size} = '4' is set" in says and f"{rank} is not" in says
-
-
-def test_a_process_that_lightning_started():
-    says = refusal({"WORLD_SIZE": "2", "LOCAL_RANK": "1", "NODE_RANK": "0"})
-    assert "in train_dataloader(), or give the reader rank and world_size" in says
     says = refusal({rank: "4", size: "4"})
     assert f"{rank} and {size}: rank 4 of 4" in says
     assert "rank 0 of 0" in refusal({rank: "0", size: "0"})
@@ -77,6 +72,11 @@ def test_a_process_that_lightning_started():
     assert f"{size} = 'many'" in refusal({rank: "0", size: "many"})
     assert found({rank: "", size: ""}) == ALONE
     assert found({rank: " 1", size: "2\n"}) == (1, 2)
+
+
+def test_a_process_that_lightning_started():
+    says = refusal({"WORLD_SIZE": "2", "LOCAL_RANK": "1", "NODE_RANK": "0"})
+    assert "in train_dataloader(), or give the reader rank and world_size" in says
 
 
 def test_a_later_launcher_is_not_looked_at():
