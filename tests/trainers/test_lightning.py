@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -490,3 +491,10 @@ def test_a_graph_that_was_made_before_fit_says_where_to_make_it(tmp_path):
                            capture_output=True, text=True)  # fmt: skip
     assert ended.returncode != 0
     assert "make the graph when the process group is there, in train_dataloader()" in ended.stderr
+
+
+def test_a_module_goes_to_processes_that_are_spawned():
+    data = pickle.loads(pickle.dumps(DataModule(train=make_loader, val=in_order)))
+    model = Model()
+    trainer_of(max_epochs=1).fit(model, datamodule=data)
+    assert model.steps == truth(epochs=1) and len(model.validated) == 3
