@@ -32,6 +32,7 @@ __all__ = ["LoaderMixin", "LoaderState"]
 
 # TrainingArguments that a Trainer gives to the DataLoader it makes, with their defaults.
 _OF_ITS_OWN = {
+    "auto_find_batch_size": False,
     "dataloader_num_workers": 0,
     "dataloader_prefetch_factor": None,
     "dataloader_persistent_workers": False,
@@ -139,8 +140,9 @@ def _check_even(loader: TorchLoader[Any]) -> None:
     ranks, rest = rows.world_size, rows.rows % rows.batch_size
     if rest % ranks and not rows.is_filled:
         raise InvalidArgumentError(
-            f"the last batch has {rest} rows for {ranks} ranks, and evaluation gathers equally many "
-            "rows from each: give batch() last='pad', whose padding is left out of metrics"
+            f"the last batch has {rest} of {rows.batch_size} rows, which {ranks} ranks cannot "
+            "share evenly, and evaluation gathers equally many from each: give batch() "
+            "last='pad', whose padding is left out of metrics"
         )
 
 
