@@ -133,6 +133,7 @@ class StreamIterator(_ProcessIterator):
         self._waiting: list[deque[int]] = [deque() for _ in range(count)]
         self._active = [number for number in range(count) if not _is_over(self._places[number])]
         self._asked = 0
+        self._ended: dict[int, StreamPlace] = {}  # where workers were at the end
         self._next_worker = progress.worker
         self._fill()
 
@@ -169,11 +170,22 @@ class StreamIterator(_ProcessIterator):
             self._next_worker = (number + 1) % self._loader.num_workers
             if batch is END:
                 self._active.remove(number)
+                self._ended[number] = self._places[number]
                 self._places[number] = self._places[number]._replace(batches=-1, has_ended=True)
                 continue
             self._fill()
             return batch
+        self._note_end()
         return END
+
+    def _note_end(self) -> None:
+        """Datasets with a state, which their workers keep, begin the next epoch with it."""
+        states = [place.state for place in self._ended.values()]
+        kept = self._loader.persistent_workers and len(states) == self._loader.num_workers
+        if kept and all(state is not None and state[0] == "dataset" for state in states):
+            self._progress.after_streams = [
+                StreamPlace(0, self._ended[number].state, False) for number in sorted(self._ended)
+            ]
 
     def _deliver(self) -> None:
         progress = self._progress
