@@ -20,6 +20,7 @@ PRIVATE = "It reads `_workers` of the iterator, which is private to torch's."
 KEYS = "It reads keys within the state, which are torchdata's own; ours has other ones."
 KEYED = "It wants the seed that worker_init_fn set; ours seeds before each sample."
 SEED = "It calls torch.manual_seed() between epochs to get their order; ours depends on its seed."
+ON_DEMAND = "It wants batch i from worker i modulo their number; ours gives it to one that is free."
 LAZY = "It wants the error of a worker from iter(); ours starts the workers with the first batch."
 ELASTIC = "It wants another number of workers refused; ours goes on with it."
 AT_END = (
@@ -43,7 +44,7 @@ NOT_RUN = [
     (
         TORCH,
         UNSTEADY,
-        "TestDataLoader*.test_segfault TestOutOfOrderDataLoader.test_out_of_order_index_ds",
+        "TestDataLoader*.test_segfault TestOutOfOrderDataLoader.test_out_of_order_*",
     ),
     (STATEFUL, UNSTEADY, "TestDataLoader*.test_segfault TestDataLoader*.test_multiprocessing_*"),
 ]
@@ -64,6 +65,8 @@ FAIL_WITH_OURS = [
         TestSingleIterCalled_shard0.* TestOutOfOrderWithCheckpointing.test_out_of_order_iterable_*
         """,
     ),
+    (TORCH, ON_DEMAND, "TestIndividualWorkerQueue.test_ind_worker_queue"),
+    (STATEFUL, ON_DEMAND, "TestIndividualWorkerQueue.test_ind_worker_queue"),
     (STATES, ELASTIC, "TestNumWorkersMismatch_shard3.test_num_workers_mismatch"),
     (STATES, LAZY, "TestInitialState_shard0.test_init_error"),
     (STATES, AT_END, "TestEndOfEpochBehavior_shard0.*"),
@@ -91,11 +94,5 @@ QUICK = {
         TestDataLoaderPersistentWorkers.test_dataset_not_reset
         TestNamedTupleDataLoader.test_dataloader_with_namedtuple
         TestDictDataLoader.test_sequential_batch
-    """,
-    STATES: """
-        TestStatefulDataLoaderIterable_shard0.test_no_mp
-        TestStatefulDataLoaderIterable_shard0.test_random_state
-        TestStatefulDataLoaderMap_shard1.test_mp_x TestSnapshotEnd_shard2.test_map_shuffle
-        TestInitialState_shard0.test_iteration_error
     """,
 }

@@ -318,7 +318,9 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         """
         progress = self._progress or Progress(self._wanted_epoch or 0)
         if progress.is_over or self.is_at_end(progress):
-            progress = Progress(progress.epoch + 1, start=progress.after)
+            progress = Progress(
+                progress.epoch + 1, start=progress.after, streams=progress.after_streams
+            )
         streams = progress.streams
         if streams is None and self.is_iterable and not self.num_workers:
             streams = _place_of(self.dataset)
