@@ -25,7 +25,7 @@ from ..accelerate_signal import Announced, gradient_state
 from . import states
 from .collating import collate
 from .counts import Counts
-from .fetching import Fetching, StreamPlace
+from .fetching import Fetcher, Fetching, StreamPlace
 from .iterators import BatchIterator
 from .one_ahead import OneAhead
 from .orders import EpochOrder, SequentialOrder, ShuffledOrder
@@ -134,6 +134,7 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         self.counts = Counts()
         self._progress: Progress | None = None
         self._kept_workers: Workers | None = None
+        self._fetcher: Fetcher | None = None
         self._wanted_epoch: int | None = None
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn,
@@ -220,6 +221,13 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
             seeds=("own" if shares else "all") if self.seed_samples else "none",
             by_position=self.order is None,
         )
+
+    def kept_fetcher(self, how: Fetching, keep: Any) -> Fetcher:
+        """That of the calling thread, which knows from earlier epochs whether samples draw."""
+        kept = self._fetcher
+        if kept is None or any(a is not b for a, b in zip(kept.how, how, strict=True)):
+            kept = self._fetcher = Fetcher(how, keep=keep)
+        return kept
 
     # ---- Iteration ----
 
@@ -401,7 +409,8 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kept_workers": None, "counts": None, "_iterator": None}
+        none = dict.fromkeys(("_kept_workers", "_fetcher", "counts", "_iterator"))
+        return {**self.__dict__, **none}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
