@@ -131,6 +131,11 @@ class BatchIterator(Iterator[Any], ABC):
             self._warn_of_length()
         return batch
 
+    @property
+    def at_end(self) -> bool:
+        """The last batch was delivered, where it is known before the end."""
+        return self._loader.is_at_end(self._progress)
+
     def _warn_of_length(self) -> None:
         said: int | None = self._loader._IterableDataset_len_called
         if said is not None and self._yielded > said:
@@ -180,6 +185,8 @@ class BatchIterator(Iterator[Any], ABC):
             try:
                 indices = next(self._indices)
             except StopIteration:
+                if self._run is not None:
+                    self._progress.after = self._run.now()
                 return None
             self._number += 1
             if number not in self._ahead:

@@ -8,10 +8,12 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import functools
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Generic, Literal, TypeVar
 
 import torch.utils.data as torch_data
 from torch.utils.data import IterableDataset, default_collate
@@ -19,22 +21,26 @@ from torch.utils.data import IterableDataset, default_collate
 from .... import InvalidArgumentError, Report, UnsupportedError, world
 from ....errors import shown
 from ....loader.iterator_hook import hooked
+from ..accelerate_signal import Announced, gradient_state
 from . import states
 from .collating import collate
 from .counts import Counts
 from .fetching import Fetching, StreamPlace
 from .iterators import BatchIterator
+from .one_ahead import OneAhead
 from .orders import EpochOrder, SequentialOrder, ShuffledOrder
 from .process_iterators import ProcessIterator, StreamIterator
 from .progress import Progress
-from .samplers import new_seed
+from .samplers import is_stateful, new_seed, restore_epoch
 from .thread_iterators import InlineIterator, ThreadIterator
 from .workers import Workers
 
 __all__ = ["DataLoader"]
 
+_Sample = TypeVar("_Sample", covariant=True)  # of the dataset, as in torch's DataLoader[Sample]
 
-class DataLoader(torch_data.DataLoader[Any]):
+
+class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
     """torch.utils.data.DataLoader with exact resume, keyed randomness and reports.
 
     It takes torch's arguments, and is a torch.utils.data.DataLoader.  What differs:
@@ -224,7 +230,18 @@ class DataLoader(torch_data.DataLoader[Any]):
         """
         progress = self._next_progress()
         self._progress, self._wanted_epoch = progress, None
-        return hooked(self, self._iterator_kind()(self, progress))
+        if self.order is not None:
+            self.order.epoch = progress.epoch
+        return hooked(self, self._batches(progress))
+
+    def _batches(self, progress: Progress) -> Iterator[Any]:
+        kind = self._iterator_kind()
+        if gradient_state() is None:
+            return kind(self, progress)
+        if self.is_iterable:
+            return Announced(OneAhead(functools.partial(kind, self), progress), -1)
+        rest = self.order.samples % self.order.global_batch if self.order is not None else -1
+        return Announced(kind(self, progress), rest)
 
     def _iterator_kind(self) -> type[BatchIterator]:
         if self.num_workers == 0:
@@ -300,11 +317,15 @@ class DataLoader(torch_data.DataLoader[Any]):
         with a state of its own, or a sampler with a generator, adds that.
         """
         progress = self._progress or Progress(self._wanted_epoch or 0)
-        if progress.is_over or self._is_at_end(progress):
-            progress = Progress(progress.epoch + 1)
+        if progress.is_over or self.is_at_end(progress):
+            progress = Progress(progress.epoch + 1, start=progress.after)
+        streams = progress.streams
+        if streams is None and self.is_iterable and not self.num_workers:
+            streams = _place_of(self.dataset)
+        progress = dataclasses.replace(progress, streams=streams)
         return copy.deepcopy(states.write(progress, self._facts()))
 
-    def _is_at_end(self, progress: Progress) -> bool:
+    def is_at_end(self, progress: Progress) -> bool:
         if not progress.has_begun or self.is_iterable:
             return False
         try:
@@ -327,11 +348,12 @@ class DataLoader(torch_data.DataLoader[Any]):
         self.seed = int(state_dict["seed"])
         if self.order is not None:
             self.order.seed = self.seed
+        restore_epoch(self._index_sampler, progress.start)
         self._progress, self._wanted_epoch = progress, None
 
     def check_streams(self, progress: Progress, count: int) -> list[StreamPlace | None]:
         """Where each worker goes on in an iterable dataset."""
-        if progress.streams is None:
+        if progress.streams is None or not progress.position and len(progress.streams) != count:
             return [None] * count
         self._check_stream_count(len(progress.streams), count)
         return list(progress.streams)
@@ -370,7 +392,7 @@ class DataLoader(torch_data.DataLoader[Any]):
         if workers is not None:
             workers.close()
 
-    def __enter__(self) -> DataLoader:
+    def __enter__(self) -> DataLoader[_Sample]:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -405,3 +427,10 @@ class DataLoader(torch_data.DataLoader[Any]):
         """
         report = self.counts.report(self)
         return report if since is None else report.since(since)
+
+
+def _place_of(dataset: Any) -> list[StreamPlace] | None:
+    """Of an iterable dataset in this process, before its first batch."""
+    if not is_stateful(dataset):
+        return None
+    return [StreamPlace(0, ("dataset", dataset.state_dict()), False)]

@@ -20,6 +20,7 @@ class Progress:
         position: Batches delivered; with in_order=False all before this one were.
         ahead: Batches from `position` on that were delivered, with in_order=False.
         start, sampler: Of the program's sampler, see SamplerRun.
+        after: As start, of the next epoch; None as long as the sampler is not at its end.
         streams: Of an iterable dataset: where each worker is.
         worker: Of an iterable dataset: which worker has the next batch.
         has_begun: A batch was asked for.
@@ -30,6 +31,7 @@ class Progress:
     position: int = 0
     ahead: list[int] = field(default_factory=list)
     start: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
     sampler: Any = None
     streams: list[StreamPlace] | None = None
     worker: int = 0
@@ -39,7 +41,7 @@ class Progress:
     def copy(self) -> Progress:
         """As it was before an iterator began here."""
         return Progress(
-            self.epoch, self.position, list(self.ahead), self.start, self.sampler,
+            self.epoch, self.position, list(self.ahead), self.start, None, self.sampler,
             list(self.streams) if self.streams is not None else None, self.worker,
         )  # fmt: skip
 
@@ -66,6 +68,8 @@ class Source(Protocol):
     def __len__(self) -> int: ...
 
     def fetching(self) -> Fetching: ...
+
+    def is_at_end(self, progress: Progress) -> bool: ...
 
     def check_streams(self, progress: Progress, count: int) -> list[StreamPlace | None]: ...
 

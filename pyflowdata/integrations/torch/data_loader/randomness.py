@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 _BITS = 2**64 - 1
+_TORCH_BITS = 2**63 - 1  # a sample may put torch.initial_seed() into an int64 tensor
 _seed_python = super(random.Random, random._inst).seed
 _torch = torch.default_generator
 _here = threading.local()
@@ -47,7 +48,7 @@ def seed_all(key: int) -> None:
     """Seeds the three generators of this process."""
     _seed_python(key)
     np.random.seed(key & 0xFFFFFFFF)
-    _torch.manual_seed(key)
+    _torch.manual_seed(key & _TORCH_BITS)
     _here.key = key
 
 

@@ -49,6 +49,13 @@ def is_stateful(one: Any) -> bool:
     return hasattr(one, "state_dict") and hasattr(one, "load_state_dict")
 
 
+def restore_epoch(sampler: Any, start: dict[str, Any] | None) -> None:
+    """Gives a sampler that has epochs the one of a state."""
+    inner = _inner(sampler)
+    if start and "epoch" in start and hasattr(inner, "set_epoch"):
+        inner.set_epoch(start["epoch"])
+
+
 class SamplerRun(Iterator[Any]):
     """An epoch of a sampler, or of a batch sampler.
 
@@ -71,15 +78,12 @@ class SamplerRun(Iterator[Any]):
         self._sampler = sampler
         inner, generators = _inner(sampler), _generators(sampler)
         if start:
-            if "epoch" in start and hasattr(inner, "set_epoch"):
-                inner.set_epoch(start["epoch"])
             for generator, kept in zip(generators, start.get("generators", ()), strict=False):
                 generator.set_state(kept)
-        self.start: dict[str, Any] = {}
+        self._generators = generators
+        self.start = self.now()
         if isinstance(getattr(inner, "epoch", None), int) and hasattr(inner, "set_epoch"):
             self.start["epoch"] = inner.epoch
-        if generators:
-            self.start["generators"] = [one.get_state() for one in generators]
         self._random = _own_random(sampler, key)
         self.state: Any = None
         is_own = is_stateful(sampler)
@@ -97,6 +101,11 @@ class SamplerRun(Iterator[Any]):
                     self._do(self._samples.__next__)
                 except StopIteration:
                     break
+
+    def now(self) -> dict[str, Any]:
+        """What a state needs to begin the next epoch, after the last batch of this one."""
+        states = [one.get_state() for one in self._generators]
+        return {"generators": states} if states else {}
 
     def _do(self, call: Any) -> Any:
         if self._random is None:

@@ -84,8 +84,8 @@ def read(state: object, facts: Mapping[str, Any]) -> Progress:
             for one in state["streams"]
         ]  # fmt: skip
     return Progress(
-        epoch, position, list(state.get("ahead", ())), state.get("start"), state.get("sampler"),
-        streams, int(state.get("worker", 0)),
+        epoch, position, list(state.get("ahead", ())), state.get("start"), None,
+        state.get("sampler"), streams, int(state.get("worker", 0)),
     )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ class InlineIterator(BatchIterator):
     def _delivered(self) -> None:
         if self._task is not None:
             self._note(self._task)
-            self._task = None
+            self._task = self._take_indices() if self._run is not None else None
         elif self._stream is not None:
             self._progress.position += 1
             self._progress.streams = [self._stream.place()]
