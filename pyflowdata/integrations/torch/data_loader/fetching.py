@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from .collating import collates_plainly
 from .randomness import Watch, mixed, note_key, note_samples, number_of, seed_all
 
 _COLLATE = 1 << 62  # in place of an index, in the key of what collate_fn draws
@@ -79,7 +80,7 @@ class Fetcher:
             how.seed(mixed(key, number_of(indices)))
             return how.collate(how.dataset[indices])
         samples = self._samples(indices, key)
-        if how.seeds != "none" and len(indices):
+        if how.seeds != "none" and len(indices) and not collates_plainly(how.collate):
             how.seed(mixed(key, number_of(indices[0]), _COLLATE))
         return how.collate(samples)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import operator
 import random
+import sys
 import threading
 from collections.abc import Callable
 from hashlib import blake2b
@@ -20,6 +21,7 @@ import torch
 
 _BITS = 2**64 - 1
 _TORCH_BITS = 2**63 - 1  # a sample may put torch.initial_seed() into an int64 tensor
+_python: Any = random._inst
 _seed_python = super(random.Random, random._inst).seed
 _torch = torch.default_generator
 _here = threading.local()
@@ -47,9 +49,32 @@ def number_of(index: Any) -> int:
 def seed_all(key: int) -> None:
     """Seeds the three generators of this process."""
     _seed_python(key)
+    _python.gauss_next = None  # gauss() makes two numbers at a time
     np.random.seed(key & 0xFFFFFFFF)
     _torch.manual_seed(key & _TORCH_BITS)
     _here.key = key
+
+
+def _python_words() -> tuple[Any, Any] | None:
+    """Where CPython's `random` has its position, and two of its words; None: they are not there.
+
+    Not its first word, which is the same after any seed.
+    """
+    start = id(random._inst) + object.__basicsize__
+    position, words = ctypes.c_int32.from_address(start), ctypes.c_uint64.from_address(start + 8)
+    known = random.getstate()[1]
+    both = int.from_bytes(b"".join(n.to_bytes(4, sys.byteorder) for n in known[1:3]), sys.byteorder)
+    return (position, words) if (known[-1], both) == (position.value, words.value) else None
+
+
+_words = _python_words() if sys.implementation.name == "cpython" else None
+
+
+def python_mark() -> Any:
+    """What differs after each draw from `random` and each seed, found without its whole state."""
+    if _words is None:
+        return random.getstate()
+    return _words[0].value, _words[1].value, _python.gauss_next
 
 
 class Watch:
@@ -74,7 +99,7 @@ class Watch:
             numpy = self._at.value, self._first.value
         else:
             numpy = repr(self._numpy.state)
-        return numpy, random.getstate(), _torch.get_state().numpy().tobytes()
+        return numpy, python_mark(), _torch.get_state().numpy().tobytes()
 
     def is_used(self) -> bool:
         """Whether one was drawn from."""
@@ -116,12 +141,16 @@ class OwnGenerators:
     What is drawn in one block goes on in the next one.
     """
 
-    def __init__(self, key: int, *, only_torch: bool = False) -> None:
+    def __init__(self, key: int, *, only_torch: bool = False, is_seeded: bool = False) -> None:
         """Args:
         key: What they are seeded with.
         only_torch: The blocks draw from torch's generator alone.
+        is_seeded: Each block seeds `random` before it draws, which then need not go on.
         """
         self._only_torch = only_torch
+        self._is_seeded = is_seeded
+        self._program_mark: Any = None
+        self._program_python: Any = None  # the program's state at that mark
         self._torch = torch.Generator().manual_seed(key).get_state()
         self._python: Any = None if only_torch else random.Random(key).getstate()
         self._numpy: Any = None if only_torch else np.random.MT19937(key & 0xFFFFFFFF)
@@ -131,12 +160,15 @@ class OwnGenerators:
         state = _torch.get_state()
         python = numpy = None
         if not self._only_torch:
-            python = random.getstate()
+            if self._program_mark != (mark := python_mark()):
+                self._program_mark, self._program_python = mark, random.getstate()
+            python = self._program_python
             numpy = np.random.get_bit_generator()  # type: ignore[attr-defined]
         self._program = state, python, numpy
         _torch.set_state(self._torch)
         if not self._only_torch:
-            random.setstate(self._python)
+            if not self._is_seeded:
+                random.setstate(self._python)
             np.random.set_bit_generator(self._numpy)  # type: ignore[attr-defined]
 
     def __exit__(self, *_: object) -> None:
@@ -145,6 +177,8 @@ class OwnGenerators:
         self._torch = _torch.get_state()
         _torch.set_state(state)
         if not self._only_torch:
-            self._python = random.getstate()
-            random.setstate(python)
+            if not self._is_seeded:
+                self._python = random.getstate()
+            if python_mark() != self._program_mark:
+                random.setstate(python)
             np.random.set_bit_generator(numpy)  # type: ignore[attr-defined]

@@ -21,7 +21,9 @@ class InlineIterator(BatchIterator):
         loader, progress = self._loader, self._progress
         self._how = loader.fetching()
         self._fetcher = Fetcher(self._how)
-        self._random = OwnGenerators(0) if self._how.seeds == "all" else None
+        self._random: OwnGenerators | None = None
+        if self._how.seeds == "all":
+            self._random = OwnGenerators(0, is_seeded=not loader.is_iterable)
         self._task: Task | None = None
         self._stream: Stream | None = None
         if not loader.is_iterable:
