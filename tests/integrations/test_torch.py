@@ -48,7 +48,7 @@ class FakeDevice:
 
     def open(self, folder, **options):
         opened = TorchLoader(make_loader(folder, **options))
-        opened._copies = LateCopies(opened.device)
+        opened._hand_over.copies = LateCopies(opened.device)
         return opened
 
 
@@ -214,7 +214,7 @@ def test_late_copies_would_show_an_overwritten_buffer(folder, device, monkeypatc
     """Of the test above: without the wait, its copies read what the next batch has written."""
     monkeypatch.setattr(FakeEvent, "synchronize", lambda event: None)
     with device.open(folder) as loader:
-        stream = loader._copies._stream
+        stream = loader._hand_over.copies._stream
         batches = list(loader)
         last = stream.queue[-1]
         stream.run_up_to(last)
@@ -223,7 +223,7 @@ def test_late_copies_would_show_an_overwritten_buffer(folder, device, monkeypatc
 
 def test_copies_run_ahead_and_the_users_stream_waits_for_its_own(folder, device):
     with device.open(folder) as loader:
-        stream = loader._copies._stream
+        stream = loader._hand_over.copies._stream
         batches = iter(loader)
         for step, batch in enumerate(batches):
             assert len(device.user_stream.waited) == step + 1, "one event a batch"
@@ -245,7 +245,7 @@ def test_an_interrupt_loses_no_batch(folder, device, monkeypatch, stop):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(loader._copies, "_start_copy", interrupted)
+            patch.setattr(loader._hand_over.copies, "_start_copy", interrupted)
             with contextlib.suppress(KeyboardInterrupt):
                 got += [as_list(next(batches))]  # the last ones have nothing ahead of them
         got += [as_list(batch) for batch in batches]
@@ -512,7 +512,7 @@ def test_a_report_has_the_copies(folder, device, monkeypatch):
     with TorchLoader(make_loader(folder)) as loader:
         assert len(list(loader)) == STEPS
         assert loader.report().counters.hand_over is None
-        loader._pins = True
+        loader._hand_over.pins = True
         monkeypatch.setattr(torch.Tensor, "pin_memory", torch.clone)
         assert len(list(loader)) == STEPS
         copies = loader.report().counters.hand_over

@@ -137,7 +137,7 @@ def test_a_torch_loader_is_taken_over_where_its_user_is(folder, streams):
     whole = plainly(folder, STEPS)
     taken = TorchLoader(make_loader(folder))
     if streams is not None:
-        taken._copies = LateCopies(taken.device)
+        taken._hand_over.copies = LateCopies(taken.device)
     for _ in zip(range(3), taken, strict=False):
         pass
     place = taken.state_dict()["position"]
@@ -189,7 +189,7 @@ def test_a_torch_loader_stays_where_it_is(folder, monkeypatch, is_late):
         fake_cuda(monkeypatch, FakeStream(), [])
     loader = TorchLoader(make_loader(folder))
     if is_late:
-        loader._copies = LateCopies(loader.device)
+        loader._hand_over.copies = LateCopies(loader.device)
     with loader:
         for epoch in range(3):
             batches = iter(loader)

@@ -9,8 +9,7 @@ import threading
 
 import torch
 
-from pyflowdata.integrations.torch import loader as loaders
-from pyflowdata.integrations.torch import sinks
+from pyflowdata.integrations.torch import hand_over, loader, sinks
 from pyflowdata.integrations.torch.copies import DeviceCopies
 
 
@@ -61,8 +60,9 @@ class LateCopies(DeviceCopies):
 
 def use_late_copies(monkeypatch):
     """Has loaders and sinks copy every batch to "a device"."""
-    for module in (loaders, sinks):
+    for module in (hand_over, sinks):
         monkeypatch.setattr(module, "copies_to", LateCopies)
+    for module in (loader, sinks):
         monkeypatch.setattr(module, "find_device", lambda device: torch.device("cuda", 0))
 
 

@@ -198,7 +198,7 @@ def test_the_last_batch_of_a_device(monkeypatch, tmp_path, kind):
     with make_loader(kind) as loader:
         run = Run(loader, gradient_accumulation_steps=4)
         fake_cuda(monkeypatch, FakeStream(), [])
-        loader._copies = LateCopies(loader.device)
+        loader._hand_over.copies = LateCopies(loader.device)
         run.train(loader).train(loader, 4)
         run.accelerator.save_state(tmp_path / "checkpoint")
         run.accelerator.load_state(tmp_path / "checkpoint")

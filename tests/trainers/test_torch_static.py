@@ -31,7 +31,7 @@ def test_batches_of_all_epochs_are_in_the_same_tensors(form, where, monkeypatch)
     with TorchLoader(plain(form=form), static=True) as loader:
         assert repr(loader).endswith(", static=True)")
         if where == "device":
-            loader._copies = LateCopies(loader.device)
+            loader._hand_over.copies = LateCopies(loader.device)
         places, seen, states = set(), [], []
         for _ in range(2):
             for batch in loader:

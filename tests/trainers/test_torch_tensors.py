@@ -85,7 +85,7 @@ def test_pad_batch_gives_a_tensor_as_long_as_the_longest(where, monkeypatch):
     y = flow.Cast(flow.PadBatch(y, multiple_of=4), dtype="float32")
     loader = TorchLoader(flow.DataLoader({"i": i, "x": x, "y": y, "mask": mask, "n": lengths}))
     if where == "device":
-        loader._copies = LateCopies(loader.device)
+        loader._hand_over.copies = LateCopies(loader.device)
     for rows, batch in zip(batches_of_rows(), loader, strict=True):
         longest = max(LENGTHS[row] for row in rows)
         wanted = np.full((len(rows), longest), -1, np.float32)
@@ -148,7 +148,7 @@ def test_ragged_columns_become_nested_tensors_that_share_their_offsets(where, mo
     else:
         loader = TorchLoader(plain, ragged="jagged")
         if where == "device":
-            loader._copies = LateCopies(loader.device)
+            loader._hand_over.copies = LateCopies(loader.device)
         for batch in loader:
             step(batch)
         loader.close()

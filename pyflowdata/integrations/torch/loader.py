@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import torch
 from torch.utils.data import BatchSampler, Dataset
 
-from ... import Blob, DataLoader, Error, RankReport, Report, UnsupportedError
+from ... import Blob, DataLoader, RankReport, Report, UnsupportedError
 from ...errors import WrongUseError, shown
 from ...loader.batches import Array
 from ...loader.epochs import as_epoch
@@ -29,7 +28,8 @@ from ...loader.loader_argument_hints import not_a_loader
 from ...nodes.argument_hints import refuse_arguments
 from .accelerate_signal import Announced, gradient_state
 from .checks import check_ranks, find_device
-from .copies import DeviceCopies, PlainCopies, copies_to, counted, pinned
+from .hand_over import HandOver
+from .iterators import Ahead, OnHost
 from .meshes import OPTIONS, MeshOptions, OnMesh, is_for_blobs, taken
 from .rows import (
     EpochBatches,
@@ -41,8 +41,6 @@ from .rows import (
     saved_arguments,
     take_batch_sampler,
 )
-from .static_buffers import StaticBuffers
-from .tensors import HostTensors
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -197,16 +195,12 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         names = ("device", "pin_memory", "ragged", "static", *OPTIONS)
         refuse_arguments(others, "TorchLoader", names)
         self.device = find_device(device)
-        self._on_mesh = OnMesh((loader, *blobs), options)
-        loader = self._on_mesh.loader
-        self._tensors = HostTensors(loader, ragged)
-        self._convert = self._tensors.convert
-        self._static = StaticBuffers(loader, bool(pin_memory)) if static else None
-        self.loader = loader
-        self._copies = copies_to(self.device)
+        on_mesh = OnMesh((loader, *blobs), options)
+        self.loader = loader = on_mesh.loader
+        self._hand_over = HandOver(on_mesh, self.device, ragged, pin_memory, static)
         self.ragged, self.is_static = ragged, bool(static)
-        self.pin_memory = self._pins = bool(pin_memory) and torch.cuda.is_available()
-        self._current: _Ahead | None = None  # the iterator that is a batch ahead of its user
+        self.pin_memory = self._hand_over.pins
+        self.current: Ahead | None = None  # the iterator that is a batch ahead of its user
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
         self._ahead_of_trainer: int | None = 0  # epochs before its first one; None: not known yet
         self._rows = division(loader)
@@ -247,23 +241,23 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
 
     def _lazy(
         self, begin: Callable[[], Iterator[Any]], *, looks_ahead: bool = False
-    ) -> _OnHost | _Ahead:
+    ) -> OnHost | Ahead:
         check_ranks(self.loader)
-        if self._copies is not None or looks_ahead:
-            return _Ahead(self, self._copies, begin)
-        return _OnHost(self, begin)
+        if self._hand_over.copies is not None or looks_ahead:
+            return Ahead(self, begin)
+        return OnHost(self, begin)
 
     def _begin_epoch(self) -> Iterator[Any]:
         if self._chosen is not None:
             self._go(self._chosen, 0)
-        elif self._current is not None and self._current.epoch != self.loader.epoch:
+        elif self.current is not None and self.current.epoch != self.loader.epoch:
             self._go(*self.place())
         return iter(self.loader)
 
     def _begin_endless(self) -> Iterator[Any]:
         if self._chosen is not None:
             self._go(self._chosen, 0)
-        elif self._current is not None:  # go on where the user is, not where the loader is
+        elif self.current is not None:  # go on where the user is, not where the loader is
             self._go(*self.place())
         return self.loader.repeat()
 
@@ -299,45 +293,28 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
 
     def _go(self, epoch: int, step: int) -> None:
         self.loader.seek(step, epoch=epoch)
-        self._current = self._chosen = None
+        self.current = self._chosen = None
 
     def place(self) -> tuple[int, int]:
         """Epoch and step of the batch after the last delivered one, as in state_dict()."""
-        if self._current is not None:
-            return self._current.place
+        if self.current is not None:
+            return self.current.place
         return self.loader._core.cursor.consumed()
 
     @contextlib.contextmanager
     def keep_place(self) -> Iterator[None]:
         """As DataLoader.keep_place()."""
-        kept = self._current, self._chosen
+        kept = self.current, self._chosen
         with self.loader.keep_place():
-            self._current = None
+            self.current = None
             try:
                 yield
             finally:
-                self._current, self._chosen = kept
+                self.current, self._chosen = kept
 
     def to_tensors(self, batch: Any) -> Any:
         """A batch of the DataLoader as this one gives it on the host."""
-        batch = self._on_mesh.cut(batch)
-        return self._tensors.formed(self._leaves(batch)) if self._pins else self._convert(batch)
-
-    def _leaves(self, batch: Any) -> list[Any]:
-        """A batch of the DataLoader taken apart, on the host."""
-        leaves = self._tensors.leaves(batch)
-        return self._copied(leaves, "pinned memory", pinned) if self._pins else leaves
-
-    def _handed_out(self, leaves: list[Any]) -> Any:
-        """The batch of leaves that are where they are wanted."""
-        if self._static is not None:
-            leaves = self._static.hold(leaves)
-        return self._on_mesh.placed(self._tensors.formed(leaves))
-
-    def _copied(self, leaves: list[Any], device: str, copy_batch: Callable[[Any], Any]) -> Any:
-        """What a function that copies a batch returns; counted for report()."""
-        with self.loader._core.observed.shows(f"copy to {device}"):
-            return counted(self.loader, leaves, device, copy_batch)
+        return self._hand_over.tensors_of(batch)
 
     @overload
     def report(self, *, since: Report | None = ..., gather: Literal[False] = ...) -> Report: ...
@@ -360,14 +337,14 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
 
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): what was delivered counts, what was made ahead does not."""
-        if self._current is not None:
-            return self.loader._core.state_at(*self._current.place)
+        if self.current is not None:
+            return self.loader._core.state_at(*self.current.place)
         return self.loader.state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(): the next iter() goes on where the state was taken."""
         self.loader.load_state_dict(state_dict)
-        self._current = self._chosen = self._ahead_of_trainer = None
+        self.current = self._chosen = self._ahead_of_trainer = None
 
     def __len__(self) -> int:
         """Batches of an epoch, the same on every rank.
@@ -414,11 +391,11 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     @property
     def epoch(self) -> int:
         """The last started epoch; before any, the one that the first iter() starts."""
-        return self.loader.epoch if self._current is None else self._current.epoch
+        return self.loader.epoch if self.current is None else self.current.epoch
 
     def close(self) -> None:
         """Closes the DataLoader.  Tensors that are held stay valid."""
-        self._current = None
+        self.current = None
         self.loader.close()
 
     def __enter__(self) -> TorchLoader[BatchT]:
@@ -428,8 +405,8 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self.close()
 
     def __repr__(self) -> str:
-        pinned = ", pin_memory=True" * self._pins + ", static=True" * (self._static is not None)
-        return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{pinned})"
+        more = ", pin_memory=True" * self.pin_memory + ", static=True" * self.is_static
+        return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{more})"
 
 
 def _gathered(report: Report) -> list[Report]:
@@ -439,129 +416,3 @@ def _gathered(report: Report) -> list[Report]:
     reports: list[Any] = [None] * torch.distributed.get_world_size()
     torch.distributed.all_gather_object(reports, report)
     return reports
-
-
-class _OnHost(Iterator[Any]):
-    """The batches of a loader as tensors of the host."""
-
-    def __init__(self, owner: TorchLoader[Any], begin: Callable[[], Iterator[Any]]) -> None:
-        self._owner = owner
-        self._begin = begin
-        self._batches: Iterator[Any] | None = None
-
-    def __next__(self) -> Any:
-        if self._batches is None:
-            self._batches = self._begin()
-            self._owner._current = None
-        owner = self._owner
-        if owner._static is None:
-            return owner._on_mesh.placed(owner.to_tensors(next(self._batches)))
-        return owner._handed_out(owner._leaves(owner._on_mesh.cut(next(self._batches))))
-
-    @property
-    def at_end(self) -> bool:
-        """The last batch was handed out; only of an epoch with a known number of batches."""
-        return self._owner.place()[1] == 0
-
-
-# ---- One batch ahead ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Made:
-    """A batch that is on its way to the device, or what came in its place.
-
-    Attributes:
-        leaves, copied: What DeviceCopies.send() returned; on the host, leaves and None.
-        failure: The error of this batch, or StopIteration.
-        place, epoch: Of the loader when this is delivered.
-    """
-
-    leaves: list[Any]
-    copied: Any
-    failure: Exception | None
-    place: tuple[int, int]
-    epoch: int
-
-
-class _Ahead(Iterator[Any]):
-    """Starts the copy of the next batch before it hands out one; on the host, without copies, it
-    only takes the next one, and so knows the last batch of a stream.
-
-    An error takes the place of its batch, and no later batch is made before it was raised.
-
-    Attributes:
-        place, epoch: Of the loader after the last batch that was handed out.
-    """
-
-    def __init__(
-        self,
-        owner: TorchLoader[Any],
-        copies: DeviceCopies | PlainCopies | None,
-        begin: Callable[[], Iterator[Any]],
-    ) -> None:
-        self._owner = owner
-        self._copies = copies
-        self._begin = begin
-        self._batches: Iterator[Any] | None = None
-        self._made: _Made | None = None
-
-    def __next__(self) -> Any:
-        if self._batches is None:
-            self._batches = self._start()
-        elif self._owner._current is not self:
-            return next(self._batches)  # which says why this iterator is over
-        if self._made is None:
-            self._made = self._make(self._batches)
-        made = self._made  # stays there if making the following one is interrupted
-        following = self._make(self._batches) if made.failure is None else None
-        self._made, self.place, self.epoch = following, made.place, made.epoch
-        if made.failure is not None:
-            raise made.failure
-        if self._copies is not None:
-            self._copies.receive(made.leaves, made.copied)
-        return self._owner._handed_out(made.leaves)
-
-    @property
-    def at_end(self) -> bool:
-        """The last batch was handed out."""
-        return self._made is not None and isinstance(self._made.failure, StopIteration)
-
-    def _start(self) -> Iterator[Any]:
-        loader = self._owner.loader
-        batches = self._begin()
-        self.place = self._made_until = loader._core.cursor.consumed()
-        self.epoch = loader.epoch
-        self._owner._current = self
-        return batches
-
-    def _make(self, batches: Iterator[Any]) -> _Made:
-        loader = self._owner.loader
-        leaves: list[Any] = []
-        copied = failure = None
-        try:
-            try:
-                batch = next(batches)
-            except (Error, StopIteration) as caught:
-                failure = caught
-            else:
-                leaves, copied = self._send(batch)
-            place = loader._core.cursor.consumed()
-            made = _Made(leaves, copied, failure, place, loader.epoch)
-        except BaseException:
-            if loader._core.cursor.consumed() != self._made_until:  # a batch was taken and lost
-                epoch, step = self._made_until
-                loader.seek(step, epoch=epoch)
-                self._batches = self._begin()
-            raise
-        self._made_until = made.place
-        return made
-
-    def _send(self, batch: Any) -> tuple[list[Any], Any]:
-        batch = self._owner._on_mesh.cut(batch)
-        if self._copies is None:
-            return self._owner._leaves(batch), None
-        leaves = self._owner._tensors.leaves(batch)
-        sent: tuple[list[Any], Any]
-        sent = self._owner._copied(leaves, str(self._owner.device), self._copies.send)
-        return sent

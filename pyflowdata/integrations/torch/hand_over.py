@@ -1,0 +1,82 @@
+"""What a TorchLoader makes of a DataLoader's batches: tensors, cut, pinned, copied and placed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .copies import copies_to, counted, pinned
+from .meshes import OnMesh
+from .static_buffers import StaticBuffers
+from .tensors import HostTensors
+
+
+class HandOver:
+    """Takes batches apart into leaves, one for each blob, and forms batches of them where they are
+    wanted.
+
+    Attributes:
+        pins: Tensors on the host are copied to pinned memory.
+        copies: What copies to the device; None: tensors stay on the host.
+    """
+
+    def __init__(
+        self,
+        on_mesh: OnMesh,
+        device: torch.device,
+        ragged: str | None,
+        pin_memory: bool,
+        static: bool,
+    ) -> None:
+        """Args, and what is raised: as of TorchLoader."""
+        self._loader = on_mesh.loader
+        self._device = device
+        self._on_mesh = on_mesh
+        self._tensors = HostTensors(self._loader, ragged)
+        self._convert = self._tensors.convert
+        self._static = StaticBuffers(self._loader, bool(pin_memory)) if static else None
+        self.pins = bool(pin_memory) and torch.cuda.is_available()
+        self.copies: Any = copies_to(device)
+
+    def on_host(self, batch: Any) -> Any:
+        """A batch for the user, on the host."""
+        if self._static is None:
+            return self._on_mesh.placed(self.tensors_of(batch))
+        return self.handed_out(self._leaves(self._on_mesh.cut(batch)))
+
+    def tensors_of(self, batch: Any) -> Any:
+        """Tensors on the host that no later batch changes, of this process alone."""
+        batch = self._on_mesh.cut(batch)
+        return self._tensors.formed(self._leaves(batch)) if self.pins else self._convert(batch)
+
+    def send(self, batch: Any) -> tuple[list[Any], Any]:
+        """Starts the copies of a batch; returns its leaves, and what tells that they are done."""
+        batch = self._on_mesh.cut(batch)
+        if self.copies is None:
+            return self._leaves(batch), None
+        sent: tuple[list[Any], Any]
+        sent = self._copied(self._tensors.leaves(batch), str(self._device), self.copies.send)
+        return sent
+
+    def receive(self, leaves: list[Any], copied: Any) -> Any:
+        """The batch for the user, of what send() returned."""
+        if self.copies is not None:
+            self.copies.receive(leaves, copied)
+        return self.handed_out(leaves)
+
+    def handed_out(self, leaves: list[Any]) -> Any:
+        """The batch of leaves that are where they are wanted."""
+        if self._static is not None:
+            leaves = self._static.hold(leaves)
+        return self._on_mesh.placed(self._tensors.formed(leaves))
+
+    def _leaves(self, batch: Any) -> list[Any]:
+        leaves = self._tensors.leaves(batch)
+        return self._copied(leaves, "pinned memory", pinned) if self.pins else leaves
+
+    def _copied(self, leaves: list[Any], device: str, copy_batch: Callable[[Any], Any]) -> Any:
+        """What a function that copies a batch returns; counted for report()."""
+        with self._loader._core.observed.shows(f"copy to {device}"):
+            return counted(self._loader, leaves, device, copy_batch)
