@@ -22,7 +22,7 @@ FROM = {
 WAITS = re.compile(r"^JOIN_TIMEOUT = .*$", re.M)  # for a process that the machine may be slow with
 WAIT, LIMIT = 200, 300  # seconds: for such a process, for a test
 
-SLOW_IMPORTS = ["torch._dynamo"]  # seconds, which many a test would take in its own process
+SLOW_IMPORTS = ["torch._dynamo"]  # takes seconds; each test would import it for itself
 
 
 def with_our_loader(text):
@@ -55,7 +55,7 @@ def run(source, folder, only=(), without=(), ours=True):
     command += [str(copy), str(results), "--limit", str(LIMIT)]
     command += ["--only", *only] if only else []
     command += ["--without", *without] if without else []
-    command += [] if only else ["--preload", *SLOW_IMPORTS]
+    command += ["--preload", *SLOW_IMPORTS]
     path = [str(ROOT), str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
     ended = subprocess.run(
         command,

@@ -456,6 +456,38 @@ def test_iterable_datasets_take_turns_and_go_on_where_they_were(kind, count):
         DataLoader(kind(), BATCH, num_workers=2 + count).load_state_dict(first.state_dict())
 
 
+class Epochs(torch_data.IterableDataset):
+    """Counts its epochs, which its state has."""
+
+    def __init__(self):
+        self.epoch = 0
+
+    def __iter__(self):
+        self.epoch += 1
+        yield from range(10 * self.epoch, 10 * self.epoch + 3)
+
+    def state_dict(self):
+        return {"epoch": self.epoch}
+
+    def load_state_dict(self, state):
+        self.epoch = state["epoch"]
+
+
+@pytest.mark.parametrize("way", [{}, {"num_workers": 2, "persistent_workers": True}])
+def test_a_dataset_that_counts_epochs_goes_on_after_the_end_of_one(way):
+    def epoch(loader):
+        return [batch.tolist() for batch in loader]
+
+    with DataLoader(Epochs(), 2, **way) as first:
+        assert sorted(epoch(first))[0] == [10, 11]
+        state = first.state_dict()
+        expected = epoch(first)
+    with DataLoader(Epochs(), 2, **way) as second:
+        second.load_state_dict(state)
+        assert epoch(second) == expected
+        assert sorted(expected)[0] == [20, 21]
+
+
 # ---- Failures -----------------------------------------------------------------------------------
 
 
@@ -653,3 +685,54 @@ def test_whole_batches_of_getitems_are_not_collated():
         batches = [*DataLoader(Columns(), BATCH, num_workers=count)]
         assert [batch["i"].tolist() for batch in batches] == ids(DataLoader(Numbers(), BATCH))
         assert batches[0]["x"].dtype == torch.float32
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import torch
+from pyflowdata.integrations.torch import DataLoader
+
+class Data(torch.utils.data.Dataset):
+    def __len__(self):
+        return 300
+
+    def __getitem__(self, index):
+        time.sleep(0.002)
+        return torch.full((200,), index)
+
+count, workers = int(sys.argv[1]), sys.argv[2]
+batches = iter(DataLoader(Data(), 4, num_workers=count, workers=workers))
+found, ends = next(batches)[:, 0].tolist(), threading.Event()
+
+def interrupt():
+    while not ends.wait(0.02):
+        os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
+batch, interrupts = None, 0
+while True:
+    try:
+        if batch is not None:
+            found, batch = found + batch[:, 0].tolist(), None
+        batch = next(batches)
+    except KeyboardInterrupt:
+        interrupts += 1
+    except StopIteration:
+        break
+    if interrupts > 10:
+        ends.set()
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+os.write(1, f"{found == list(range(300))} {interrupts > 0}".encode())
+os._exit(0)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count, workers", [(0, "processes"), (2, "processes"), (2, "threads")])
+def test_ctrl_c_costs_no_batch(tmp_path, count, workers):
+    script = tmp_path / "script.py"
+    script.write_text(INTERRUPTED)
+    done = subprocess.run(
+        [sys.executable, script, str(count), workers], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == "True True", done.stderr

@@ -159,7 +159,7 @@ def test_a_resumed_loader_goes_on(number):
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("number", range(6))
 def test_shuffled_rows_are_all_rows(number, workers):
-    """The order of shuffle=True is ours; each epoch has each row once, in batches of torch's sizes."""
+    """The order of shuffle=True is ours: each epoch has each row once, in batches as torch's."""
     rng = np.random.default_rng(number)
     count, size = int(rng.integers(2, 50)), int(rng.integers(1, 9))
     given = dict(batch_size=size, shuffle=True, num_workers=workers, drop_last=number % 2 == 1)

@@ -8,7 +8,10 @@ from support import torch_own
 from tools.fetch_torch_tests import PINNED, folder_of_tests, is_pinned
 from trainers.torch_own_lists import FAIL_WITH_OURS, NOT_RUN, QUICK
 
-NEEDS = {"torch": ["torch", "expecttest"], "torchdata": ["torchdata", "expecttest", "parameterized"]}
+NEEDS = {
+    "torch": ["torch", "expecttest", "psutil"],
+    "torchdata": ["torchdata", "expecttest", "parameterized", "psutil"],
+}
 MORE = {"torchdata/test_hugging_face.py": ["datasets"]}
 
 

@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers", reason="transformers is not i
 pytest.importorskip("accelerate", reason="accelerate is not installed")
 
 import pyflowdata as flow
-from pyflowdata.integrations.torch import TorchLoader
+from pyflowdata.integrations.torch import DataLoader, TorchLoader
 from pyflowdata.integrations.transformers import LoaderMixin, LoaderState
 
 from support.rank_processes import run_ranks
@@ -52,6 +52,18 @@ def orders(epochs, **attrs):
         return [[step["input_ids"][:, 0].tolist() for step in loader] for _ in range(epochs)]
 
 
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return RECORDS
+
+    def __getitem__(self, i):
+        return {"input_ids": torch.from_numpy(tokens()[i]), "labels": i}
+
+
+def make_data_loader(seed=3):
+    return DataLoader(Rows(), BATCH, shuffle=True, seed=seed)
+
+
 class Model(torch.nn.Module):
     """Writes down the records it gets; its loss and its logits tell which they were."""
 
@@ -64,7 +76,8 @@ class Model(torch.nn.Module):
         if self.training:
             self.seen.append(input_ids[:, 0].tolist())
         rows = input_ids.float().mean(1, keepdim=True)
-        return {"loss": (self.weight * rows).mean() + input_ids[:, 0].float().mean(), "logits": rows}
+        loss = (self.weight * rows).mean() + input_ids[:, 0].float().mean()
+        return {"loss": loss, "logits": rows}
 
 
 class Trainer(LoaderMixin, transformers.Trainer):
@@ -83,7 +96,9 @@ class Windows(transformers.TrainerCallback):
             control.should_save = control.should_training_stop = True
 
 
-def make_trainer(folder, loader, *, stop=None, evaluation=None, metrics=None, trainer=Trainer, **args):
+def make_trainer(
+    folder, loader, *, stop=None, evaluation=None, metrics=None, trainer=Trainer, **args
+):
     model = Model()
     arguments = transformers.TrainingArguments(
         output_dir=str(folder), use_cpu=True, report_to=[], disable_tqdm=True, logging_steps=1000,
@@ -163,7 +178,10 @@ def test_a_second_stop_in_the_same_epoch(tmp_path):
     whole = sum(orders(3), [])
     for begin, stop in itertools.pairwise((0, 3, 7, STEPS, STEPS + 1, 3 * STEPS)):
         with make_loader() as loader:
-            seen = train(tmp_path, loader, resume=begin > 0, stop=stop)
+            seen = train(
+                tmp_path, loader, resume=begin > 0, stop=stop,
+                restore_callback_states_from_checkpoint=True,
+            )  # fmt: skip
             assert seen == whole[begin:stop]
 
 
@@ -177,6 +195,16 @@ def test_resume_of_a_stream(tmp_path, ignore_data_skip):
                 ignore_data_skip=ignore_data_skip,
             )  # fmt: skip
             assert seen == (whole[4:9] if resume else whole[:4])
+
+
+@pytest.mark.parametrize("stop", [4, STEPS, STEPS + 3])
+def test_resume_of_a_data_loader_with_torchs_arguments(tmp_path, stop):
+    with make_data_loader() as loader:
+        whole = [step["input_ids"][:, 0].tolist() for _ in range(3) for step in loader]
+    with make_data_loader() as loader:
+        assert train(tmp_path, loader, stop=stop) == whole[:stop]
+    with make_data_loader(seed=8) as loader:
+        assert train(tmp_path, loader, resume=True) == whole[stop:]
 
 
 def test_other_files_are_refused_on_resume(tmp_path):
@@ -271,8 +299,8 @@ def run_two_ranks(folder):
     loader = make_loader()
     evaluation = make_loader(kind="in order", last="pad")
     trainer, model, windows = make_trainer(
-        folder, loader, evaluation=evaluation, metrics=metrics, stop=5, gradient_accumulation_steps=2,
-        per_device_train_batch_size=BATCH // 2, ddp_backend="gloo",
+        folder, loader, evaluation=evaluation, metrics=metrics, stop=5, ddp_backend="gloo",
+        gradient_accumulation_steps=2, per_device_train_batch_size=BATCH // 2,
     )  # fmt: skip
     trainer.train(resume_from_checkpoint=f"{folder}/checkpoint-2")
     trainer.evaluate()

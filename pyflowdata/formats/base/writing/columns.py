@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....errors import InvalidArgumentError, shown
+from ....nodes import widened
 from ....ragged import Ragged
 from .lossless import Array, refuse_masked
 
@@ -71,7 +72,8 @@ def column(name: str, given: Any) -> Array | Ragged | list[Any]:
     if isinstance(given, np.ndarray):
         if given.ndim == 0:
             raise InvalidArgumentError(f"{name}: the array has no dimension of rows")
-        return given if given.dtype.kind in "biuf" else given.tolist()
+        array = widened(given)
+        return array if array.dtype.kind in "biuf" else list(array.tolist())
     if isinstance(given, BYTES) or not isinstance(given, Sequence):
         raise InvalidArgumentError(
             f"{name} = {shown(given)}; a column is an array, a Ragged or a list with a row for "

@@ -52,11 +52,6 @@ def collate(samples: Any) -> Any:
     return torch_collate(samples, collate_fn_map=default_collate_fn_map)
 
 
-def collates_plainly(function: Any) -> bool:
-    """Whether it is collate(), and no function of the program is called in it."""
-    return function is collate and default_collate_fn_map == _known
-
-
 def _samples(samples: list[Any]) -> Any:
     """Samples of one kind field by field; torch's way for any others."""
     kinds = set(map(type, samples))

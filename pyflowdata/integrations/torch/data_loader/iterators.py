@@ -68,6 +68,8 @@ class BatchIterator(Iterator[Any], ABC):
         self._loader = loader
         self._progress = progress
         self._yielded = 0
+        self._is_begun = False
+        self._task: Task | None = None  # of the batch that _next() gave
         pins = loader.pin_memory and torch.accelerator.is_available()
         accelerator = torch.accelerator.current_accelerator() if pins else None
         self._pins = accelerator is not None and accelerator.type != "mps"
@@ -88,48 +90,59 @@ class BatchIterator(Iterator[Any], ABC):
         progress, counts = self._progress, self._loader.counts
         if progress.is_over:
             raise StopIteration
-        begin = time.perf_counter()
-        if not progress.has_begun:
-            resumes = progress.position > 0
-            progress.has_begun = True
-            try:
-                self._begin()
-            except BaseException:
-                progress.has_begun = False
-                raise
+        begin, is_first = time.perf_counter(), not progress.has_begun
+        if is_first:
             counts.begin(begin)
         else:
-            resumes = False
             counts.ask(begin)
         try:
-            batch = self._next()
-            if resumes and batch is END:  # the state was taken after the last batch of an epoch
+            batch = self._made(is_resumed=is_first and progress.position > 0)
+            if batch is END:
+                progress.is_over = True
                 self._end()
-                progress.__dict__.update(Progress(progress.epoch + 1, has_begun=True).__dict__)
-                self._begin()
-                batch = self._next()
+                raise StopIteration
+            self._yielded += 1
+            counts.deliver(time.perf_counter(), 0 if type(batch) is Raised else len_of(batch))
+            if type(batch) is not Raised:
+                if self._loader.is_iterable:
+                    self._warn_of_length()
+                self._deliver()
+                return batch
         except TimedOut:
             raise
         except WorkerError:
-            self._end()
             progress.is_over = True
+            self._end()
             raise
-        if batch is END:
+        except BaseException as failure:
+            if not isinstance(failure, Exception):  # Ctrl-C, somewhere in here
+                self._is_begun = False
+            raise
+        self._deliver()
+        failed = batch.failure
+        try:
+            raise failed
+        finally:
+            del failed, batch
+
+    def _made(self, *, is_resumed: bool) -> Any:
+        """The next batch, END or a Raised.  Begins, also after Ctrl-C, where the progress is."""
+        progress = self._progress
+        if not self._is_begun:
+            self._begin()
+            self._is_begun = progress.has_begun = True
+        batch = self._next()
+        if is_resumed and batch is END:  # the state was taken after the last batch of an epoch
             self._end()
-            progress.is_over = True
-            raise StopIteration
-        if isinstance(batch, Raised):
-            counts.deliver(time.perf_counter(), 0)
-            failure = batch.failure
-            try:
-                raise failure
-            finally:
-                del failure, batch
-        self._yielded += 1
-        counts.deliver(time.perf_counter(), len_of(batch))
-        if self._loader.is_iterable:
-            self._warn_of_length()
+            progress.__dict__.update(Progress(progress.epoch + 1, has_begun=True).__dict__)
+            self._begin()
+            batch = self._next()
         return batch
+
+    @property
+    def at_end(self) -> bool:
+        """The last batch was delivered, where it is known before the end."""
+        return self._loader.is_at_end(self._progress)
 
     def _warn_of_length(self) -> None:
         said: int | None = self._loader._IterableDataset_len_called
@@ -151,7 +164,11 @@ class BatchIterator(Iterator[Any], ABC):
 
     @abstractmethod
     def _next(self) -> Any:
-        """The next batch, END or a Raised; notes the progress."""
+        """The next batch, END or a Raised."""
+
+    @abstractmethod
+    def _deliver(self) -> None:
+        """Notes in the progress that the batch of _next() is delivered."""
 
     def _end(self) -> None:
         """The epoch is over."""
@@ -189,9 +206,12 @@ class BatchIterator(Iterator[Any], ABC):
         key = self._base if self._run is None else mixed(self._base, number)
         return Task(number, indices, key, self._run.state if self._run is not None else None)
 
-    def _note(self, task: Task) -> None:
-        """A batch is delivered."""
-        progress = self._progress
+    def _deliver_task(self) -> None:
+        """_deliver() of a map-style dataset."""
+        progress, task = self._progress, self._task
+        if task is None:
+            return
+        progress.sampler = task.sampler
         if task.number == progress.position:
             progress.position += 1
             while progress.position in progress.ahead:
@@ -199,4 +219,4 @@ class BatchIterator(Iterator[Any], ABC):
                 progress.position += 1
         else:
             progress.ahead.append(task.number)
-        progress.sampler = task.sampler
+        self._task = None

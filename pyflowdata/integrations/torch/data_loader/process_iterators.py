@@ -26,7 +26,8 @@ class _ProcessIterator(BatchIterator):
     _workers: Workers | None = None
 
     def _begin_workers(self, key: int, places: list[Any]) -> None:
-        self._workers = self._loader.take_workers()
+        if self._workers is None:
+            self._workers = self._loader.take_workers()
         self._workers.begin(key, places)
         self._done: dict[int, tuple[Any, Any]] = {}  # task -> answer and batch, or Raised
         self._pin_pool = ThreadPoolExecutor(1, "pyflowdata pin") if self._pins else None
@@ -76,7 +77,6 @@ class ProcessIterator(_ProcessIterator):
         self._begin_workers(0, [None] * self._loader.num_workers)
         self._tasks: deque[Task] = deque()
         self._turn = 0
-        self._is_full = False
         self._fill()
 
     def _fill(self) -> None:
@@ -104,9 +104,12 @@ class ProcessIterator(_ProcessIterator):
             self._receive(waits=True, since=since)
         self._tasks.remove(task)
         _, batch = self._taken(task.number)
-        self._note(task)
+        self._task = task
         self._fill()
         return batch
+
+    def _deliver(self) -> None:
+        self._deliver_task()
 
     def _ready(self) -> Task | None:
         for task in self._tasks:
@@ -130,6 +133,7 @@ class StreamIterator(_ProcessIterator):
         self._waiting: list[deque[int]] = [deque() for _ in range(count)]
         self._active = [number for number in range(count) if not _is_over(self._places[number])]
         self._asked = 0
+        self._ended: dict[int, StreamPlace] = {}  # where workers were at the end
         self._next_worker = progress.worker
         self._fill()
 
@@ -166,14 +170,27 @@ class StreamIterator(_ProcessIterator):
             self._next_worker = (number + 1) % self._loader.num_workers
             if batch is END:
                 self._active.remove(number)
+                self._ended[number] = self._places[number]
                 self._places[number] = self._places[number]._replace(batches=-1, has_ended=True)
                 continue
-            progress = self._progress
-            progress.position += 1
-            progress.streams, progress.worker = list(self._places), self._next_worker
             self._fill()
             return batch
+        self._note_end()
         return END
+
+    def _note_end(self) -> None:
+        """Datasets with a state, which their workers keep, begin the next epoch with it."""
+        states = [place.state for place in self._ended.values()]
+        kept = self._loader.persistent_workers and len(states) == self._loader.num_workers
+        if kept and all(state is not None and state[0] == "dataset" for state in states):
+            self._progress.after_streams = [
+                StreamPlace(0, self._ended[number].state, False) for number in sorted(self._ended)
+            ]
+
+    def _deliver(self) -> None:
+        progress = self._progress
+        progress.streams, progress.worker = list(self._places), self._next_worker
+        progress.position += 1
 
     def _whose_turn(self) -> int:
         count = self._loader.num_workers

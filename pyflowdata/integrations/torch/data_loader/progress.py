@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .counts import Counts
-from .fetching import Fetching, StreamPlace
+from .fetching import Fetcher, Fetching, StreamPlace
 from .orders import EpochOrder
 from .workers import Workers
 
@@ -25,6 +25,7 @@ class Progress:
         worker: Of an iterable dataset: which worker has the next batch.
         has_begun: A batch was asked for.
         is_over: The epoch is at its end.
+        after_streams: As streams, of the next epoch, where workers keep their datasets.
     """
 
     epoch: int = 0
@@ -37,6 +38,7 @@ class Progress:
     worker: int = 0
     has_begun: bool = False
     is_over: bool = False
+    after_streams: list[StreamPlace] | None = None
 
     def copy(self) -> Progress:
         """As it was before an iterator began here."""
@@ -53,6 +55,7 @@ class Source(Protocol):
     num_workers: int
     prefetch_factor: int | None
     pin_memory: bool
+    persistent_workers: bool
     timeout: float
     in_order: bool
     seed: int
@@ -69,7 +72,11 @@ class Source(Protocol):
 
     def fetching(self) -> Fetching: ...
 
+    def is_at_end(self, progress: Progress) -> bool: ...
+
     def check_streams(self, progress: Progress, count: int) -> list[StreamPlace | None]: ...
+
+    def kept_fetcher(self, how: Fetching, keep: Any) -> Fetcher: ...
 
     def take_workers(self) -> Workers: ...
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import operator
 import random
-import sys
 import threading
 from collections.abc import Callable
 from hashlib import blake2b
@@ -21,7 +20,6 @@ import torch
 
 _BITS = 2**64 - 1
 _TORCH_BITS = 2**63 - 1  # a sample may put torch.initial_seed() into an int64 tensor
-_python: Any = random._inst
 _seed_python = super(random.Random, random._inst).seed
 _torch = torch.default_generator
 _here = threading.local()
@@ -49,62 +47,75 @@ def number_of(index: Any) -> int:
 def seed_all(key: int) -> None:
     """Seeds the three generators of this process."""
     _seed_python(key)
-    _python.gauss_next = None  # gauss() makes two numbers at a time
     np.random.seed(key & 0xFFFFFFFF)
     _torch.manual_seed(key & _TORCH_BITS)
     _here.key = key
 
 
-def _python_words() -> tuple[Any, Any] | None:
-    """Where CPython's `random` has its position, and two of its words; None: they are not there.
-
-    Not its first word, which is the same after any seed.
-    """
-    start = id(random._inst) + object.__basicsize__
-    position, words = ctypes.c_int32.from_address(start), ctypes.c_uint64.from_address(start + 8)
-    known = random.getstate()[1]
-    both = int.from_bytes(b"".join(n.to_bytes(4, sys.byteorder) for n in known[1:3]), sys.byteorder)
-    return (position, words) if (known[-1], both) == (position.value, words.value) else None
-
-
-_words = _python_words() if sys.implementation.name == "cpython" else None
-
-
-def python_mark() -> Any:
-    """What differs after each draw from `random` and each seed, found without its whole state."""
-    if _words is None:
-        return random.getstate()
-    return _words[0].value, _words[1].value, _python.gauss_next
+def _python_words() -> Any:
+    """Position and first word of the state of `random`; None where they are not where CPython has
+    them."""
+    at = id(random._inst) + object.__basicsize__
+    words = (ctypes.c_uint32 * 2).from_address(at)
+    state = random.getstate()[1]
+    return words if (words[0], words[1]) == (state[-1], state[0]) else None
 
 
 class Watch:
-    """Tells whether one of the three generators was drawn from since they were seeded."""
+    """Tells whether one of the three generators was drawn from, and undoes that.
+
+    A draw changes the position in a generator's words, or makes new words.
+    """
 
     def __init__(self) -> None:
+        self._numpy: Any = None
+        self._look_at_numpy()
+        self._words = _python_words()
+        self._marks: Any = None
+        self._states: Any = None  # of the program, with these marks of Python and NumPy
+        self._torch: Any = None
+
+    def _look_at_numpy(self) -> None:
         self._numpy = np.random.get_bit_generator()  # type: ignore[attr-defined]
-        state = self._numpy.ctypes.state_address
         # What mt19937_state has: 624 words, then the position in them.
         is_known = type(self._numpy) is np.random.MT19937
-        self._at = ctypes.c_int32.from_address(state + 624 * 4) if is_known else None
-        self._first = ctypes.c_uint32.from_address(state) if is_known else None
+        address = self._numpy.ctypes.state_address
+        self._at = ctypes.c_int32.from_address(address + 624 * 4) if is_known else None
+        self._first = ctypes.c_uint32.from_address(address) if is_known else None
 
-    def seed(self, key: int) -> None:
-        """As seed_all(), and watches from here on."""
-        seed_all(key)
-        self._states = self._all()
-
-    def _all(self) -> tuple[Any, ...]:
-        numpy: Any
-        if self._at is not None and self._first is not None:
-            numpy = self._at.value, self._first.value
+    def _now(self) -> Any:
+        python: Any
+        if self._words is not None:
+            python = self._words[0], self._words[1]
         else:
-            numpy = repr(self._numpy.state)
-        return numpy, python_mark(), _torch.get_state().numpy().tobytes()
+            python = random.getstate()
+        if np.random.get_bit_generator() is not self._numpy:  # type: ignore[attr-defined]
+            self._look_at_numpy()
+        if self._at is None or self._first is None:
+            return python, repr(self._numpy.state)
+        return python, self._at.value, self._first.value, id(self._numpy)
+
+    def begin(self) -> None:
+        """Watches from here on."""
+        marks = self._now()
+        if marks != self._marks:  # the program drew since the last time
+            self._states = random.getstate(), np.random.get_state(legacy=False)
+            self._marks = marks
+        self._torch = _torch.get_state()
 
     def is_used(self) -> bool:
         """Whether one was drawn from."""
-        is_other = np.random.get_bit_generator() is not self._numpy  # type: ignore[attr-defined]
-        return is_other or self._all() != self._states
+        if self._now() != self._marks:
+            return True
+        return not torch.equal(_torch.get_state(), self._torch)
+
+    def undo(self) -> None:
+        """Gives the program its states back."""
+        python, numpy = self._states
+        random.setstate(python)
+        np.random.set_state(numpy)
+        _torch.set_state(self._torch)
+        self._marks = None
 
 
 def note_key(key: int) -> None:
@@ -141,16 +152,12 @@ class OwnGenerators:
     What is drawn in one block goes on in the next one.
     """
 
-    def __init__(self, key: int, *, only_torch: bool = False, is_seeded: bool = False) -> None:
+    def __init__(self, key: int, *, only_torch: bool = False) -> None:
         """Args:
         key: What they are seeded with.
         only_torch: The blocks draw from torch's generator alone.
-        is_seeded: Each block seeds `random` before it draws, which then need not go on.
         """
         self._only_torch = only_torch
-        self._is_seeded = is_seeded
-        self._program_mark: Any = None
-        self._program_python: Any = None  # the program's state at that mark
         self._torch = torch.Generator().manual_seed(key).get_state()
         self._python: Any = None if only_torch else random.Random(key).getstate()
         self._numpy: Any = None if only_torch else np.random.MT19937(key & 0xFFFFFFFF)
@@ -160,15 +167,12 @@ class OwnGenerators:
         state = _torch.get_state()
         python = numpy = None
         if not self._only_torch:
-            if self._program_mark != (mark := python_mark()):
-                self._program_mark, self._program_python = mark, random.getstate()
-            python = self._program_python
+            python = random.getstate()
             numpy = np.random.get_bit_generator()  # type: ignore[attr-defined]
         self._program = state, python, numpy
         _torch.set_state(self._torch)
         if not self._only_torch:
-            if not self._is_seeded:
-                random.setstate(self._python)
+            random.setstate(self._python)
             np.random.set_bit_generator(self._numpy)  # type: ignore[attr-defined]
 
     def __exit__(self, *_: object) -> None:
@@ -177,8 +181,6 @@ class OwnGenerators:
         self._torch = _torch.get_state()
         _torch.set_state(state)
         if not self._only_torch:
-            if not self._is_seeded:
-                self._python = random.getstate()
-            if python_mark() != self._program_mark:
-                random.setstate(python)
+            self._python = random.getstate()
+            random.setstate(python)
             np.random.set_bit_generator(numpy)  # type: ignore[attr-defined]

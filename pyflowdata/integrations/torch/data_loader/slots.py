@@ -123,7 +123,8 @@ class ReadSlots:
     def give_back(self, number: int) -> None:
         """Nothing in the slot is of use."""
         self._owners.pop(number, None)
-        self._free.append(number)
+        if number not in self._free:  # Ctrl-C may have an answer read twice
+            self._free.append(number)
 
     def write(self, number: int, content: bytes) -> None:
         """Puts a message into a slot that the worker does not use yet."""
@@ -149,8 +150,9 @@ class ReadSlots:
         owner: Any = np.frombuffer(mapping, np.uint8)
         free, owners = self._free, self._owners
 
-        def collected(_: Any) -> None:
-            if owners.pop(number, None) is not None:
+        def collected(which: Any) -> None:
+            if owners.get(number) is which:
+                del owners[number]
                 free.append(number)
 
         owners[number] = weakref.ref(owner, collected)

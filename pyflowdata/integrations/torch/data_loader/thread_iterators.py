@@ -20,11 +20,9 @@ class InlineIterator(BatchIterator):
     def _begin(self) -> None:
         loader, progress = self._loader, self._progress
         self._how = loader.fetching()
-        self._fetcher = Fetcher(self._how)
-        self._random: OwnGenerators | None = None
-        if self._how.seeds == "all":
-            self._random = OwnGenerators(0, is_seeded=not loader.is_iterable)
-        self._task: Task | None = None
+        self._random = OwnGenerators(0) if self._how.seeds == "all" else None
+        self._fetcher = loader.kept_fetcher(self._how, self._random)
+        self._after: Task | None = None
         self._stream: Stream | None = None
         if not loader.is_iterable:
             self._begin_order()
@@ -41,35 +39,38 @@ class InlineIterator(BatchIterator):
 
     def _next(self) -> Any:
         try:
-            batch = self._do(self._fetch)
+            return self._fetch()
         except Ended:
             return END
         except StopIteration as failure:
-            raise RuntimeError("the dataset raised StopIteration") from failure
-        except Exception:
-            self._delivered()
-            raise
-        if batch is END:
-            return END
-        self._delivered()
-        return pin(batch) if self._pins else batch
+            return Raised(_stopped(failure))
+        except Exception as failure:  # noqa: BLE001  (what user code raises)
+            return Raised(failure)
 
     def _fetch(self) -> Any:
         if self._stream is not None:
-            return self._stream.fetch()
-        if self._task is None:  # Ctrl-C leaves it here, to be fetched again
-            self._task = self._take_indices()
-        if self._task is None:
-            return END
-        return self._fetcher.fetch(self._task.indices, self._task.key)
+            batch = self._do(self._stream.fetch)
+        else:
+            self._task, self._after = self._after or self._take_indices(), None
+            if self._task is None:
+                return END
+            if self._run is not None:  # whether it is the last one, for a state
+                self._after = self._take_indices()
+            batch = self._fetcher.fetch(self._task.indices, self._task.key)
+        return pin(batch) if self._pins else batch
 
-    def _delivered(self) -> None:
-        if self._task is not None:
-            self._note(self._task)
-            self._task = self._take_indices() if self._run is not None else None
-        elif self._stream is not None:
-            self._progress.position += 1
+    def _deliver(self) -> None:
+        self._deliver_task()
+        if self._stream is not None:
             self._progress.streams = [self._stream.place()]
+            self._progress.position += 1
+
+
+def _stopped(failure: StopIteration) -> RuntimeError:
+    """What a StopIteration of the dataset becomes, as of a generator."""
+    raised = RuntimeError("the dataset raised StopIteration")
+    raised.__cause__ = failure
+    return raised
 
 
 class ThreadIterator(BatchIterator):
@@ -79,6 +80,7 @@ class ThreadIterator(BatchIterator):
 
     def _begin(self) -> None:
         loader = self._loader
+        self._end()
         self._how = loader.fetching()
         self._begin_order()
         self._pool = ThreadPoolExecutor(loader.num_workers, "pyflowdata fetch")
@@ -120,9 +122,12 @@ class ThreadIterator(BatchIterator):
         except Exception as failure:  # noqa: BLE001  (what user code raises)
             batch = Raised(failure)
         del self._tasks[at]
-        self._note(task)
+        self._task = task
         self._fill()
         return batch
+
+    def _deliver(self) -> None:
+        self._deliver_task()
 
     def _end(self) -> None:
         if self._pool is not None:
