@@ -8,7 +8,6 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
 
 from pyflowdata.integrations.torch import DataLoader  # noqa: E402
-from pyflowdata.integrations.torch.data_loader import randomness  # noqa: E402
 
 
 class Drawing:
@@ -73,22 +72,3 @@ def test_what_is_drawn_does_not_depend_on_the_program(kind, draw):
     assert len(set(expected)) == (1 if draw == "nothing" else 20)
     for before in BEFORE.values():
         assert values(before) == expected
-
-
-def test_the_mark_differs_after_each_draw_and_seed():
-    assert randomness._words is not None, "the marks of this Python's random are not known"
-    marks = []
-    for seed in range(300):
-        random.seed(seed)
-        marks.append(randomness.python_mark())
-    for draw in (random.random, random.getrandbits, random.gauss):
-        for _ in range(1000):
-            draw(*{random.getrandbits: (3,), random.gauss: (0, 1)}.get(draw, ()))
-            marks.append(randomness.python_mark())
-    assert len(set(marks)) == len(marks)
-    random.seed(7)
-    one = randomness.python_mark()
-    state = random.getstate()
-    random.random()
-    random.setstate(state)
-    assert randomness.python_mark() == one
