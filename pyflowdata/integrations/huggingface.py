@@ -87,6 +87,9 @@ class ArrowRows:
         self._types = {name: _type_of(name, schema.field(name).type) for name in names}
         self.fields = [f"{_quoted(name)}:{self._types[name]}" for name in names]
 
+    def __repr__(self) -> str:
+        return f"ArrowRows({len(self)} rows: {', '.join(self.columns)})"
+
     def __len__(self) -> int:
         return len(self._dataset)
 

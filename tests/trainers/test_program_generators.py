@@ -72,3 +72,19 @@ def test_what_is_drawn_does_not_depend_on_the_program(kind, draw):
     assert len(set(expected)) == (1 if draw == "nothing" else 20)
     for before in BEFORE.values():
         assert values(before) == expected
+
+
+def test_a_seed_of_the_program_between_batches_is_noticed():
+    """Samples begin to draw late, after the program has seeded once more without a draw."""
+    drawn = []
+
+    def late():
+        drawn.append(0)
+        return random.random() if len(drawn) > 12 else 0.0
+
+    for step, _ in enumerate(DataLoader(Drawing(late), batch_size=4)):
+        if step:
+            assert random.getstate() == state
+        random.seed(step)
+        state = random.getstate()
+    assert step == 4

@@ -1,4 +1,4 @@
-"""Recipes of docs/how-to/trainer-recipes.md: evaluation that counts each record, and trials."""
+"""Recipes of docs/how-to/trainer-recipes.md: evaluation that counts each record once; trials."""
 
 import itertools
 import json

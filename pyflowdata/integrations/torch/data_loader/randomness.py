@@ -53,12 +53,12 @@ def seed_all(key: int) -> None:
 
 
 def _python_words() -> Any:
-    """Position and first word of the state of `random`; None where they are not where CPython has
-    them."""
+    """Position and first words of the state of `random`; None where they are not where CPython has
+    them.  The very first is the same after any seed."""
     at = id(random._inst) + object.__basicsize__
-    words = (ctypes.c_uint32 * 2).from_address(at)
+    words = (ctypes.c_uint32 * 3).from_address(at)
     state = random.getstate()[1]
-    return words if (words[0], words[1]) == (state[-1], state[0]) else None
+    return words if [*words] == [state[-1], *state[:2]] else None
 
 
 class Watch:
@@ -86,7 +86,7 @@ class Watch:
     def _now(self) -> Any:
         python: Any
         if self._words is not None:
-            python = self._words[0], self._words[1]
+            python = self._words[0], self._words[2]
         else:
             python = random.getstate()
         if np.random.get_bit_generator() is not self._numpy:  # type: ignore[attr-defined]
