@@ -156,7 +156,7 @@ test-torch: all .venv/lightning .venv/accelerate .venv/examples
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py torch_trace.py) \
 	    $(addprefix tests/project/test_,examples.py gallery.py pages.py port_pages.py) $(ARGS)
 test-jax: all .venv/flax
-	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,jax.py jax_sink.py) \
+	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,jax.py jax_bfloat16.py jax_sink.py) \
 	    tests/project/test_example_jax.py tests/trainers/test_flax.py $(ARGS)
 test-numba: all .venv/numba
 	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \

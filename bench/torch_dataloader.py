@@ -6,8 +6,9 @@
 
 It needs torch and Pillow in the Python that runs it.  Each figure is the median of interleaved
 rounds in processes of their own; a ratio is the median of those within the rounds.  A process takes
-an epoch that is checked, then whole epochs for some seconds.  CPU time is that of the process and its
-children.  Memory is PSS, summed over the process and its children: what processes share counts once.
+an epoch that is checked, then whole epochs for some seconds.  CPU time is that of the process and
+its children.  Memory is PSS, summed over the process and its children: what processes share counts
+once.
 """
 
 from __future__ import annotations
@@ -202,6 +203,7 @@ def child(wanted: str) -> None:
 
 # ---- The tables ---------------------------------------------------------------------------------
 
+_SMOKE: dict[int, tuple[str, ...]] = {0: ("getitem",), 1: (), 2: ("jpg", "objects"), 4: ()}
 Results = dict[tuple[Case, str], list[dict[str, float]]]
 
 
@@ -275,7 +277,7 @@ def main() -> int:
     chosen = [case for case in cases(sizes) if case.group in arguments.cases]
     if not arguments.smoke:
         return run(chosen, arguments.rounds, arguments.seconds, arguments.folder)
-    few = [case for case in chosen if case.batch_size <= 256 and case.workers < 3]
+    few = [one for one in chosen if one.batch_size < 1024 and one.name in _SMOKE[one.workers]]
     folder = Path(tempfile.mkdtemp(prefix="torch-dataloader-"))
     try:
         return run(few, 1, 0.01, folder)

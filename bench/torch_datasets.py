@@ -1,7 +1,7 @@
 """Map-style datasets as programs for torch have them, for bench.torch_dataloader.
 
-They are in a module of their own, which worker processes can import.  Sample i has i as its label, so
-that the sum over an epoch tells whether each came once.
+They are in a module of their own, which worker processes can import.  Sample i has i as its label,
+so that the sum over an epoch tells whether each came once.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
     python -m bench.torch_steps            # with a Python that has torch
 
-The rows are in memory, so that a step is little more than the delivery and the release of a batch.  In each round both
-loaders take some hundred steps, by turns, which one first alternates; the difference of a round is that
-of the two medians.  The table has the median of the rounds, in microseconds.
+The rows are in memory, so that a step is little more than the delivery and the release of a batch.
+In each round both loaders take some hundred steps, by turns, and which one is first alternates; the
+difference of a round is that of the two medians.  The table has the median of the rounds, in
+microseconds.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ static const pfd_port outputs[] = {
 
 const pfd_op pfd_op_hwc2chw = {
     PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    .flags = PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS,
     .name = "HWC2CHW",
     .doc = "Brings images from (height, width, channels) to (channels, height, width). "
            "This is the order of torch's ToTensor, without its scaling; CropMirrorNormalize and "

@@ -128,7 +128,7 @@ static const pfd_port outputs[] = {
 
 const pfd_op pfd_op_image_batch_align = {
     PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED | PFD_WHOLE_BATCH,
+    .flags = PFD_TAKES_RAGGED | PFD_WHOLE_BATCH | PFD_EQUAL_ROWS,
     .name = "ImageBatchAlign",
     .doc = "Pads the images of each batch to its largest height and largest width. "
            "The batch is that of this rank. This is OneFlow's image_batch_align with dynamic_out; "

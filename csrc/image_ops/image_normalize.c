@@ -60,7 +60,7 @@ static const pfd_port outputs[] = {{"out", "Images of the type of the input."}};
 
 const pfd_op pfd_op_image_normalize = {
     PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    .flags = PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS,
     .name = "ImageNormalize",
     .doc = "Computes (x - mean) / std of images of floats; channels stay last. "
            "This is OneFlow's image_normalize; Normalize takes bytes too, and can put the channels "

@@ -65,7 +65,7 @@ static const pfd_port outputs[] = {
 
 const pfd_op pfd_op_normalize = {
     PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    .flags = PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS,
     .name = "Normalize",
     .doc = "Scales images of bytes to 0 to 1, and computes (x - mean) / std. "
            "Numbers of uint8 are divided by 255, those of float32 are taken as they are. This is "

@@ -211,7 +211,7 @@ static const pfd_port outputs[] = {
 
 const pfd_op pfd_op_affine = {
     PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    .flags = PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS,
     .name = "Affine",
     .doc = "Computes in * scale + shift for each number. "
            "The arithmetic is float64: first the product is rounded, then the sum, and then the "

@@ -81,7 +81,7 @@ static const pfd_port outputs[] = {{"out", "The same numbers, with the shape of 
 
 const pfd_op pfd_op_cast = {
     PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    .flags = PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS,
     .name = "Cast",
     .doc = "Changes the dtype. "
            "Numbers are rounded to the nearest float, ties to even. Floats lose their fraction "

@@ -100,7 +100,7 @@ static const pfd_port outputs[] = {
 
 const pfd_op pfd_op_one_hot = {
     PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    .flags = PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS,
     .name = "OneHot",
     .doc = "Makes a vector of each class number, with on_value at its index and off_value at all "
            "others. "

@@ -136,7 +136,7 @@ static const pfd_port outputs[] = {
 
 const pfd_op pfd_op_pad_batch = {
     PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED | PFD_WHOLE_BATCH,
+    .flags = PFD_TAKES_RAGGED | PFD_WHOLE_BATCH | PFD_EQUAL_ROWS,
     .name = "PadBatch",
     .doc = "Pads the rows of each batch to the largest of its rows. "
            "The batch is the part of this rank. The size differs from batch to batch, so the "

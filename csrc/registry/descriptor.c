@@ -168,6 +168,8 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
         return fault(err, op->name, "flags", "has PFD_READS_FOLDERS, which needs PFD_READS_FILES");
     if (op->open && (op->flags & PFD_WHOLE_BATCH))
         return fault(err, op->name, "flags", "has PFD_WHOLE_BATCH, which readers cannot have");
+    if (op->open && (op->flags & (PFD_EQUAL_ROWS | PFD_KEEPS_EQUAL_ROWS)))
+        return fault(err, op->name, "flags", "has PFD_EQUAL_ROWS, which readers cannot have");
     if (op->open && (op->flags & PFD_TAKES_RAGGED) && !(op->flags & PFD_VIEW))
         return fault(err, op->name, "flags", "has PFD_TAKES_RAGGED, but a reader takes no inputs");
     int32_t is_reader = op->open && !(op->flags & PFD_VIEW);
@@ -268,7 +270,8 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
                      "must be in CamelCase, at most 63 letters");
     if (!pfd_is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
     if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS |
-                      PFD_OPTIONAL_INPUT | PFD_READS_FOLDERS | PFD_VIEW | PFD_CHECKS_FILES))
+                      PFD_OPTIONAL_INPUT | PFD_READS_FOLDERS | PFD_EQUAL_ROWS |
+                      PFD_KEEPS_EQUAL_ROWS | PFD_VIEW | PFD_CHECKS_FILES))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));
     PFD_TRY(check_aliases(op, err));

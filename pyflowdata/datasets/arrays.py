@@ -12,6 +12,7 @@ from ..errors import InvalidArgumentError, shown
 from ..formats import array_blob
 from ..nodes import Blob
 from ..nodes.argument_hints import says_how
+from ..nodes.dtypes import BITS, is_bfloat16
 from ..nodes.tables import Table
 from ..ragged import Ragged
 from .base import named_view
@@ -81,7 +82,9 @@ def _rows_of(name: str, given: Any) -> tuple[Array, Array | None]:
         raise InvalidArgumentError(f"from_arrays(): {name} is {shown(given)}, which has no rows")
     if values.dtype.kind in "SU":
         return _joined(name, values.tolist())
-    if values.dtype.kind not in "buif" or 0 in values.shape[1:]:
+    if is_bfloat16(values.dtype):
+        values = values.view(BITS)  # whose memory C can read, other than that of ml_dtypes
+    if (values.dtype.kind not in "buif" and values.dtype != BITS) or 0 in values.shape[1:]:
         raise InvalidArgumentError(
             f"from_arrays(): {name} has dtype {values.dtype} and rows of shape {values.shape[1:]}; "
             "rows are numbers or truths, of a fixed dtype, and not empty"

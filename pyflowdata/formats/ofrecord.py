@@ -32,6 +32,7 @@ _KINDS = Kinds(
     {"float32": 2, "float64": 3, "int32": 4, "int64": 5},
     {
         "float16": "float32",
+        "bfloat16": "float32",
         **dict.fromkeys(("bool", "int8", "int16", "uint16"), "int32"),
         **dict.fromkeys(("uint32", "uint64"), "int64"),
     },

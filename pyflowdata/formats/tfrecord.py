@@ -30,6 +30,7 @@ _EXAMPLE = Kinds(
     {"float32": 2, "int64": 3},
     {
         "float16": "float32",
+        "bfloat16": "float32",
         **dict.fromkeys(("bool", "int8", "int16", "int32", "uint16", "uint32", "uint64"), "int64"),
     },
     is_wrapped=True,

@@ -156,6 +156,8 @@ class Op:
         has_many_inputs: Whether the only input takes one or more blobs.
         takes_ragged: Whether rows of inputs may differ in size.
         is_whole_batch: Whether it looks at all rows of a batch at once.
+        has_equal_rows: Whether the rows of its ragged outputs have one shape within a batch.
+        keeps_equal_rows: Whether they have where those of its ragged inputs have.
         has_optional_input: Whether the last input may be left out.
         is_view: Whether its rows are those of its inputs in another order, before batches; or, if
             it is a reader, in batches.
@@ -172,6 +174,8 @@ class Op:
     has_many_inputs: bool = False
     takes_ragged: bool = False
     is_whole_batch: bool = False
+    has_equal_rows: bool = False
+    keeps_equal_rows: bool = False
     has_optional_input: bool = False
     is_view: bool = False
 
@@ -249,6 +253,8 @@ def _read_op(op: CData, origin: str) -> Op:
         has_many_inputs=bool(op.flags & lib.PFD_MANY_INPUTS),
         takes_ragged=bool(op.flags & lib.PFD_TAKES_RAGGED),
         is_whole_batch=bool(op.flags & lib.PFD_WHOLE_BATCH),
+        has_equal_rows=bool(op.flags & lib.PFD_EQUAL_ROWS),
+        keeps_equal_rows=bool(op.flags & lib.PFD_KEEPS_EQUAL_ROWS),
         has_optional_input=bool(op.flags & lib.PFD_OPTIONAL_INPUT),
         is_view=bool(op.flags & lib.PFD_VIEW),
     )

@@ -161,3 +161,18 @@ def test_encoders_write_what_reads_as_the_same_number():
     found = flow.ExampleEncoder(list(rows), names=["x"])
     wanted = flow.ExampleEncoder(list(flow.Cast(rows, dtype="float32")), names=["x"])
     assert [bytes(one) for one in found] == [bytes(one) for one in wanted]
+
+
+@pytest.mark.parametrize("writer, ending", [("TFRecordWriter", "tfrecord"), ("CSVWriter", "csv"),
+                                            ("OFRecordWriter", "bin"), ("NpyWriter", "npy")])  # fmt: skip
+def test_writers_write_them_as_float32(writer, ending, tmp_path):
+    rows = of_bits(EVERY[0x3F00:0x3F20]).reshape(16, 2)
+    wide = flow.Cast(rows, dtype="float32")
+    for name, given in (("narrow", rows), ("wide", wide)):
+        (tmp_path / name).mkdir()
+        with getattr(flow.io, writer)(tmp_path / name / f"x.{ending}") as out:
+            is_array = writer == "NpyWriter"
+            out.write(given[0] if is_array else {"x": given[0]})
+            out.write_batch(given[1:] if is_array else {"x": given[1:]})
+    narrow, wide = ((tmp_path / name / f"x.{ending}").read_bytes() for name in ("narrow", "wide"))
+    assert narrow == wide

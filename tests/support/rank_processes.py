@@ -11,16 +11,18 @@ TIMEOUT = 300  # seconds for all ranks, on a machine that is busy otherwise
 SLOW_IMPORTS = ("torch.distributed", "accelerate", "transformers.trainer", "trl")
 
 
-def run_ranks(function, world_size, folder, *args):
+def run_ranks(function, world_size, folder, *args, method="forkserver"):
     """What function(*args) returns on each rank; it is one of a module, and torch.save takes it.
 
-    The process group is there, and RANK, WORLD_SIZE and LOCAL_RANK are set, as torchrun does.
+    The process group is there, and RANK, WORLD_SIZE and LOCAL_RANK are set, as torchrun does.  The
+    method "fork" spares the imports of this process, where no thread of torch was started.
     """
     import torch
 
     folder.mkdir(parents=True, exist_ok=True)
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([name for name in SLOW_IMPORTS if name in sys.modules])
+    context = multiprocessing.get_context(method)
+    if method == "forkserver":
+        context.set_forkserver_preload([name for name in SLOW_IMPORTS if name in sys.modules])
     processes = [
         context.Process(target=_run, args=(function, rank, world_size, str(folder), args))
         for rank in range(world_size)

@@ -1,4 +1,6 @@
-"""accelerate takes a TorchLoader as it is: its state, its last batch, and what it skips."""
+"""accelerate takes a TorchLoader as it is: its state, its last batch, and what it skips; and so a
+DataLoader with torch's arguments.
+"""
 
 import gc
 import itertools
@@ -15,7 +17,7 @@ from accelerate.state import AcceleratorState, GradientState
 from accelerate.utils import DataLoaderConfiguration
 
 import pyflowdata as flow
-from pyflowdata.integrations.torch import TorchLoader
+from pyflowdata.integrations.torch import DataLoader, TorchLoader
 
 from support.rank_processes import run_ranks
 
@@ -51,8 +53,26 @@ def make_numpy_loader(kind="shuffled", *, last="short", batch_size=BATCH, seed=3
     return flow.DataLoader({"i": ids})
 
 
-def make_loader(kind="shuffled", **attrs):
-    return TorchLoader(make_numpy_loader(kind, **attrs))
+class Samples(torch.utils.data.Dataset):
+    def __len__(self):
+        return RECORDS
+
+    def __getitem__(self, i):
+        return {"i": i}
+
+
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return ({"i": i} for i in numbers())
+
+
+def make_loader(kind="shuffled", *, seed=3, **attrs):
+    """A TorchLoader; of the kinds "map" and "iterable", a DataLoader with torch's arguments."""
+    if kind == "map":
+        return DataLoader(Samples(), BATCH, shuffle=True, seed=seed)
+    if kind == "iterable":
+        return DataLoader(Stream(), BATCH)
+    return TorchLoader(make_numpy_loader(kind, seed=seed, **attrs))
 
 
 def ids(batches, count=None):
@@ -60,7 +80,14 @@ def ids(batches, count=None):
 
 
 def orders(epochs, kind="shuffled", **attrs):
-    """The rows of each step of these epochs, by the NumPy loader."""
+    """The rows of each step of these epochs, by the NumPy loader; a DataLoader has its own order,
+    without accelerate.
+    """
+    if kind == "map":
+        reset()
+        with make_loader("map") as loader:
+            return [ids(loader) for _ in range(epochs)]
+    kind = kind.replace("iterable", "stream")
     with make_numpy_loader(kind, rank=0, world_size=1, **attrs) as loader:
         return [ids(loader) for _ in range(epochs)]
 
@@ -128,14 +155,15 @@ def test_prepare_takes_a_loader_as_it_is(configuration):
 
 
 @pytest.mark.cell("accelerate", "accumulation")
-@pytest.mark.parametrize("kind", ["shuffled", "stream"])
+@pytest.mark.parametrize("kind", ["shuffled", "stream", "map", "iterable"])
 @pytest.mark.parametrize("every", [2, 4, 7])
 def test_the_last_batch_of_an_epoch_steps_the_optimizer(kind, every):
+    whole = orders(2, kind)
     with make_loader(kind) as loader:
         run = Run(loader, gradient_accumulation_steps=every)
         for _ in range(2):
             run.train(run.loader)
-        whole = orders(2, kind)
+        assert not run.accelerator.gradient_state.in_dataloader
     assert run.windows == [
         epoch[at : at + every] for epoch in whole for at in range(0, STEPS, every)
     ]
@@ -171,7 +199,7 @@ def test_without_an_accelerator_nothing_is_announced():
 @pytest.mark.cell("accelerate", "mid-epoch resume")
 @pytest.mark.cell("accelerate", "epoch-end resume")
 @pytest.mark.parametrize("steps", [1, 7, STEPS, STEPS + 2])
-@pytest.mark.parametrize("kind", ["shuffled", "stream"])
+@pytest.mark.parametrize("kind", ["shuffled", "stream", "map", "iterable"])
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_load_state_continues_where_save_state_was(tmp_path, kind, steps, by_hand):
     whole = sum(orders(3, kind), [])
@@ -179,11 +207,13 @@ def test_load_state_continues_where_save_state_was(tmp_path, kind, steps, by_han
         run = Run(loader)
         if by_hand:
             run.accelerator.register_for_checkpointing(loader)
-        run.train(loader, steps).train(loader, max(0, steps - STEPS))
+        run.train(loader, steps)
+        if steps > STEPS:
+            run.train(loader, steps - STEPS)
         run.accelerator.save_state(tmp_path / "checkpoint")
         assert run.steps == whole[:steps]
     reset()
-    with make_loader(kind, seed=None if kind == "stream" else 9) as loader:
+    with make_loader(kind, seed=9) as loader:
         run = Run(loader)
         if by_hand:
             run.accelerator.register_for_checkpointing(loader)
@@ -206,6 +236,26 @@ def test_a_loader_that_is_only_registered_is_restored(tmp_path):
         accelerator.register_for_checkpointing(loader)
         accelerator.load_state(tmp_path / "checkpoint")
         assert ids(loader) + ids(loader) == whole[4:]
+
+
+@pytest.mark.parametrize("count", [0, 5, STEPS - 1])
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_a_rest_of_a_data_loader(count, is_loaded):
+    """accelerate makes a loader of torch's of it, which knows its samples and not its end."""
+    whole = orders(3, "map")
+    with make_loader("map") as loader:
+        accelerator = make_accelerator()
+        loader.set_epoch(1)
+        ids(loader, count)
+        state = loader.state_dict()
+    with make_loader("map", seed=9 if is_loaded else 3) as loader:
+        if is_loaded:
+            loader.load_state_dict(state)
+        else:
+            loader.set_epoch(1)
+        assert ids(accelerator.skip_first_batches(loader, count)) == whole[1][count:]
+        loader.set_epoch(2)
+        assert ids(loader) == whole[2]
 
 
 @pytest.mark.parametrize("kind", ["shuffled", "stream"])

@@ -130,14 +130,13 @@ def on_ranks(folder):
     return begun, resumed, evaluated
 
 
-@pytest.mark.slow
 @pytest.mark.cell("Fabric", "other world size")
 @pytest.mark.cell("Fabric", "evaluation counts")
 def test_two_ranks_have_the_records_of_one(tmp_path):
     run = Run()
     run.train(EPOCHS, stop=STEPS + 2)
     run.saved(tmp_path / "one")
-    ranks = run_ranks(on_ranks, 2, tmp_path / "ranks", str(tmp_path))
+    ranks = run_ranks(on_ranks, 2, tmp_path / "ranks", str(tmp_path), method="fork")
     begun, resumed, evaluated = (
         [[*itertools.chain(*parts)] for parts in zip(*each)] for each in zip(*ranks)
     )

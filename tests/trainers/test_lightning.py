@@ -1,7 +1,11 @@
 """Lightning's Trainer: the records of each step are those of an uninterrupted loop over a loader."""
 
 import itertools
+import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +21,8 @@ from lightning.pytorch.callbacks import BasePredictionWriter, ModelCheckpoint  #
 from lightning.pytorch.utilities import CombinedLoader  # noqa: E402
 from pyflowdata.integrations.lightning import DataModule  # noqa: E402
 from pyflowdata.integrations.torch import TorchLoader  # noqa: E402
+
+from support.rank_processes import run_ranks  # noqa: E402
 
 RECORDS, BATCH, STEPS, EPOCHS = 29, 6, 5, 3
 
@@ -115,7 +121,10 @@ class Crash(lightning.Callback):
 def trainer_of(**options):
     given = {"max_epochs": EPOCHS, "logger": False, "enable_checkpointing": False, **options}
     return lightning.Trainer(
-        accelerator="cpu", devices=1, enable_progress_bar=False, enable_model_summary=False, **given
+        accelerator="cpu",
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        **{"devices": 1, **given},
     )
 
 
@@ -411,3 +420,65 @@ def test_what_a_module_refuses():
         DataModule(train=make_loader).train_dataloader()
     with pytest.raises(flow.Error, match=r"function train .* gave \[1, 2\]"):
         fit(lambda: {"a": make_loader(), "b": [1, 2]}, True)
+
+
+def on_ranks(folder):
+    """What a rank sees: in whole runs, after a step and an epoch of one process, and cut."""
+    options = {"devices": 2, "strategy": "ddp"}
+    whole = fit(as_module=True, val=make_loader, **options)
+    after = [
+        fit(lambda: make_loader(9), True, ckpt_path=f"{folder}/{name}.ckpt", **options).steps
+        for name in ("step", "last")
+    ]
+    cut = fit(as_module=True, callbacks=[Stop(STEPS + 2, f"{folder}/two.ckpt")], **options).steps
+    model, predicting = Model(), trainer_of(**options)
+    predicted = predicting.predict(model, datamodule=DataModule(predict=make_loader))
+    predicted = [(0, step, batch.tolist()) for step, batch in enumerate(predicted)]
+    return whole.steps, whole.validated, *after, cut, predicted
+
+
+@pytest.mark.cell("Lightning", "other world size")
+@pytest.mark.cell("Lightning", "evaluation counts")
+def test_two_ranks_have_the_records_of_one(tmp_path):
+    saves = ModelCheckpoint(tmp_path, save_last=True)
+    fit(callbacks=[Stop(STEPS + 3, tmp_path / "step.ckpt")])
+    fit(as_module=True, callbacks=[saves, Crash(2)], enable_checkpointing=True)
+    ranks = run_ranks(on_ranks, 2, tmp_path / "ranks", str(tmp_path), method="fork")
+    whole, validated, step, last, cut, predicted = (
+        [(*one[:2], one[2] + other[2]) for one, other in zip(*parts, strict=True)]
+        for parts in zip(*ranks, strict=True)
+    )
+    assert whole == validated == truth()
+    assert step == truth()[STEPS + 3 :] and last == truth()[2 * STEPS :]
+    assert cut == truth()[: STEPS + 2]
+    assert fit(lambda: make_loader(9), ckpt_path=tmp_path / "two.ckpt").steps == truth()[STEPS + 2 :]
+    assert predicted == [(0, s, [10 * i for i in each]) for _, s, each in truth(epochs=1)]
+
+
+def test_a_graph_that_was_made_before_the_process_group_is_refused(monkeypatch):
+    loader = make_loader()
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
+    with pytest.raises(flow.Error, match=r"rank 1 of 2.* train_dataloader\(\)"):
+        iter(loader)
+    assert iter(make_loader())  # which is for rank 1 of 2
+
+
+SCRIPT = """
+import test_lightning as own
+loader = own.make_loader()
+own.trainer_of(devices=2, strategy="ddp").fit(own.Model(), loader)
+"""
+
+
+@pytest.mark.slow
+def test_a_graph_that_was_made_before_fit_says_where_to_make_it(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(SCRIPT)
+    folders = [str(Path(__file__).parent), *sys.path]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
+    ended = subprocess.run([sys.executable, path], env=environment, timeout=300,
+                           capture_output=True, text=True)  # fmt: skip
+    assert ended.returncode != 0
+    assert "make the graph when the process group is there, in train_dataloader()" in ended.stderr

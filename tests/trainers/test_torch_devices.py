@@ -1,4 +1,4 @@
-"""Devices besides CUDA: found by torch's module for them, copied to with streams where it has any."""
+"""Devices besides CUDA: found by torch's module for them; streams are used where it has them."""
 
 import contextlib
 import types

@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers", reason="transformers is not i
 pytest.importorskip("accelerate", reason="accelerate is not installed")
 
 import pyflowdata as flow
-from pyflowdata.integrations.torch import TorchLoader
+from pyflowdata.integrations.torch import DataLoader, TorchLoader
 from pyflowdata.integrations.transformers import LoaderMixin, LoaderState
 
 from support.rank_processes import run_ranks
@@ -50,6 +50,18 @@ def orders(epochs, **attrs):
     """The records of each step of these epochs, by the NumPy loader."""
     with make_loader(rank=0, world_size=1, **attrs).loader as loader:
         return [[step["input_ids"][:, 0].tolist() for step in loader] for _ in range(epochs)]
+
+
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return RECORDS
+
+    def __getitem__(self, i):
+        return {"input_ids": torch.from_numpy(tokens()[i]), "labels": i}
+
+
+def make_data_loader(seed=3):
+    return DataLoader(Rows(), BATCH, shuffle=True, seed=seed)
 
 
 class Model(torch.nn.Module):
@@ -177,6 +189,16 @@ def test_resume_of_a_stream(tmp_path, ignore_data_skip):
                 ignore_data_skip=ignore_data_skip,
             )  # fmt: skip
             assert seen == (whole[4:9] if resume else whole[:4])
+
+
+@pytest.mark.parametrize("stop", [4, STEPS, STEPS + 3])
+def test_resume_of_a_data_loader_with_torchs_arguments(tmp_path, stop):
+    with make_data_loader() as loader:
+        whole = [step["input_ids"][:, 0].tolist() for _ in range(3) for step in loader]
+    with make_data_loader() as loader:
+        assert train(tmp_path, loader, stop=stop) == whole[:stop]
+    with make_data_loader(seed=8) as loader:
+        assert train(tmp_path, loader, resume=True) == whole[stop:]
 
 
 def test_other_files_are_refused_on_resume(tmp_path):

@@ -12,7 +12,9 @@ import pyflowdata as flow
 from pyflowdata.integrations.torch import TorchLoader
 from pyflowdata.integrations.transformers import LoaderMixin
 
-DOCUMENTS, LENGTH, BATCH, WORDS = 60, 32, 3, 100
+from support.rank_processes import run_ranks
+
+DOCUMENTS, LENGTH, BATCH, WORDS = 60, 32, 4, 100
 EPOCHS = 3
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of TRL's own
@@ -25,17 +27,16 @@ def documents():
         yield {"ids": random.integers(2, WORDS, random.integers(4, 20))}
 
 
-def labels_of(ids, position_ids):
-    """The first token of a document is no label: what is before it is another document."""
-    return np.where(position_ids > 0, ids, -100)
+def labels_of(ids, position_ids, loss_mask):
+    """No padding, and no first token of a document: what is before it is another document."""
+    return np.where(loss_mask & (position_ids > 0), ids, -100)
 
 
 def make_blobs(*, seed=3, last="short", **ranks):
     source = flow.GeneratorReader([*documents()], fields=["ids:int64[?]"])
     packs = flow.Dataset({"ids": source}).pack(LENGTH, field="ids")
-    packs = packs.map(
-        labels_of, "ids", "position_ids", outputs={"labels": f"int64[{LENGTH}]"}
-    )
+    fields = ("ids", "position_ids", "loss_mask")
+    packs = packs.map(labels_of, *fields, outputs={"labels": f"int64[{LENGTH}]"})
     if seed is not None:
         packs = packs.shuffle(seed=seed)
     batch = packs.batch(BATCH, last=last, **ranks)
@@ -133,9 +134,13 @@ def test_a_document_of_a_pack_does_not_see_the_others():
                     torch.testing.assert_close(whole[row, begin:end], logits)
                     checked += 1
     assert checked >= 2 * BATCH
-    targets = batch["labels"][batch["position_ids"] > 0]
-    assert (targets == batch["input_ids"][batch["position_ids"] > 0]).all()
-    assert (batch["labels"][batch["position_ids"] == 0] == -100).all()
+
+
+def test_labels_are_the_tokens_that_a_document_tells():
+    told = sorted(token for each in documents() for token in each["ids"][1:].tolist())
+    with make_loader() as loader:
+        labels = torch.cat([batch["labels"] for batch in loader])
+    assert sorted(labels[labels != -100].tolist()) == told
 
 
 @pytest.mark.cell("TRL", "mid-epoch resume")
@@ -174,3 +179,20 @@ def test_evaluation_takes_each_pack_once(tmp_path):
         )
         assert trainer.evaluated == EPOCHS * orders(1, seed=None)[0]
         assert trainer.seen == sum(orders(EPOCHS), [])
+
+
+def run_two_ranks(folder):
+    trainer = train(folder, make_loader(), resume=f"{folder}/checkpoint-2", stop=5)
+    return trainer.seen
+
+
+@pytest.mark.slow
+@pytest.mark.cell("TRL", "other world size")
+def test_two_ranks(tmp_path):
+    whole = sum(orders(EPOCHS), [])
+    with make_loader() as loader:
+        assert train(tmp_path, loader, stop=2).seen == whole[:2]
+    ranks = run_ranks(run_two_ranks, 2, tmp_path / "ranks", str(tmp_path))
+    assert [zero + one for zero, one in zip(*ranks)] == whole[2:5]
+    with make_loader() as loader:
+        assert train(tmp_path, loader, resume=True).seen == whole[5:]

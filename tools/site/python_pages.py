@@ -23,7 +23,7 @@ _INNER = {
     "Report": {"add", "with_counters"},
     "FlowDatasource": {"estimate_inmemory_data_size", "get_read_tasks"},
 }
-_LIBRARIES = ("torch", "jax", "ray", "pyarrow", "setuptools")
+_LIBRARIES = ("torch", "lightning", "jax", "ray", "pyarrow", "setuptools")
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,9 @@ PARTS = (
          "pyflowdata.io"),
     Part("torch", "torch integration", "Batches as torch tensors, on the host or on a device.",
          "pyflowdata.integrations.torch"),
+    Part("lightning", "Lightning integration",
+         "A DataModule whose loaders go on exactly from a Trainer's checkpoints.",
+         "pyflowdata.integrations.lightning"),
     Part("jax", "jax integration", "Batches as jax arrays, on one device or sharded over many.",
          "pyflowdata.integrations.jax"),
     Part("ray", "Ray integration", "Readers as sources of Ray Data.",

@@ -510,6 +510,11 @@ typedef struct pfd_port {
  * in it while it is open the host only finds that it is gone. */
 #define PFD_READS_FOLDERS 32u
 
+/* Since 1.1, other ops: the rows of a ragged output have one shape within each batch, always; or
+ * where those of all ragged inputs have. */
+#define PFD_EQUAL_ROWS 64u
+#define PFD_KEEPS_EQUAL_ROWS 128u
+
 typedef struct pfd_op {
     uint32_t struct_size; /* sizeof(pfd_op) */
     uint32_t attr_size;   /* sizeof(pfd_attr) */

@@ -32,8 +32,8 @@ def find_device(device: Any) -> torch.device:
     module = module_of(found.type)
     if module is None:
         raise UnsupportedError(
-            f"device = {device!r}; TorchLoader brings batches to 'cpu' or 'cuda', and to what torch "
-            f"has a module for, as torch.xpu: leave device out and copy the tensors with .to()"
+            f"device = {device!r}; TorchLoader brings batches to 'cpu' or 'cuda', or to what torch "
+            "has a module for, as torch.xpu: leave device out and copy the tensors with .to()"
         )
     if not is_available(found.type):
         is_cuda = found.type == "cuda"

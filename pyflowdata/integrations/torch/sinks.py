@@ -80,10 +80,10 @@ def sink(
 ) -> Sink[ResultT]:
     """Runs `step(batch)` many times per call, with tensors that a thread brings to the device.
 
-    On a CUDA or XPU device the thread copies each batch to pinned memory, and from there on a stream of
-    its own; the stream of the step waits for the copies, and no thread does.  The device has up
-    to `queue` batches besides the one in use.  Without one the same thread and queue are used,
-    and a tensor views the loader's memory.
+    On a CUDA or XPU device the thread copies each batch to pinned memory, and from there on a
+    stream of its own; the stream of the step waits for the copies, and no thread does.  The device
+    has up to `queue` batches besides the one in use.  Without one the same thread and queue are
+    used, and a tensor views the loader's memory.
 
     Args:
         loader: A DataLoader, whose batches have the form of TorchLoader's; its position is where

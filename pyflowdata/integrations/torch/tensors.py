@@ -27,8 +27,6 @@ from .jagged import Jagged, JaggedMaker, check_jagged, is_text, shared_offsets, 
 
 Make = Callable[[Any], Any]  # of the array of a blob its leaf
 
-_EQUALIZING = {"PadBatch", "ImageBatchAlign"}  # the rows of their batches have one shape
-_KEEPING = {"Cast", "Affine", "Normalize", "ImageNormalize", "OneHot"}  # and here, if they had one
 _RAGGED = (None, "dense", "jagged")
 
 
@@ -140,10 +138,10 @@ def has_equal_rows(blob: Blob) -> bool:
     """Whether the rows of each batch have one shape, by the ops that make them."""
     if not blob.is_ragged:
         return True
-    name = blob.node.op.name
-    if name in _KEEPING:
-        return all(map(has_equal_rows, blob.node.inputs))
-    return name in _EQUALIZING
+    op = blob.node.op
+    return op.has_equal_rows or (
+        op.keeps_equal_rows and all(map(has_equal_rows, blob.node.inputs))
+    )
 
 
 def _bits_as_bfloat16(array: Any) -> torch.Tensor:

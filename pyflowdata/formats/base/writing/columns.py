@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....errors import InvalidArgumentError, shown
+from ....nodes import widened
 from ....ragged import Ragged
 from .lossless import Array, refuse_masked
 
@@ -71,6 +72,7 @@ def column(name: str, given: Any) -> Array | Ragged | list[Any]:
     if isinstance(given, np.ndarray):
         if given.ndim == 0:
             raise InvalidArgumentError(f"{name}: the array has no dimension of rows")
+        given = widened(given)
         return given if given.dtype.kind in "biuf" else given.tolist()
     if isinstance(given, BYTES) or not isinstance(given, Sequence):
         raise InvalidArgumentError(

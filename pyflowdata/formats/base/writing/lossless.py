@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....errors import InvalidArgumentError, shown
+from ....nodes import widened
 from ....ragged import Ragged
 
 Array = npt.NDArray[Any]
@@ -113,7 +114,7 @@ def _refuse_changed(name: str, given: Any, dtype: np.dtype[Any], *, is_batch: bo
 
 
 def as_array(name: str, given: Any, *, is_batch: bool = False) -> Array:
-    """What NumPy makes of it, with all its values.
+    """What NumPy makes of it, with all its values; of bfloat16 float32, which files hold.
 
     Args:
         name: Of the field, for messages.
@@ -130,7 +131,7 @@ def as_array(name: str, given: Any, *, is_batch: bool = False) -> Array:
         raise InvalidArgumentError(f"{name} = {shown(given)} is not an array: {failure}") from None
     if found.dtype.kind == "f" and isinstance(given, (list, tuple)):
         _refuse_changed(name, given, found.dtype, is_batch=is_batch)
-    return found
+    return widened(found)
 
 
 def to_float(

@@ -23,6 +23,8 @@ _LEAST = 1024  # bytes; smaller arrays go with the message
 Allocate = Callable[[int], memoryview]
 _allocate: Allocate | None = None  # in a worker process
 _dtypes: dict[np.dtype[Any], torch.dtype] = {}
+_known = dict(default_collate_fn_map)  # as long as it is this, plain values are collated here
+_NUMBERS = {int: np.dtype(np.int64), float: np.dtype(np.float64)}  # what torch makes of them
 
 
 def use_in_worker(allocate: Allocate) -> None:
@@ -34,6 +36,7 @@ def use_in_worker(allocate: Allocate) -> None:
     ):  # fmt: skip
         if default_collate_fn_map.get(kind) is torchs:  # the program has not replaced it
             default_collate_fn_map[kind] = ours
+            _known[kind] = ours
 
 
 def collate(samples: Any) -> Any:
@@ -44,10 +47,34 @@ def collate(samples: Any) -> Any:
     """
     if type(samples) is not list:
         return _as_tensors(samples)
-    handlers = default_collate_fn_map
-    if handlers.get(np.ndarray) is collate_numpy_array_fn:
-        handlers = {**handlers, np.ndarray: _arrays}
-    return torch_collate(samples, collate_fn_map=handlers)
+    if default_collate_fn_map == _known:
+        return _samples(samples)
+    return torch_collate(samples, collate_fn_map=default_collate_fn_map)
+
+
+def _samples(samples: list[Any]) -> Any:
+    """Samples of one kind field by field; torch's way for any others."""
+    kinds = set(map(type, samples))
+    (kind,) = kinds if len(kinds) == 1 else (None,)
+    if kind in (tuple, list) and len(set(map(len, samples))) == 1:
+        return [_field(values) for values in zip(*samples, strict=True)]
+    if kind is dict and len(set(map(len, samples))) == 1:
+        first = samples[0]
+        if all(first.keys() == sample.keys() for sample in samples):
+            return {key: _field([sample[key] for sample in samples]) for key in first}
+    return _field(samples)
+
+
+def _field(values: Sequence[Any]) -> Any:
+    kinds = set(map(type, values))
+    (kind,) = kinds if len(kinds) == 1 else (None,)
+    if kind is np.ndarray:
+        return _arrays(values)
+    if kind in _NUMBERS:
+        array = np.array(values)
+        if array.dtype == _NUMBERS[kind]:
+            return torch.from_numpy(array)
+    return torch_collate(values, collate_fn_map=default_collate_fn_map)
 
 
 def _as_tensors(batch: Any) -> Any:
@@ -73,12 +100,15 @@ def _arrays(samples: Any, *, collate_fn_map: Any = None) -> Any:
     known = _dtypes.get(dtype)
     if known is None and dtype.kind in "biufc" and dtype.isnative:
         known = _dtypes[dtype] = torch.from_numpy(np.empty(0, dtype)).dtype
-    if known is None or any(
-        type(one) is not np.ndarray or one.shape != shape or one.dtype != dtype for one in samples
-    ):
-        return collate_numpy_array_fn(samples, collate_fn_map=collate_fn_map)
+    is_plain = set(map(type, samples)) == {np.ndarray} and {one.shape for one in samples} == {shape}
+    if known is None or not is_plain or not shape:
+        return collate_numpy_array_fn(samples, collate_fn_map=collate_fn_map or _known)
     made = _empty((len(samples), *shape), known)
-    np.stack(samples, out=made.numpy())
+    try:  # arrays of one dtype
+        rows = made.numpy().reshape(len(samples) * shape[0], *shape[1:])
+        np.concatenate(samples, out=rows, casting="no")
+    except TypeError:
+        return collate_numpy_array_fn(samples, collate_fn_map=collate_fn_map or _known)
     return made
 
 

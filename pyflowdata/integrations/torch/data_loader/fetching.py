@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -13,6 +14,9 @@ _COLLATE = 1 << 62  # in place of an index, in the key of what collate_fn draws
 _SEEDS: dict[str, Callable[[int], None]] = {
     "all": seed_all, "own": note_key, "none": lambda _: None,
 }  # fmt: skip
+
+
+_DRAWN = object()
 
 
 class Ended(Exception):
@@ -53,19 +57,20 @@ class Fetcher:
     """Makes batches of a map-style dataset, in one thread.
 
     Where samples draw random numbers, the generators are seeded before each.  Where they did not
-    so far, they are seeded once for a batch; a batch in which one draws after all is fetched once
-    more, with each sample seeded.
+    so far, nothing is seeded, and a batch in which one draws after all is fetched once more.
     """
 
-    def __init__(self, how: Fetching, at: Any = None) -> None:
+    def __init__(self, how: Fetching, at: Any = None, keep: Any = None) -> None:
         """Args:
         how: What makes batches.
         at: Its [0] says which sample of a batch is being fetched; -1: none.
+        keep: A context in which generators are seeded, which gives the program its own back.
         """
         self.how = how
         self._at = [-1] if at is None else at
-        self._draws: bool | None = None  # whether samples draw; None: it is not known
-        self._watch: Watch | None = None
+        self._keep = contextlib.nullcontext() if keep is None else keep
+        self._draws: bool | None = None if how.seeds == "all" else True
+        self._watch = Watch() if how.seeds == "all" else None
 
     def fetch(self, indices: Any, key: int) -> Any:
         """A batch.
@@ -75,41 +80,53 @@ class Fetcher:
             key: Of the random numbers of these samples.
         """
         how = self.how
-        if not how.batches:
-            how.seed(mixed(key, number_of(indices)))
-            return how.collate(how.dataset[indices])
-        samples = self._samples(indices, key)
-        if how.seeds != "none" and len(indices):
-            how.seed(mixed(key, number_of(indices[0]), _COLLATE))
-        return how.collate(samples)
+        has_many = how.batches and getattr(how.dataset, "__getitems__", None)
+        if how.batches and not has_many and not isinstance(indices, (list, tuple)):
+            indices = list(indices)  # a batch sampler may give any iterable
+        samples: list[Any] = []
+        if how.seeds == "none":
+            return self._make(indices, samples)
+        if not self._draws and self._watch is not None:
+            if self._draws is None and how.batches and not has_many and len(indices) > 1:
+                self._try(lambda: self._take(samples, indices[:1]), indices, key)  # the first tells
+            if not self._draws:
+                batch = self._try(lambda: self._make(indices, samples), indices, key)
+                if batch is not _DRAWN:
+                    return batch
+            samples.clear()
+        with self._keep:
+            return self._make_seeded(indices, key)
 
-    def _samples(self, indices: Any, key: int) -> Any:
+    def _try(self, make: Callable[[], Any], indices: Any, key: int) -> Any:
+        """What make() returns or raises; _DRAWN if a random number was drawn."""
+        watch = self._watch
+        assert watch is not None
+        note_samples(lambda: self._key_here(indices, key))
+        watch.begin()
+        failure = made = None
+        try:
+            made = make()
+        except Exception as raised:  # noqa: BLE001  (what user code raises)
+            failure = raised
+        self._draws = watch.is_used()
+        if self._draws:
+            watch.undo()
+            return _DRAWN
+        if failure is not None:
+            raise failure
+        return made
+
+    def _make(self, indices: Any, samples: list[Any]) -> Any:
+        """A batch, of these samples and those that follow."""
         how = self.how
+        if not how.batches:
+            return how.collate(how.dataset[indices])
         get_many = getattr(how.dataset, "__getitems__", None)
         if get_many:
-            if len(indices) and how.seeds != "none":
-                how.seed(mixed(key, number_of(indices[0])))
-            return get_many(indices)
-        samples: list[Any] = []
-        if not isinstance(indices, (list, tuple)):  # a batch sampler may give any iterable
-            indices = list(indices)
-        if how.seeds == "none":
-            self._take(samples, indices)
-        elif how.seeds == "own" or self._draw_each(indices, key, samples):
-            self._take_seeded(samples, indices, key)
-        else:
-            self._take_watched(samples, indices, key)
+            return how.collate(get_many(indices))
+        self._take(samples, indices)
         self._at[0] = -1
-        return samples
-
-    def _draw_each(self, indices: Any, key: int, samples: list[Any]) -> bool:
-        """Whether samples draw random numbers, as far as is known: the first one tells."""
-        if self._draws is None and len(indices):
-            self._watch = Watch()
-            self._watch.seed(self._key_of(key, 0, indices[0]))
-            self._take(samples, indices[:1])
-            self._draws = self._watch.is_used()
-        return bool(self._draws)
+        return how.collate(samples)
 
     def _take(self, samples: list[Any], indices: Any) -> None:
         """Fetches the samples from the first one on that is not there."""
@@ -118,31 +135,40 @@ class Fetcher:
             at[0] = position
             samples.append(dataset[indices[position]])
 
-    def _take_seeded(self, samples: list[Any], indices: Any, key: int) -> None:
-        """As _take(); each sample has its own random numbers."""
-        dataset, at, seed = self.how.dataset, self._at, self.how.seed
-        for position in range(len(samples), len(indices)):
-            at[0], index = position, indices[position]
-            seed(self._key_of(key, position, index))
-            samples.append(dataset[index])
+    def _make_seeded(self, indices: Any, key: int) -> Any:
+        """A batch; each sample has its own random numbers."""
+        how, at, samples = self.how, self._at, []
+        dataset, seed = how.dataset, how.seed
+        if not how.batches:
+            seed(self._key_of(key, 0, indices))
+            return how.collate(dataset[indices])
+        get_many = getattr(dataset, "__getitems__", None)
+        if get_many:
+            if len(indices):
+                seed(self._key_of(key, 0, indices[0]))
+            samples = get_many(indices)
+        else:
+            for position, index in enumerate(indices):
+                at[0] = position
+                seed(self._key_of(key, position, index))
+                samples.append(dataset[index])
+            at[0] = -1
+        if len(indices):
+            seed(mixed(key, number_of(indices[0]), _COLLATE))
+        return how.collate(samples)
 
-    def _take_watched(self, samples: list[Any], indices: Any, key: int) -> None:
-        """As _take_seeded(), of samples that seem not to draw."""
-        watch, at, had = self._watch, self._at, len(samples)
-        assert watch is not None
-        watch.seed(mixed(key, _COLLATE))
-        note_samples(lambda: self._key_of(key, at[0], indices[at[0]]))
-        failure = None
-        try:
-            self._take(samples, indices)
-        except Exception as raised:  # noqa: BLE001  (what user code raises)
-            failure = raised
-        if watch.is_used():
-            self._draws = True
-            del samples[had:]
-            self._take_seeded(samples, indices, key)
-        elif failure is not None:
-            raise failure
+    def _key_here(self, indices: Any, key: int) -> int:
+        """Of the sample that is being fetched."""
+        if not self.how.batches:
+            return self._key_of(key, 0, indices)
+        position = self._at[0]
+        if position < 0:  # all at once, or in collate_fn
+            get_many = getattr(self.how.dataset, "__getitems__", None)
+            first = indices[0]
+            return self._key_of(key, 0, first) if get_many else mixed(
+                key, number_of(first), _COLLATE
+            )
+        return self._key_of(key, position, indices[position])
 
     def _key_of(self, key: int, position: int, index: Any) -> int:
         """Of a sample's random numbers."""

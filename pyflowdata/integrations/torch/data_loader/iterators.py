@@ -139,6 +139,11 @@ class BatchIterator(Iterator[Any], ABC):
             batch = self._next()
         return batch
 
+    @property
+    def at_end(self) -> bool:
+        """The last batch was delivered, where it is known before the end."""
+        return self._loader.is_at_end(self._progress)
+
     def _warn_of_length(self) -> None:
         said: int | None = self._loader._IterableDataset_len_called
         if said is not None and self._yielded > said:

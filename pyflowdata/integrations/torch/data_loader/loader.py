@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, Literal, TypeVar
 
 import torch.utils.data as torch_data
@@ -20,11 +21,13 @@ from torch.utils.data import IterableDataset, default_collate
 from .... import InvalidArgumentError, Report, UnsupportedError, world
 from ....errors import shown
 from ....loader.iterator_hook import hooked
+from ..accelerate_signal import Announced, gradient_state
 from . import states
 from .collating import collate
 from .counts import Counts
-from .fetching import Fetching, StreamPlace
+from .fetching import Fetcher, Fetching, StreamPlace
 from .iterators import BatchIterator
+from .one_ahead import OneAhead
 from .orders import EpochOrder, SequentialOrder, ShuffledOrder
 from .process_iterators import ProcessIterator, StreamIterator
 from .progress import Progress
@@ -131,6 +134,7 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         self.counts = Counts()
         self._progress: Progress | None = None
         self._kept_workers: Workers | None = None
+        self._fetcher: Fetcher | None = None
         self._wanted_epoch: int | None = None
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn,
@@ -218,6 +222,13 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
             by_position=self.order is None,
         )
 
+    def kept_fetcher(self, how: Fetching, keep: Any) -> Fetcher:
+        """That of the calling thread, which knows from earlier epochs whether samples draw."""
+        kept = self._fetcher
+        if kept is None or any(a is not b for a, b in zip(kept.how, how, strict=True)):
+            kept = self._fetcher = Fetcher(how, keep=keep)
+        return kept
+
     # ---- Iteration ----
 
     def __iter__(self) -> Any:
@@ -227,7 +238,18 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         """
         progress = self._next_progress()
         self._progress, self._wanted_epoch = progress, None
-        return hooked(self, self._iterator_kind()(self, progress))
+        if self.order is not None:
+            self.order.epoch = progress.epoch
+        return hooked(self, self._batches(progress))
+
+    def _batches(self, progress: Progress) -> Iterator[Any]:
+        kind = self._iterator_kind()
+        if gradient_state() is None:
+            return kind(self, progress)
+        if self.is_iterable:
+            return Announced(OneAhead(functools.partial(kind, self), progress), -1)
+        rest = self.order.samples % self.order.global_batch if self.order is not None else -1
+        return Announced(kind(self, progress), rest)
 
     def _iterator_kind(self) -> type[BatchIterator]:
         if self.num_workers == 0:
@@ -303,7 +325,7 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         with a state of its own, or a sampler with a generator, adds that.
         """
         progress = self._progress or Progress(self._wanted_epoch or 0)
-        if progress.is_over or self._is_at_end(progress):
+        if progress.is_over or self.is_at_end(progress):
             progress = Progress(
                 progress.epoch + 1, start=progress.after, streams=progress.after_streams
             )
@@ -313,7 +335,7 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         progress = dataclasses.replace(progress, streams=streams)
         return copy.deepcopy(states.write(progress, self._facts()))
 
-    def _is_at_end(self, progress: Progress) -> bool:
+    def is_at_end(self, progress: Progress) -> bool:
         if not progress.has_begun or self.is_iterable:
             return False
         try:
@@ -387,7 +409,8 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kept_workers": None, "counts": None, "_iterator": None}
+        none = dict.fromkeys(("_kept_workers", "_fetcher", "counts", "_iterator"))
+        return {**self.__dict__, **none}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .counts import Counts
-from .fetching import Fetching, StreamPlace
+from .fetching import Fetcher, Fetching, StreamPlace
 from .orders import EpochOrder
 from .workers import Workers
 
@@ -72,7 +72,11 @@ class Source(Protocol):
 
     def fetching(self) -> Fetching: ...
 
+    def is_at_end(self, progress: Progress) -> bool: ...
+
     def check_streams(self, progress: Progress, count: int) -> list[StreamPlace | None]: ...
+
+    def kept_fetcher(self, how: Fetching, keep: Any) -> Fetcher: ...
 
     def take_workers(self) -> Workers: ...
 

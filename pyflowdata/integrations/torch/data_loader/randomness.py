@@ -52,34 +52,70 @@ def seed_all(key: int) -> None:
     _here.key = key
 
 
+def _python_words() -> Any:
+    """Position and first word of the state of `random`; None where they are not where CPython has
+    them."""
+    at = id(random._inst) + object.__basicsize__
+    words = (ctypes.c_uint32 * 2).from_address(at)
+    state = random.getstate()[1]
+    return words if (words[0], words[1]) == (state[-1], state[0]) else None
+
+
 class Watch:
-    """Tells whether one of the three generators was drawn from since they were seeded."""
+    """Tells whether one of the three generators was drawn from, and undoes that.
+
+    A draw changes the position in a generator's words, or makes new words.
+    """
 
     def __init__(self) -> None:
+        self._numpy: Any = None
+        self._look_at_numpy()
+        self._words = _python_words()
+        self._marks: Any = None
+        self._states: Any = None  # of the program, with these marks of Python and NumPy
+        self._torch: Any = None
+
+    def _look_at_numpy(self) -> None:
         self._numpy = np.random.get_bit_generator()  # type: ignore[attr-defined]
-        state = self._numpy.ctypes.state_address
         # What mt19937_state has: 624 words, then the position in them.
         is_known = type(self._numpy) is np.random.MT19937
-        self._at = ctypes.c_int32.from_address(state + 624 * 4) if is_known else None
-        self._first = ctypes.c_uint32.from_address(state) if is_known else None
+        address = self._numpy.ctypes.state_address
+        self._at = ctypes.c_int32.from_address(address + 624 * 4) if is_known else None
+        self._first = ctypes.c_uint32.from_address(address) if is_known else None
 
-    def seed(self, key: int) -> None:
-        """As seed_all(), and watches from here on."""
-        seed_all(key)
-        self._states = self._all()
-
-    def _all(self) -> tuple[Any, ...]:
-        numpy: Any
-        if self._at is not None and self._first is not None:
-            numpy = self._at.value, self._first.value
+    def _now(self) -> Any:
+        python: Any
+        if self._words is not None:
+            python = self._words[0], self._words[1]
         else:
-            numpy = repr(self._numpy.state)
-        return numpy, random.getstate(), _torch.get_state().numpy().tobytes()
+            python = random.getstate()
+        if np.random.get_bit_generator() is not self._numpy:  # type: ignore[attr-defined]
+            self._look_at_numpy()
+        if self._at is None or self._first is None:
+            return python, repr(self._numpy.state)
+        return python, self._at.value, self._first.value, id(self._numpy)
+
+    def begin(self) -> None:
+        """Watches from here on."""
+        marks = self._now()
+        if marks != self._marks:  # the program drew since the last time
+            self._states = random.getstate(), np.random.get_state(legacy=False)
+            self._marks = marks
+        self._torch = _torch.get_state()
 
     def is_used(self) -> bool:
         """Whether one was drawn from."""
-        is_other = np.random.get_bit_generator() is not self._numpy  # type: ignore[attr-defined]
-        return is_other or self._all() != self._states
+        if self._now() != self._marks:
+            return True
+        return not torch.equal(_torch.get_state(), self._torch)
+
+    def undo(self) -> None:
+        """Gives the program its states back."""
+        python, numpy = self._states
+        random.setstate(python)
+        np.random.set_state(numpy)
+        _torch.set_state(self._torch)
+        self._marks = None
 
 
 def note_key(key: int) -> None:

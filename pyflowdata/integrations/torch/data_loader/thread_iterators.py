@@ -20,8 +20,8 @@ class InlineIterator(BatchIterator):
     def _begin(self) -> None:
         loader, progress = self._loader, self._progress
         self._how = loader.fetching()
-        self._fetcher = Fetcher(self._how)
         self._random = OwnGenerators(0) if self._how.seeds == "all" else None
+        self._fetcher = loader.kept_fetcher(self._how, self._random)
         self._after: Task | None = None
         self._stream: Stream | None = None
         if not loader.is_iterable:
@@ -39,7 +39,7 @@ class InlineIterator(BatchIterator):
 
     def _next(self) -> Any:
         try:
-            return self._do(self._fetch)
+            return self._fetch()
         except Ended:
             return END
         except StopIteration as failure:
@@ -49,7 +49,7 @@ class InlineIterator(BatchIterator):
 
     def _fetch(self) -> Any:
         if self._stream is not None:
-            batch = self._stream.fetch()
+            batch = self._do(self._stream.fetch)
         else:
             self._task, self._after = self._after or self._take_indices(), None
             if self._task is None:
