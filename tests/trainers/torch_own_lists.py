@@ -27,14 +27,6 @@ AT_END = (
     "It wants a state that the loop took after the last batch to give an epoch without batches; "
     "ours means the next epoch."
 )
-OWN_ITERATOR = (
-    "Its data set is an iterator that was read to its end, and the state is of no batch yet: ours "
-    "has no state of the data set before the first batch."
-)
-OWN_EPOCHS = (
-    "Its data set counts its epochs in its own state, which ours keeps within an epoch and not at "
-    "its end."
-)
 
 NOT_RUN = [
     (TORCH, WITHOUT_LOADER, NO_LOADER_HERE),
@@ -46,7 +38,14 @@ NOT_RUN = [
         UNSTEADY,
         "TestDataLoader*.test_segfault TestOutOfOrderDataLoader.test_out_of_order_*",
     ),
-    (STATEFUL, UNSTEADY, "TestDataLoader*.test_segfault TestDataLoader*.test_multiprocessing_*"),
+    (
+        STATEFUL,
+        UNSTEADY,
+        """
+        TestDataLoader*.test_segfault TestDataLoader*.test_multiprocessing_*
+        TestOutOfOrderDataLoader.test_out_of_order_*
+        """,
+    ),
 ]
 FAIL_WITH_OURS = [
     (TORCH, PRIVATE, "TestDataLoader*.test_iterable_style_dataset TestDataLoader*.test_partial_*"),
@@ -66,19 +65,14 @@ FAIL_WITH_OURS = [
         """,
     ),
     (TORCH, ON_DEMAND, "TestIndividualWorkerQueue.test_ind_worker_queue"),
-    (STATEFUL, ON_DEMAND, "TestIndividualWorkerQueue.test_ind_worker_queue"),
+    (
+        STATEFUL,
+        ON_DEMAND,
+        "TestIndividualWorkerQueue.* TestOutOfOrderDataLoader.test_in_order_index_ds",
+    ),
     (STATES, ELASTIC, "TestNumWorkersMismatch_shard3.test_num_workers_mismatch"),
     (STATES, LAZY, "TestInitialState_shard0.test_init_error"),
     (STATES, AT_END, "TestEndOfEpochBehavior_shard0.*"),
-    (
-        STATES,
-        OWN_ITERATOR,
-        """
-        TestStatefulDataLoaderIterable2_shard0.test_no_mp
-        TestStatefulDataLoaderIterable2_shard0.test_random_state
-        """,
-    ),
-    (STATES, OWN_EPOCHS, "TestMultiEpochState_shard0.*"),
 ]
 QUICK = {
     TORCH: """
