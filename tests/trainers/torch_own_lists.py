@@ -6,7 +6,7 @@ Each entry has the file, the reason in a sentence, and patterns of names Class.t
 TORCH = "torch/test_dataloader.py"
 STATEFUL = "torchdata/test_dataloader.py"  # torch's file as of 2024, with the stateful loader
 STATES = "torchdata/test_state_dict.py"
-WITHOUT_LOADER = "It tests data sets, samplers or collation of torch and makes no loader."
+WITHOUT_LOADER = "It tests datasets, samplers or collation of torch and makes no loader."
 NO_LOADER_HERE = """
     TestDatasetRandomSplit.test_splits_[!i]* TestDatasetRandomSplit.test_[!s]*
     TestDatasetRandomSplit.test_slicing_* TestTensorDataset.* TestStackDataset.* TestConcatDataset.*
@@ -18,7 +18,6 @@ OLDER_TORCH = "It fails with torch's own loader, too: the test is older than tor
 UNSTEADY = "It passes and fails with torch's own loader, too, as the machine is idle or busy."
 PRIVATE = "It reads `_workers` of the iterator, which is private to torch's."
 KEYS = "It reads keys within the state, which are torchdata's own; ours has other ones."
-KEYED = "It wants the seed that worker_init_fn set; ours seeds before each sample."
 SEED = "It calls torch.manual_seed() between epochs to get their order; ours depends on its seed."
 ON_DEMAND = "It wants batch i from worker i modulo their number; ours gives it to one that is free."
 LAZY = "It wants the error of a worker from iter(); ours starts the workers with the first batch."
@@ -50,8 +49,6 @@ NOT_RUN = [
 FAIL_WITH_OURS = [
     (TORCH, PRIVATE, "TestDataLoader*.test_iterable_style_dataset TestDataLoader*.test_partial_*"),
     (STATEFUL, PRIVATE, "TestDataLoader*.test_iterable_style_* TestDataLoader*.test_partial_*"),
-    (TORCH, KEYED, "TestDataLoader*.test_worker_init_fn"),
-    (STATEFUL, KEYED, "TestDataLoader*.test_worker_init_fn"),
     (TORCH, SEED, "IntegrationTestDataLoaderDataPipe.*"),
     (STATEFUL, SEED, "IntegrationTestDataLoaderDataPipe.*"),
     (
