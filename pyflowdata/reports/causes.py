@@ -32,6 +32,7 @@ from .findings import (
     FELT,
     KEEP,
     KEEP_SAME,
+    OF_DATASET,
     Finding,
 )
 from .measures import Measures, ratio
@@ -239,15 +240,17 @@ def _python(m: Measures) -> Finding | None:
     if m.process_rate < MOST:
         is_in_line = m.wanted_processors >= MOST
         return _without_processor(m, one) if is_in_line else _waiting_python(m, one, share)
+    elsewhere: tuple[str, ...] = (
+        *((RUN_ELSEWHERE, VECTORISE) if one.is_by_row else (RUN_ELSEWHERE,)), KEEP_SAME,
+    )  # fmt: skip
+    if one.gives == "samples":
+        elsewhere = (f"fetch in processes: num_workers={m.processors}", *OF_DATASET)
     return Finding(
         "python-op",
         f"the Python op {one.title} takes {percent(share)} of the threads' time: "
         f"{number(round(inside, 1))} threads are in it and use {number(round(cores, 1))} "
         "processors, since one at a time holds the interpreter's lock",
-        (
-            *((RUN_ELSEWHERE, VECTORISE) if one.is_by_row else (RUN_ELSEWHERE,)),
-            KEEP_SAME,
-        ),
+        elsewhere,
         {"python_share": share, "python_processors": cores},
     )
 
@@ -274,7 +277,9 @@ def _processes(m: Measures) -> Finding | None:
         return None
     one = m.top(ops)
     more = f"give it more processes: processes={m.processors}, as many as processors"
-    remedies = (COMPILE, KEEP_SAME)
+    remedies: tuple[str, ...] = (COMPILE, KEEP_SAME)
+    if one.gives == "samples":
+        more, remedies = f"raise num_workers, which is {one.processes}", OF_DATASET
     return Finding(
         "processes",
         f"threads wait for the processes of {one.title} {percent(share)} of their time",

@@ -52,7 +52,7 @@ class Work:
         op, name: Of the op, or the reader, and its node; "" where there is none.
         fused_op: The op whose work this one does as well; "": none.
         language: "C"; "Python", under the interpreter's lock; "processes", Python in processes.
-        gives: What an op gives: "images", or "".
+        gives: What an op gives: "images"; "samples", of a dataset of torch; or "".
         reader: Whose records they are, by its number; -1: of "join".
         is_whole: It is an op over whole batches, each of which one thread does.
         rows, ranges: How many it did; ranges of rows.

@@ -48,6 +48,10 @@ VECTORISE = "have it called once for a batch (per=\"batch\") with NumPy on all r
 CACHE = "cache() of a data set, flow.Dataset({...}).cache() for blobs (docs/how-to/cache.md)"
 KEEP = f"keep results before the first random op with {CACHE}"
 KEEP_SAME = f"if its results do not change from epoch to epoch, keep them with {CACHE}"
+OF_DATASET = (  # of the program, whose samples Python fetches
+    "give the dataset __getitems__, which fetches the samples of a batch in one call",
+    "read files by a reader of pyflowdata, whose threads need no workers (docs/how-to/torch.md)",
+)
 
 
 @dataclass(frozen=True)

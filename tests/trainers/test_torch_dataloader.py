@@ -473,6 +473,48 @@ class Epochs(torch_data.IterableDataset):
         self.epoch = state["epoch"]
 
 
+class Keeping(Counting):
+    """Begins at the state that it was given until set_epoch() tells it of another epoch."""
+
+    def __init__(self):
+        super().__init__()
+        self.epoch, self.at, self.given = 0, 0, None
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+    def __iter__(self):
+        kept = self.given is not None and self.given["epoch"] == self.epoch
+        for self.at in range(self.given["at"] if kept else 0, self.samples):
+            self.at += 1
+            yield self.at - 1
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "at": self.at}
+
+    def load_state_dict(self, state):
+        self.given = state
+
+
+@pytest.mark.parametrize("way", [{}, {"num_workers": 1, "persistent_workers": True}])
+def test_after_a_resume_an_iterable_dataset_is_told_of_the_next_epochs(way):
+    def epoch(loader):
+        return [batch.tolist() for batch in loader]
+
+    whole = epoch(DataLoader(Counting(), BATCH))
+    def new():
+        return DataLoader(Keeping(), BATCH, **way)
+
+    with new() as first, new() as second:
+        taken(first, 2)
+        second.load_state_dict(first.state_dict())
+        assert [epoch(second), epoch(second)] == [whole[2:], whole]
+    with new() as first, new() as second:
+        epoch(first)
+        second.load_state_dict(first.state_dict())
+        assert [epoch(second), epoch(second)] == [whole, whole]
+
+
 @pytest.mark.parametrize("way", [{}, {"num_workers": 2, "persistent_workers": True}])
 def test_a_dataset_that_counts_epochs_goes_on_after_the_end_of_one(way):
     def epoch(loader):
@@ -673,6 +715,7 @@ def test_report_says_that_training_waits_for_the_dataset():
     assert report.limit == "loader"
     assert report.counters.stats["records"] == 60
     assert "Slow" in str(report)
+    assert any("num_workers" in one or "__getitems__" in one for one in report.remedies)
     assert loader.report(since=report).counters.stats["steps"] == 0
 
 

@@ -129,7 +129,7 @@ class Counts:
             name="",
             fused_op="",
             language="processes" if processes else "Python",
-            gives="",
+            gives="samples",
             reader=0,
             is_whole=True,
             rows=int(stats["records"]),

@@ -183,18 +183,23 @@ class Stream:
         batches: Given so far in this epoch.
     """
 
-    def __init__(self, how: Fetching, key: int, place: StreamPlace | None) -> None:
+    def __init__(
+        self, how: Fetching, key: int, place: StreamPlace | None, epoch: int | None = None
+    ) -> None:
         """Starts, or goes on at a place.
 
         Args:
             how: What makes batches.
             key: Of the random numbers of this worker and epoch.
             place: Where it was; None: at the start.
+            epoch: For the dataset's set_epoch(), if it has one; None: it is not called.
         """
         self._how, self._key = how, key
         self.batches = 0
         self._has_ended = False
         how.seed(mixed(key, 0))
+        if epoch is not None and hasattr(how.dataset, "set_epoch"):
+            how.dataset.set_epoch(epoch)
         state = place.state if place is not None else None
         if state is not None and state[0] == "dataset":
             how.dataset.load_state_dict(state[1])

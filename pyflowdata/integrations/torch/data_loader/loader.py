@@ -23,6 +23,7 @@ from ....errors import shown
 from ....loader.iterator_hook import hooked
 from ..accelerate_signal import Announced, gradient_state
 from . import states
+from .arguments import check_own, check_replaced, find_seed, part_of, warn_of_left_out
 from .collating import collate
 from .counts import Counts
 from .fetching import Fetcher, Fetching, StreamPlace
@@ -31,7 +32,7 @@ from .one_ahead import OneAhead
 from .orders import EpochOrder, SequentialOrder, ShuffledOrder
 from .process_iterators import ProcessIterator, StreamIterator
 from .progress import Progress
-from .samplers import is_stateful, new_seed, restore_epoch
+from .samplers import is_stateful, restore_epoch
 from .thread_iterators import InlineIterator, ThreadIterator
 from .workers import Workers
 
@@ -109,7 +110,7 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
             ValueError, TypeError: As torch's.
             InvalidArgumentError: One of the own arguments is invalid.
         """
-        self._check_own(workers, seed, rank, world_size)
+        check_own(workers, seed, rank, world_size)
         is_ours = sampler is None and batch_sampler is None
         is_iterable = isinstance(dataset, IterableDataset)
         if rank is None or world_size is None:
@@ -117,10 +118,12 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
             rank, world_size = found.rank, found.world_size
         self.rank, self.world_size = operator.index(rank), operator.index(world_size)
         if global_batch_size is not None:
-            batch_size = self._part_of(global_batch_size, batch_size, is_ours and not is_iterable)
+            check_replaced(batch_size, is_ours and not is_iterable)
+            batch_size = part_of(global_batch_size, self.world_size)
         self.workers = workers
         self.seed_samples = seed_samples
-        self.seed = self._find_seed(seed, generator, is_ours and not is_iterable)
+        needs_same = is_ours and not is_iterable and self.world_size > 1
+        self.seed = find_seed(seed, generator, needs_same=needs_same)
         self.order: EpochOrder | None = None
         if is_ours and not is_iterable:
             kind = ShuffledOrder if shuffle else SequentialOrder
@@ -135,6 +138,7 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         self._progress: Progress | None = None
         self._kept_workers: Workers | None = None
         self._fetcher: Fetcher | None = None
+        self._tells_epoch = False  # a state was loaded, or set_epoch() called
         self._wanted_epoch: int | None = None
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn,
@@ -148,53 +152,7 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
                 "a time; take processes, or num_workers=0"
             )
         if self.order is not None and self.order.left_out and not drop_last:
-            self._warn_of_left_out(self.order)
-
-    # ---- Arguments ----
-
-    @staticmethod
-    def _check_own(workers: Any, seed: Any, rank: Any, world_size: Any) -> None:
-        if workers not in ("processes", "threads"):
-            raise InvalidArgumentError(
-                f"workers = {shown(workers)}; it must be 'processes' or 'threads', and num_workers "
-                "says how many"
-            )
-        if seed is not None and not 0 <= operator.index(seed) < 2**62:
-            raise InvalidArgumentError(f"seed = {seed}; it must be in [0, 2**62)")
-        if (rank is None) != (world_size is None):
-            raise InvalidArgumentError("give both rank and world_size, or neither of them")
-        if rank is not None and not 0 <= rank < world_size:
-            raise InvalidArgumentError(
-                f"rank = {rank} and world_size = {world_size}; rank must be in [0, world_size)"
-            )
-
-    def _part_of(self, size: int, batch_size: Any, is_ours: bool) -> int:
-        if batch_size not in (1, None) or not is_ours:
-            raise InvalidArgumentError(
-                "global_batch_size takes the place of batch_size, sampler and batch_sampler, and "
-                "is for map-style datasets: leave the others out"
-            )
-        if size < 1 or size % self.world_size:
-            raise InvalidArgumentError(
-                f"global_batch_size = {size}; it must be a multiple of world_size = "
-                f"{self.world_size}"
-            )
-        return size // self.world_size
-
-    def _find_seed(self, seed: int | None, generator: Any, is_ours: bool) -> int:
-        if seed is not None:
-            return seed
-        if generator is not None and hasattr(generator, "initial_seed"):
-            initial: int = generator.initial_seed()
-            return initial & (2**62 - 1)
-        return 0 if is_ours and self.world_size > 1 else new_seed()
-
-    def _warn_of_left_out(self, order: EpochOrder) -> None:
-        warnings.warn(
-            f"the last {order.left_out} of {order.samples} samples of each epoch are left out, as "
-            f"they are fewer than the {order.num_replicas} ranks",
-            stacklevel=3,
-        )
+            warn_of_left_out(self.order)
 
     @property
     def is_iterable(self) -> bool:
@@ -277,7 +235,7 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         """
         if not isinstance(epoch, int) or isinstance(epoch, bool) or epoch < 0:
             raise InvalidArgumentError(f"epoch = {shown(epoch)}; it must be an int from 0 on")
-        last = self._progress
+        last, self._tells_epoch = self._progress, True
         if last is None or last.has_begun:
             self._wanted_epoch = epoch
         elif last.epoch != epoch:
@@ -359,7 +317,12 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         if self.order is not None:
             self.order.seed = self.seed
         restore_epoch(self._index_sampler, progress.start)
+        self._tells_epoch = True
         self._progress, self._wanted_epoch = progress, None
+
+    def told_epoch(self, progress: Progress) -> int | None:
+        """For set_epoch() of an iterable dataset, which may keep a loaded state until then."""
+        return progress.epoch if self._tells_epoch else None
 
     def check_streams(self, progress: Progress, count: int) -> list[StreamPlace | None]:
         """Where each worker goes on in an iterable dataset."""

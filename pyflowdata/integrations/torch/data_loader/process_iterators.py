@@ -28,7 +28,7 @@ class _ProcessIterator(BatchIterator):
     def _begin_workers(self, key: int, places: list[Any]) -> None:
         if self._workers is None:
             self._workers = self._loader.take_workers()
-        self._workers.begin(key, places)
+        self._workers.begin(key, places, self._loader.told_epoch(self._progress))
         self._done: dict[int, tuple[Any, Any]] = {}  # task -> answer and batch, or Raised
         self._pin_pool = ThreadPoolExecutor(1, "pyflowdata pin") if self._pins else None
 

@@ -118,10 +118,3 @@ class SamplerRun(Iterator[Any]):
         if self._stateful is not None:
             self.state = self._stateful.state_dict()
         return found
-
-
-def new_seed() -> int:
-    """A seed where none is given: that of torch's generator, which torch.manual_seed() sets."""
-    return int(torch.initial_seed()) & (2**62 - 1)
-
-

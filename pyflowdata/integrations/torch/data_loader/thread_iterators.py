@@ -29,7 +29,8 @@ class InlineIterator(BatchIterator):
             return
         places = loader.check_streams(progress, 1)
         key = mixed(loader.seed, progress.epoch, loader.rank, 0)
-        self._stream = self._do(lambda: Stream(self._how, key, places[0]))
+        epoch = loader.told_epoch(progress)
+        self._stream = self._do(lambda: Stream(self._how, key, places[0], epoch))
 
     def _do(self, call: Any) -> Any:
         if self._random is None:

@@ -42,11 +42,13 @@ class Begin(NamedTuple):
         number: Of the epoch's run; answers have it, too.
         key: Of the random numbers of this worker, for an iterable dataset.
         place: Where the worker goes on in one.
+        epoch: As of Stream.
     """
 
     number: int
     key: int
     place: StreamPlace | None
+    epoch: int | None
 
 
 class Ask(NamedTuple):
@@ -248,7 +250,7 @@ class _Worker:
         if self._how is None or not self._how.is_iterable:
             return
         try:
-            self._stream = Stream(self._how, begin.key, begin.place)
+            self._stream = Stream(self._how, begin.key, begin.place, begin.epoch)
         except Exception as failure:  # noqa: BLE001
             self._begin_failed = raised(failure)
 

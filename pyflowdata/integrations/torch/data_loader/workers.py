@@ -300,16 +300,17 @@ class Workers:
             self._poll.register(one.socket.fileno(), select.POLLIN)
             self._by_fd[one.socket.fileno()] = one
 
-    def begin(self, key: int, places: Sequence[Any]) -> None:
+    def begin(self, key: int, places: Sequence[Any], epoch: int | None) -> None:
         """An epoch begins.
 
         Args:
             key: Of the random numbers of iterable datasets.
             places: Where each worker goes on in one.
+            epoch: As of Stream.
         """
         self.run += 1
         for one, place in zip(self.processes, places, strict=True):
-            one.begin(Begin(self.run, mixed(key, one.number), place))
+            one.begin(Begin(self.run, mixed(key, one.number), place, epoch))
 
     def receive(self, wait_ms: int) -> list[tuple[_Process, Made]]:
         """The answers that are there; waits for one at most so long.
