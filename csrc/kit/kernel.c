@@ -272,6 +272,32 @@ static uint64_t hash_row(pfd_kit_call *call, const attempt *a, int64_t row)
     return hash | 2;
 }
 
+static int32_t same_shape(const pfd_row_type *type, const pfd_ragged_row *a,
+                          const pfd_ragged_row *b)
+{
+    if (a->num_elements != b->num_elements) return 0;
+    return !a->shape || !b->shape ||
+           !memcmp(a->shape, b->shape, (size_t)type->ndim * sizeof *a->shape);
+}
+
+/* What PFD_EQUAL_ROWS promises, of rows that are sound. */
+static void check_equal_rows(pfd_kit_call *call, const attempt *a)
+{
+    const pfd_op *op = a->node->op->op;
+    for (uint32_t i = 0; op->flags & PFD_EQUAL_ROWS && i < op->num_outputs; i++) {
+        const pfd_tensor *out = &a->tensors[i];
+        for (int64_t row = 1; out->is_ragged && row < a->n; row++) {
+            if (same_shape(&out->type, &out->rows[0], &out->rows[row])) continue;
+            pfd_kit_report(call->run, "rows-not-equal",
+                           "rows 0 and %" PRId64 " of output '%s' differ in shape, though the op "
+                           "has PFD_EQUAL_ROWS: leave the flag out, or make the rows of each call "
+                           "equal",
+                           row, op->outputs[i].name);
+            return;
+        }
+    }
+}
+
 static void report_unwritten(pfd_kit_call *call, const char *output, int64_t row, int64_t ordinal,
                              int64_t first, int64_t unwritten, int64_t row_bytes)
 {
@@ -366,6 +392,7 @@ pfd_status pfd_kit_compute_with(pfd_kit_call *call, const pfd_tensor *const *inp
     if (status == PFD_OK && call->run->options->twice)
         status = compute_again(call, &first, records, inputs, err);
     for (int64_t i = 0; status == PFD_OK && i < n; i++) hashes[i] = hash_row(call, &first, i);
+    if (status == PFD_OK) check_equal_rows(call, &first);
     attempt_close(call, &first);
     return status;
 }

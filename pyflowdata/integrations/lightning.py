@@ -119,8 +119,8 @@ class DataModule(LightningDataModule):
 
 
 class _Loader:
-    """A TorchLoader as a Trainer gets it: without workers, which the Trainer would warn of, and with
-    epochs and a state that are those of the Trainer.
+    """A TorchLoader as a Trainer gets it: it has no workers, of which the Trainer would warn, and
+    its epochs and its state are those of the Trainer.
 
     Attributes:
         loader: The TorchLoader; its attributes are found here too.

@@ -32,6 +32,7 @@ __all__ = ["LoaderMixin", "LoaderState"]
 
 # TrainingArguments that a Trainer gives to the DataLoader it makes, with their defaults.
 _OF_ITS_OWN = {
+    "auto_find_batch_size": False,
     "dataloader_num_workers": 0,
     "dataloader_prefetch_factor": None,
     "dataloader_persistent_workers": False,
@@ -82,12 +83,12 @@ class LoaderMixin(_Trainer):
         if not any(isinstance(callback, LoaderState) for callback in callbacks):
             kwargs["callbacks"] = [*callbacks, LoaderState()]
         names = ("train_dataset", "eval_dataset")
-        loaders = {name: kwargs[name] for name in names if _is_loader(kwargs.get(name))}
+        given = {name: kwargs[name] for name in names if name in kwargs}
         if any(base.__module__.partition(".")[0] == "trl" for base in type(self).__mro__):
-            kwargs.update((name, _one_row()) for name in loaders)
+            kwargs.update((name, _without_loaders(data)) for name, data in given.items())
         super().__init__(*args, **kwargs)
-        for name, loader in loaders.items():
-            setattr(self, name, loader)
+        for name, data in given.items():
+            setattr(self, name, _with_loaders(getattr(self, name), data))
 
     def get_train_dataloader(self) -> Any:
         """The loader, if train_dataset is one.
@@ -139,8 +140,9 @@ def _check_even(loader: TorchLoader[Any]) -> None:
     ranks, rest = rows.world_size, rows.rows % rows.batch_size
     if rest % ranks and not rows.is_filled:
         raise InvalidArgumentError(
-            f"the last batch has {rest} rows for {ranks} ranks, and evaluation gathers equally many "
-            "rows from each: give batch() last='pad', whose padding is left out of metrics"
+            f"the last batch has {rest} of {rows.batch_size} rows, which {ranks} ranks cannot "
+            "share evenly, and evaluation gathers equally many from each: give batch() "
+            "last='pad', whose padding is left out of metrics"
         )
 
 
@@ -153,10 +155,22 @@ def _is_ours(data: Any) -> bool:
     return _is_loader(data) and getattr(type(data), "_is_accelerate_prepared", False)
 
 
-def _one_row() -> Any:
+def _without_loaders(data: Any) -> Any:
+    """A data set, or a dict of them, with one of one row in the place of each loader."""
+    if isinstance(data, dict):
+        return {name: _without_loaders(one) for name, one in data.items()}
+    if not _is_loader(data):
+        return data
     import datasets
 
     return datasets.Dataset.from_dict({"input_ids": [[0]], "labels": [[0]]})
+
+
+def _with_loaders(data: Any, given: Any) -> Any:
+    """What a trainer made of _without_loaders(given), with the loaders."""
+    if isinstance(given, dict):
+        return {name: _with_loaders(data[name], one) for name, one in given.items()}
+    return given if _is_loader(given) else data
 
 
 def _warn_of_arguments(args: Any) -> None:

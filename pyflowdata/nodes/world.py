@@ -199,7 +199,8 @@ def _pair(environ: Mapping[str, str], rank: str, size: str) -> World | None:
         return None
     if not has_rank or not has_size:
         present, absent = (rank, size) if has_rank else (size, rank)
-        said = f"{present} = {shown(environ[present])} is set in the environment and {absent} is not"
+        value = shown(environ[present])
+        said = f"{present} = {value} is set in the environment and {absent} is not"
         if absent == "RANK" and environ.get("LOCAL_RANK"):  # as Lightning starts its processes
             raise InvalidArgumentError(
                 f"{said}, as in a process that Lightning started: make the graph when the process "

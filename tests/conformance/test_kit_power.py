@@ -142,6 +142,10 @@ FAULTS = {
         r"PFD_CORRUPT_DATA and err->row = \d+ of 1 rows",
     ),
     "row_unwritten": ("records", "row-unwritten", r"did not write row \d+ of output 'values'"),
+    "rows_not_equal": (
+        "records", "rows-not-equal",
+        r"rows 0 and 1 of output 'out' differ in shape, though the op has PFD_EQUAL_ROWS",
+    ),
     "scratch_kept": ("records", "late-read", r"at\(\) read memory .* that was no longer its own"),
     "seek_ignored": (
         "records", "seek-wrong",
@@ -186,7 +190,8 @@ FAULTS = {
 }  # fmt: skip
 GOOD = ["good", "good_endless", "good_grouped", "good_ragged", "good_random", "good_stream",
         "good_whole_batch"]  # fmt: skip
-WITH_INPUTS = {"accepts_any_type": "PairSum", "good_whole_batch": "Centre"}  # and their ops
+WITH_INPUTS = {"accepts_any_type": "PairSum", "good_whole_batch": "Centre",
+               "rows_not_equal": "Stairs"}  # and their ops  # fmt: skip
 TIMEOUTS = {"hangs_on_zero_length": 0.5, "waits_for_ever": 0.3}  # seconds; these take them all
 ONLY_SANITIZED = ["shifts_too_far"]  # what test_kit.py compiles with a sanitizer
 

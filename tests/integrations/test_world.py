@@ -74,6 +74,11 @@ def test_pairs_that_are_wrong(rank, size):
     assert found({rank: " 1", size: "2\n"}) == (1, 2)
 
 
+def test_a_process_that_lightning_started():
+    says = refusal({"WORLD_SIZE": "2", "LOCAL_RANK": "1", "NODE_RANK": "0"})
+    assert "in train_dataloader(), or give the reader rank and world_size" in says
+
+
 def test_a_later_launcher_is_not_looked_at():
     assert found({"RANK": "1", "WORLD_SIZE": "2", "PMI_RANK": "nonsense"}) == (1, 2)
     assert found(step(1, 2, PMI_RANK="1")) == (1, 2), "half a pair of another launcher"

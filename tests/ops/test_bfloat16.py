@@ -163,8 +163,10 @@ def test_encoders_write_what_reads_as_the_same_number():
     assert [bytes(one) for one in found] == [bytes(one) for one in wanted]
 
 
-@pytest.mark.parametrize("writer, ending", [("TFRecordWriter", "tfrecord"), ("CSVWriter", "csv"),
-                                            ("OFRecordWriter", "bin"), ("NpyWriter", "npy")])  # fmt: skip
+@pytest.mark.parametrize("writer, ending", [
+    ("TFRecordWriter", "tfrecord"), ("CSVWriter", "csv"),
+    ("OFRecordWriter", "bin"), ("NpyWriter", "npy"),
+])  # fmt: skip
 def test_writers_write_them_as_float32(writer, ending, tmp_path):
     rows = of_bits(EVERY[0x3F00:0x3F20]).reshape(16, 2)
     wide = flow.Cast(rows, dtype="float32")

@@ -19,6 +19,7 @@ from accelerate.utils import DataLoaderConfiguration
 import pyflowdata as flow
 from pyflowdata.integrations.torch import DataLoader, TorchLoader
 
+from support.late_copies import FakeStream, LateCopies, fake_cuda
 from support.rank_processes import run_ranks
 
 RECORDS, BATCH, STEPS = 62, 3, 21  # 21 steps and the last one has 2 rows
@@ -188,6 +189,23 @@ def test_the_active_loader_is_the_one_that_is_iterated_over():
             break
         gc.collect()
         assert not state.in_dataloader and state.remainder == -1
+
+
+@pytest.mark.parametrize("kind", ["shuffled", "stream"])
+def test_the_last_batch_of_a_device(monkeypatch, tmp_path, kind):
+    """Batches are copied ahead there; the state and the end are those of the delivered one."""
+    whole = orders(2, kind)
+    with make_loader(kind) as loader:
+        run = Run(loader, gradient_accumulation_steps=4)
+        fake_cuda(monkeypatch, FakeStream(), [])
+        loader._copies = LateCopies(loader.device)
+        run.train(loader).train(loader, 4)
+        run.accelerator.save_state(tmp_path / "checkpoint")
+        run.accelerator.load_state(tmp_path / "checkpoint")
+        run.train(loader)
+    assert run.windows == [
+        epoch[at : at + 4] for epoch in whole for at in range(0, STEPS, 4)
+    ]
 
 
 def test_without_an_accelerator_nothing_is_announced():

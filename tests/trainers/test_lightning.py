@@ -1,7 +1,8 @@
-"""Lightning's Trainer: the records of each step are those of an uninterrupted loop over a loader."""
+"""Lightning's Trainer: the records of each step are those of a loop that nothing interrupts."""
 
 import itertools
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -212,12 +213,19 @@ def test_checkpoints_of_a_validation_in_an_epoch(tmp_path, as_module):
 
 @pytest.mark.cell("Lightning", "epoch-end resume")
 @both
-@pytest.mark.parametrize("validates", [False, True])
-@pytest.mark.parametrize("ends", [{"save_on_train_epoch_end": True}, {}, {"every_n_epochs": 2}])
-@pytest.mark.parametrize("limit", [1.0, 3])
-def test_a_run_goes_on_after_an_epoch(tmp_path, as_module, validates, ends, limit):
+@pytest.mark.parametrize(
+    "ends, limit, val",
+    [
+        ({}, 1.0, None),
+        ({}, 3, in_order),
+        ({"save_on_train_epoch_end": True}, 1.0, in_order),
+        ({"save_on_train_epoch_end": True}, 3, None),
+        ({"every_n_epochs": 2}, 1.0, None),
+    ],
+)
+def test_a_run_goes_on_after_an_epoch(tmp_path, as_module, ends, limit, val):
     saves = ModelCheckpoint(tmp_path, save_last=True, **ends)
-    options = {"val": in_order if validates else None, "max_epochs": 4, "limit_train_batches": limit}
+    options = {"val": val, "max_epochs": 4, "limit_train_batches": limit}
     fit(as_module=as_module, callbacks=[saves, Crash(2)], enable_checkpointing=True, **options)
     resumed = fit(as_module=as_module, ckpt_path=tmp_path / "last.ckpt", **options)
     steps = STEPS if limit == 1.0 else limit
@@ -451,7 +459,8 @@ def test_two_ranks_have_the_records_of_one(tmp_path):
     assert whole == validated == truth()
     assert step == truth()[STEPS + 3 :] and last == truth()[2 * STEPS :]
     assert cut == truth()[: STEPS + 2]
-    assert fit(lambda: make_loader(9), ckpt_path=tmp_path / "two.ckpt").steps == truth()[STEPS + 2 :]
+    resumed = fit(lambda: make_loader(9), ckpt_path=tmp_path / "two.ckpt")
+    assert resumed.steps == truth()[STEPS + 2 :]
     assert predicted == [(0, s, [10 * i for i in each]) for _, s, each in truth(epochs=1)]
 
 
@@ -482,3 +491,10 @@ def test_a_graph_that_was_made_before_fit_says_where_to_make_it(tmp_path):
                            capture_output=True, text=True)  # fmt: skip
     assert ended.returncode != 0
     assert "make the graph when the process group is there, in train_dataloader()" in ended.stderr
+
+
+def test_a_module_goes_to_processes_that_are_spawned():
+    data = pickle.loads(pickle.dumps(DataModule(train=make_loader, val=in_order)))
+    model = Model()
+    trainer_of(max_epochs=1).fit(model, datamodule=data)
+    assert model.steps == truth(epochs=1) and len(model.validated) == 3

@@ -128,29 +128,6 @@ def fit(folder, out, workers, epochs, save_every, kill=None):
     return found
 
 
-@pytest.fixture(scope="module")
-def first(cluster, folder, run_folder):
-    """One epoch with 2 workers."""
-    return sorted(fit(folder, run_folder, 2, epochs=1, save_every=STEPS))
-
-
-@pytest.fixture(scope="module")
-def killed(first, folder, run_folder):
-    """Two epochs more, in which rank 1 is killed once, in epoch 1 after step 12."""
-    return fit(folder, run_folder, 2, epochs=3, save_every=5, kill=[1, 12])
-
-
-@pytest.fixture(scope="module")
-def last(killed, folder, run_folder):
-    """One epoch more, with 1 worker, from step 20 in epoch 2."""
-    return fit(folder, run_folder, 1, epochs=4, save_every=5)
-
-
-@pytest.fixture(scope="module")
-def run_folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("run")
-
-
 def steps(worker):
     return [line for line in worker if line[1] != "evaluation"]
 
@@ -163,42 +140,41 @@ def parts(expected, world_size, rank, begin, end):
     ]
 
 
+def evaluated(workers):
+    """The records that the last evaluation had, of all workers."""
+    return sorted(sum((worker[-1][2] for worker in workers if worker[-1][1] == "evaluation"), []))
+
+
 @pytest.mark.cell("Ray Train", "fit")
-def test_workers_share_every_batch(first, expected):
-    assert [*map(steps, first)] == [parts(expected, 2, rank, 0, STEPS) for rank in range(2)]
-    assert sorted(sum(expected[:STEPS], [])) == list(range(RECORDS))
-
-
 @pytest.mark.cell("Ray Train", "epoch-end resume")
-def test_the_next_epoch_follows_a_checkpoint_at_the_end_of_one(killed, expected):
-    for worker in killed[:2]:
+@pytest.mark.cell("Ray Train", "mid-epoch resume")
+@pytest.mark.cell("Ray Train", "other world size")
+@pytest.mark.cell("Ray Train", "evaluation counts")
+def test_a_run_in_three_parts(cluster, folder, expected, tmp_path):
+    """Two workers, then two of which one is killed, then one worker; each part costs seconds."""
+    everything = list(range(RECORDS))
+    first = sorted(fit(folder, tmp_path, 2, epochs=1, save_every=STEPS))
+    assert [*map(steps, first)] == [parts(expected, 2, rank, 0, STEPS) for rank in range(2)]
+    assert sorted(sum(expected[:STEPS], [])) == evaluated(first) == everything
+
+    # From the end of epoch 0 on; rank 1 is killed in epoch 1 after step 12, and its report of step
+    # 10 is most often taken in before.
+    *before, again0, again1 = fit(folder, tmp_path, 2, epochs=3, save_every=5, kill=[1, 12])
+    assert sorted(worker[0][0] for worker in before) == [0, 1]
+    for worker in before:
         rank, end = worker[0][0], worker[-1][1]
         assert steps(worker) == parts(expected, 2, rank, STEPS, end)
-
-
-@pytest.mark.cell("Ray Train", "mid-epoch resume")
-def test_a_killed_worker_goes_on_where_it_was(killed, expected):
-    """A report of step 10 is most often taken in before the worker dies in step 12."""
-    *before, again0, again1 = killed
-    [ends] = [worker for worker in before if worker[0][0] == 1]
-    assert ends[-1][1] == 12
+        assert end == 12 or rank == 0
     saved = again0[0][1] - 1
     assert saved in (STEPS, 10)
     found = [steps(worker) for worker in sorted([again0, again1])]
     assert found == [parts(expected, 2, rank, saved, 3 * STEPS) for rank in range(2)]
+    assert evaluated([again0, again1]) == everything
 
-
-@pytest.mark.cell("Ray Train", "other world size")
-def test_a_run_goes_on_with_another_number_of_workers(last, expected):
-    [alone] = last
+    # From step 20 on, in the middle of epoch 2.
+    [alone] = fit(folder, tmp_path, 1, epochs=4, save_every=5)
     assert steps(alone) == parts(expected, 1, 0, 20, 4 * STEPS)
-
-
-@pytest.mark.cell("Ray Train", "evaluation counts")
-def test_evaluation_has_every_record_once(first, killed, last):
-    for workers in (first, killed[-2:], last):
-        found = [line[2] for worker in workers for line in worker if line[1] == "evaluation"]
-        assert len(found) == len(workers) and sorted(sum(found, [])) == list(range(RECORDS))
+    assert evaluated([alone]) == everything
 
 
 def test_the_page_about_ray(cluster, tmp_path):

@@ -106,6 +106,60 @@ def test_set_epoch_keeps_a_loaded_place():
             loader.set_epoch(wrong)
 
 
+def test_a_trainer_that_counts_from_its_resumption_goes_on():
+    """As Fabric does; set_epoch() of the loader means what it says."""
+    whole = orders(4)
+    loader = make_loader()
+    loader.set_epoch(2)
+    values(itertools.islice(loader, 3))
+    state = loader.state_dict()
+    resumed = make_loader(seed=8)
+    resumed.load_state_dict(state)
+    for epoch, rest in enumerate((whole[2][3:], whole[3])):
+        resumed.sampler.set_epoch(epoch)
+        resumed.batch_sampler.sampler.set_epoch(epoch)
+        assert values(resumed) == rest
+    resumed.load_state_dict(state)
+    resumed.set_epoch(0)
+    assert values(resumed) == whole[0]
+
+
+def test_an_epoch_that_was_told_while_it_ran_does_not_come_again():
+    whole = orders(3)
+    loader = make_loader()
+    for epoch in range(3):
+        batches = iter(loader)
+        first = next(batches).tolist()
+        loader.set_epoch(epoch)
+        assert [first, *values(batches)] == whole[epoch]
+        loader.set_epoch(epoch + 1)
+
+
+class Seen:
+    """As Lightning puts around a batch sampler to see the positions that it gives."""
+
+    def __init__(self, batch_sampler):
+        self.sampler, self._batches, self.seen = batch_sampler.sampler, batch_sampler, []
+
+    def __iter__(self):
+        for positions in self._batches:
+            self.seen.append(list(positions))
+            yield positions
+
+
+def test_a_loader_is_made_again_around_its_batch_sampler():
+    loader = make_loader()
+    (whole,) = orders(1)
+    again = type(loader.batch_sampler)(loader.sampler, batch_size=1, drop_last=False)
+    torchs = {"sampler": None, "shuffle": False, "batch_size": 1, "drop_last": False}
+    made = TorchLoader(loader.loader, batch_sampler=Seen(again), **torchs)
+    assert values(made) == whole
+    assert [*itertools.chain(*made.batch_sampler.seen)] == [*range(RECORDS)]
+    for name, other in (("batch_sampler", [[1, 2]]), ("shuffle", True), ("batch_size", 4)):
+        with pytest.raises(flow.InvalidArgumentError, match=f"no argument '{name}'"):
+            TorchLoader(loader.loader, **{name: other})
+
+
 def test_steps_of_a_batch_sampler_may_be_skipped():
     whole = orders(2)
     loader = make_loader()

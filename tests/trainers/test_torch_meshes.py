@@ -155,15 +155,15 @@ def test_what_cannot_be_a_dtensor_is_refused():
 # ---- Sequences -----------------------------------------------------------------------------------
 
 
-def columns(rank, size, *, head_tail):
+def columns(rank, size, *, head_tail, length=LENGTH):
     """Of the sequence, which ones a rank gets, as torch's own load balancer says."""
     if not head_tail:
-        return [*range(rank * LENGTH // size, (rank + 1) * LENGTH // size)]
+        return [*range(rank * length // size, (rank + 1) * length // size)]
     balancer = pytest.importorskip(
         "torch.distributed.tensor.experimental._context_parallel._load_balancer"
-    )._HeadTailLoadBalancer(LENGTH, size, "cpu")
+    )._HeadTailLoadBalancer(length, size, "cpu")
     order = balancer._generate_indices()[0].tolist()
-    return order[rank * LENGTH // size : (rank + 1) * LENGTH // size]
+    return order[rank * length // size : (rank + 1) * length // size]
 
 
 @pytest.mark.parametrize("head_tail", [False, True])
@@ -196,6 +196,30 @@ def test_chosen_fields_are_cut():
         with TorchLoader(flow.DataLoader(*blobs.values()), context_parallel=how) as loader:
             ids, labels = next(iter(loader))
             assert (ids.shape, labels.shape) == ((2, LENGTH // 2), (2, LENGTH))
+
+
+@pytest.mark.parametrize("head_tail", [False, True])
+def test_padded_sequences_are_cut_as_long_as_they_are(head_tail):
+    lengths = [3, 9, 1, 4, 8, 2]
+    rows = [{"x": 100 * i + np.arange(length)} for i, length in enumerate(lengths)]
+
+    def padded():
+        x = flow.GeneratorReader(rows, fields="x:int64[?]", batch_size=2, rank=0, world_size=1)
+        return flow.PadBatch(x, value=-1, multiple_of=8)
+
+    with flow.DataLoader(padded()) as loader:
+        whole = [batch.dense for batch in loader]
+    assert [batch.shape[1] for batch in whole] == [16, 8, 8]
+    for rank in range(4):
+        with rank_of(rank, cp=4) as mesh:
+            how = ContextParallel(mesh["cp"], head_tail=head_tail)
+            with TorchLoader(flow.DataLoader(padded()), context_parallel=how) as loader:
+                for batch, wanted in zip(loader, whole, strict=True):
+                    order = columns(rank, 4, head_tail=head_tail, length=wanted.shape[1])
+                    assert np.array_equal(batch.numpy(), wanted[:, order])
+    with rank_of(0, dp=1) as mesh:
+        with pytest.raises(flow.InvalidArgumentError, match="ragged: a DTensor has rows of one"):
+            TorchLoader(padded(), mesh=mesh["dp"], dtensor=True)
 
 
 def test_what_cannot_be_cut_is_refused():

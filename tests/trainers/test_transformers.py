@@ -76,7 +76,8 @@ class Model(torch.nn.Module):
         if self.training:
             self.seen.append(input_ids[:, 0].tolist())
         rows = input_ids.float().mean(1, keepdim=True)
-        return {"loss": (self.weight * rows).mean() + input_ids[:, 0].float().mean(), "logits": rows}
+        loss = (self.weight * rows).mean() + input_ids[:, 0].float().mean()
+        return {"loss": loss, "logits": rows}
 
 
 class Trainer(LoaderMixin, transformers.Trainer):
@@ -95,7 +96,9 @@ class Windows(transformers.TrainerCallback):
             control.should_save = control.should_training_stop = True
 
 
-def make_trainer(folder, loader, *, stop=None, evaluation=None, metrics=None, trainer=Trainer, **args):
+def make_trainer(
+    folder, loader, *, stop=None, evaluation=None, metrics=None, trainer=Trainer, **args
+):
     model = Model()
     arguments = transformers.TrainingArguments(
         output_dir=str(folder), use_cpu=True, report_to=[], disable_tqdm=True, logging_steps=1000,
@@ -175,7 +178,10 @@ def test_a_second_stop_in_the_same_epoch(tmp_path):
     whole = sum(orders(3), [])
     for begin, stop in itertools.pairwise((0, 3, 7, STEPS, STEPS + 1, 3 * STEPS)):
         with make_loader() as loader:
-            seen = train(tmp_path, loader, resume=begin > 0, stop=stop)
+            seen = train(
+                tmp_path, loader, resume=begin > 0, stop=stop,
+                restore_callback_states_from_checkpoint=True,
+            )  # fmt: skip
             assert seen == whole[begin:stop]
 
 
@@ -293,8 +299,8 @@ def run_two_ranks(folder):
     loader = make_loader()
     evaluation = make_loader(kind="in order", last="pad")
     trainer, model, windows = make_trainer(
-        folder, loader, evaluation=evaluation, metrics=metrics, stop=5, gradient_accumulation_steps=2,
-        per_device_train_batch_size=BATCH // 2, ddp_backend="gloo",
+        folder, loader, evaluation=evaluation, metrics=metrics, stop=5, ddp_backend="gloo",
+        gradient_accumulation_steps=2, per_device_train_batch_size=BATCH // 2,
     )  # fmt: skip
     trainer.train(resume_from_checkpoint=f"{folder}/checkpoint-2")
     trainer.evaluate()

@@ -77,7 +77,7 @@ class SFTTrainer(LoaderMixin, trl.SFTTrainer):
     """Writes down the packs that the model gets."""
 
     def __init__(self, *args, **kwargs):
-        self.seen, self.evaluated, self.at = [], [], []
+        self.seen, self.evaluated = [], []
         super().__init__(*args, **kwargs)
 
     def compute_loss(self, model, inputs, *args, **kwargs):
@@ -175,9 +175,10 @@ def test_accumulation_over_the_end_of_an_epoch(tmp_path):
 def test_evaluation_takes_each_pack_once(tmp_path):
     with make_loader() as loader, make_loader(seed=None) as evaluation:
         trainer = train(
-            tmp_path, loader, evaluation=evaluation, eval_strategy="epoch", prediction_loss_only=True
-        )
-        assert trainer.evaluated == EPOCHS * orders(1, seed=None)[0]
+            tmp_path, loader, evaluation={"a": evaluation, "b": evaluation},
+            eval_strategy="epoch", prediction_loss_only=True,
+        )  # fmt: skip
+        assert trainer.evaluated == 2 * EPOCHS * orders(1, seed=None)[0]
         assert trainer.seen == sum(orders(EPOCHS), [])
 
 

@@ -14,13 +14,14 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from ... import Blob, DataLoader, InvalidArgumentError
+from ... import Blob, DataLoader, InvalidArgumentError, Ragged
 from ...errors import shown
 from ...loader.batches import Array
 from ...loader.opening import arrange
 from ...loader.state import Reader
 from ...nodes.node import Node, reader_nodes, with_reader_attrs
 from ...nodes.world import is_left_open
+from .tensors import has_equal_rows
 
 __all__ = ["ContextParallel", "MeshOptions", "OnMesh", "rank_and_world_size"]
 
@@ -178,13 +179,16 @@ class _Cut:
                 f"context_parallel: there is no field {shown(place)}; there are {known}"
             )
         blob = blobs[place]
-        if len(blob.shape) <= self.dim or blob.is_ragged and blob.shape[self.dim] is None:
+        if len(blob.shape) <= self.dim or (blob.is_ragged and not self._is_padded(blob)):
             raise InvalidArgumentError(
                 f"context_parallel: {blob.name} has shape {blob.shape}; what is cut needs a "
-                f"dimension {self.dim} of one size in all rows: pack or pad it"
+                f"dimension {self.dim} of one size in all rows: take packs, Pad or PadBatch"
             )
         self._ranges(blob.shape[self.dim] or 0, blob.name)
         return blob.name
+
+    def _is_padded(self, blob: Blob) -> bool:
+        return self.dim == 1 and None not in blob.shape[2:] and has_equal_rows(blob)
 
     def _ranges(self, length: int, name: str) -> list[slice]:
         """The parts of a sequence that this rank gets."""
@@ -192,7 +196,8 @@ class _Cut:
         if length % count:
             raise InvalidArgumentError(
                 f"context_parallel: {name} has sequences of {length}, which {self.size} ranks "
-                f"cannot cut into {count} equal parts: pack or pad to a multiple of {count}"
+                f"cannot cut into {count} equal parts: pack or pad to a multiple of {count}, as "
+                f"PadBatch(multiple_of={count}) does"
             )
         size = length // count
         numbers = [self.rank, count - 1 - self.rank] if self._head_tail else [self.rank]
@@ -206,17 +211,21 @@ class _Cut:
             return tuple(self._part(place, array) for place, array in enumerate(batch))
         return self._part(0, batch)
 
-    def _part(self, place: Any, array: Array) -> Array:
+    def _part(self, place: Any, array: Any) -> Any:
         if place not in self.places:
             return array
+        if not isinstance(array, Ragged):
+            return self._part_of(array, self.places[place])
+        part = self._part_of(array.dense, self.places[place])
+        splits = np.arange(len(part) + 1, dtype=np.int64) * part.shape[1]
+        return Ragged(part.reshape(-1, *part.shape[2:]), splits)
+
+    def _part_of(self, array: Array, name: str) -> Array:
         before = (slice(None),) * self.dim
-        parts = [
-            array[before + (one,)]
-            for one in self._ranges(array.shape[self.dim], self.places[place])
-        ]
-        return np.ascontiguousarray(parts[0]) if len(parts) == 1 else np.concatenate(
-            parts, axis=self.dim
-        )
+        parts = [array[before + (one,)] for one in self._ranges(array.shape[self.dim], name)]
+        if len(parts) == 1:
+            return np.ascontiguousarray(parts[0])
+        return np.concatenate(parts, axis=self.dim)
 
 
 def _by_place(batch: Any) -> dict[Any, Blob]:
@@ -255,6 +264,12 @@ class _Placed:
 
         if not _is_mesh(over):
             raise InvalidArgumentError("dtensor needs mesh=, the DeviceMesh of the rows")
+        for blob in loader.blobs:
+            if blob.is_ragged:
+                raise InvalidArgumentError(
+                    f"{blob.name} is ragged: a DTensor has rows of one shape, the same on all "
+                    "ranks, as Pad makes them"
+                )
         skips = any(one.values.get("on_error") == "skip" for one in reader_nodes(loader.blobs))
         for reader in loader.readers:
             why = _why_uneven(reader, skips)

@@ -72,8 +72,8 @@ def column(name: str, given: Any) -> Array | Ragged | list[Any]:
     if isinstance(given, np.ndarray):
         if given.ndim == 0:
             raise InvalidArgumentError(f"{name}: the array has no dimension of rows")
-        given = widened(given)
-        return given if given.dtype.kind in "biuf" else given.tolist()
+        array = widened(given)
+        return array if array.dtype.kind in "biuf" else list(array.tolist())
     if isinstance(given, BYTES) or not isinstance(given, Sequence):
         raise InvalidArgumentError(
             f"{name} = {shown(given)}; a column is an array, a Ragged or a list with a row for "

@@ -315,7 +315,7 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
             self._check_stream_count(len(progress.streams), max(1, self.num_workers))
         self.seed = int(state_dict["seed"])
         if self.order is not None:
-            self.order.seed = self.seed
+            self.order.seed, self.order.epoch = self.seed, progress.epoch
         restore_epoch(self._index_sampler, progress.start)
         self._tells_epoch = True
         self._progress, self._wanted_epoch = progress, None
