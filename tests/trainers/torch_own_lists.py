@@ -6,7 +6,7 @@ Each entry has the file, the reason in a sentence, and patterns of names Class.t
 TORCH = "torch/test_dataloader.py"
 STATEFUL = "torchdata/test_dataloader.py"  # torch's file as of 2024, with the stateful loader
 STATES = "torchdata/test_state_dict.py"
-WITHOUT_LOADER = "It tests data sets, samplers or collation of torch and makes no loader."
+WITHOUT_LOADER = "It tests datasets, samplers or collation of torch and makes no loader."
 NO_LOADER_HERE = """
     TestDatasetRandomSplit.test_splits_[!i]* TestDatasetRandomSplit.test_[!s]*
     TestDatasetRandomSplit.test_slicing_* TestTensorDataset.* TestStackDataset.* TestConcatDataset.*
@@ -18,7 +18,6 @@ OLDER_TORCH = "It fails with torch's own loader, too: the test is older than tor
 UNSTEADY = "It passes and fails with torch's own loader, too, as the machine is idle or busy."
 PRIVATE = "It reads `_workers` of the iterator, which is private to torch's."
 KEYS = "It reads keys within the state, which are torchdata's own; ours has other ones."
-KEYED = "It wants the seed that worker_init_fn set; ours seeds before each sample."
 SEED = "It calls torch.manual_seed() between epochs to get their order; ours depends on its seed."
 ON_DEMAND = "It wants batch i from worker i modulo their number; ours gives it to one that is free."
 LAZY = "It wants the error of a worker from iter(); ours starts the workers with the first batch."
@@ -26,14 +25,6 @@ ELASTIC = "It wants another number of workers refused; ours goes on with it."
 AT_END = (
     "It wants a state that the loop took after the last batch to give an epoch without batches; "
     "ours means the next epoch."
-)
-OWN_ITERATOR = (
-    "Its data set is an iterator that was read to its end, and the state is of no batch yet: ours "
-    "has no state of the data set before the first batch."
-)
-OWN_EPOCHS = (
-    "Its data set counts its epochs in its own state, which ours keeps within an epoch and not at "
-    "its end."
 )
 
 NOT_RUN = [
@@ -46,13 +37,18 @@ NOT_RUN = [
         UNSTEADY,
         "TestDataLoader*.test_segfault TestOutOfOrderDataLoader.test_out_of_order_*",
     ),
-    (STATEFUL, UNSTEADY, "TestDataLoader*.test_segfault TestDataLoader*.test_multiprocessing_*"),
+    (
+        STATEFUL,
+        UNSTEADY,
+        """
+        TestDataLoader*.test_segfault TestDataLoader*.test_multiprocessing_*
+        TestOutOfOrderDataLoader.test_out_of_order_*
+        """,
+    ),
 ]
 FAIL_WITH_OURS = [
     (TORCH, PRIVATE, "TestDataLoader*.test_iterable_style_dataset TestDataLoader*.test_partial_*"),
     (STATEFUL, PRIVATE, "TestDataLoader*.test_iterable_style_* TestDataLoader*.test_partial_*"),
-    (TORCH, KEYED, "TestDataLoader*.test_worker_init_fn"),
-    (STATEFUL, KEYED, "TestDataLoader*.test_worker_init_fn"),
     (TORCH, SEED, "IntegrationTestDataLoaderDataPipe.*"),
     (STATEFUL, SEED, "IntegrationTestDataLoaderDataPipe.*"),
     (
@@ -66,19 +62,14 @@ FAIL_WITH_OURS = [
         """,
     ),
     (TORCH, ON_DEMAND, "TestIndividualWorkerQueue.test_ind_worker_queue"),
-    (STATEFUL, ON_DEMAND, "TestIndividualWorkerQueue.test_ind_worker_queue"),
+    (
+        STATEFUL,
+        ON_DEMAND,
+        "TestIndividualWorkerQueue.* TestOutOfOrderDataLoader.test_in_order_index_ds",
+    ),
     (STATES, ELASTIC, "TestNumWorkersMismatch_shard3.test_num_workers_mismatch"),
     (STATES, LAZY, "TestInitialState_shard0.test_init_error"),
     (STATES, AT_END, "TestEndOfEpochBehavior_shard0.*"),
-    (
-        STATES,
-        OWN_ITERATOR,
-        """
-        TestStatefulDataLoaderIterable2_shard0.test_no_mp
-        TestStatefulDataLoaderIterable2_shard0.test_random_state
-        """,
-    ),
-    (STATES, OWN_EPOCHS, "TestMultiEpochState_shard0.*"),
 ]
 QUICK = {
     TORCH: """

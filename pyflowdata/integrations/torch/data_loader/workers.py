@@ -186,12 +186,12 @@ class _Process:
         """Why the process has ended, and with what."""
         self.process.join(2)
         code, pid = self.process.exitcode, self.process.pid
-        how = f"exited unexpectedly with exit code {code}"
+        how = f"(pid(s) {pid}) exited unexpectedly with exit code {code}"
         if code is not None and code < 0:
-            how = f"is killed by signal: {_signal_name(-code)}"
+            how = f"(pid {pid}) is killed by signal: {_signal_name(-code)}"
             if code == -signal.SIGKILL:
                 how += ", as the system does to a process for which it has no memory"
-        return WorkerError(f"DataLoader worker (pid(s) {pid}) {how}{self._had()}")
+        return WorkerError(f"DataLoader worker {how}{self._had()}")
 
     def _had(self) -> str:
         task = min(self.pending, default=None)
