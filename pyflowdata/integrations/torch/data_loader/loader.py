@@ -21,7 +21,7 @@ from torch.utils.data import IterableDataset, default_collate
 from .... import InvalidArgumentError, Report, UnsupportedError, world
 from ....errors import shown
 from ....loader.iterator_hook import hooked
-from ..accelerate_signal import Announced, gradient_state
+from ..accelerate_signal import PreparedLoader, announced, gradient_state
 from . import states
 from .arguments import check_own, check_replaced, find_seed, part_of, warn_of_left_out
 from .collating import collate
@@ -41,7 +41,7 @@ __all__ = ["DataLoader"]
 _Sample = TypeVar("_Sample", covariant=True)  # of the dataset, as in torch's DataLoader[Sample]
 
 
-class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
+class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample]):
     """torch.utils.data.DataLoader with exact resume, keyed randomness and reports.
 
     It takes torch's arguments, and is a torch.utils.data.DataLoader.  What differs:
@@ -63,9 +63,6 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         rank, world_size: Which part of each step's samples this process gets, of how many.
         workers: "processes" or "threads".
     """
-
-    _is_accelerate_prepared = True  # accelerate's prepare() keeps it as it is
-    use_stateful_dataloader = True  # and saves its state
 
     def __init__(
         self,
@@ -202,12 +199,10 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
 
     def _batches(self, progress: Progress) -> Iterator[Any]:
         kind = self._iterator_kind()
-        if gradient_state() is None:
-            return kind(self, progress)
-        if self.is_iterable:
-            return Announced(OneAhead(functools.partial(kind, self), progress), -1)
+        if self.is_iterable and gradient_state() is not None:
+            return announced(OneAhead(functools.partial(kind, self), progress), -1)
         rest = self.order.samples % self.order.global_batch if self.order is not None else -1
-        return Announced(kind(self, progress), rest)
+        return announced(kind(self, progress), rest)
 
     def _iterator_kind(self) -> type[BatchIterator]:
         if self.num_workers == 0:
