@@ -102,10 +102,8 @@ class TorchLoader(
         **options: Unpack[LoaderOptions],
     ) -> None: ...
 
-    def __init__(self, loader: Any, *blobs: Any, **others: Any) -> None:
-        """Takes over a loader.
-
-        Args:
+    def __init__(self, loader: Any, *blobs: Any, **options: Unpack[LoaderOptions]) -> None:
+        """Args:
             loader: What makes the batches.  With mesh or process_group also blobs, as a DataLoader
                 takes them, which is then opened for this process's rank there.
             device: None or "cpu": tensors that view the loader's memory.  Another device that
@@ -134,15 +132,16 @@ class TorchLoader(
                 differ in shape.
             UnsupportedError: torch has no such device here, or no dtype for one of the blobs.
         """
-        self._steps = take_batch_sampler(others)  # in place of all steps
-        if not isinstance(loader, DataLoader) and not names_ranks(others):
+        given: dict[str, Any] = {**options}
+        self._steps = take_batch_sampler(given)  # in place of all steps
+        if not isinstance(loader, DataLoader) and not names_ranks(given):
             raise not_a_loader("TorchLoader", (loader, *blobs) if blobs else loader)
         if blobs and isinstance(loader, DataLoader):
             raise WrongUseError(
                 f"TorchLoader() takes one loader, and {shown(blobs[0])} was given besides: a "
                 'device is given by name, device="cuda"'
             )
-        options = check_options(others)
+        options = check_options(given)
         self.device = find_device(options.get("device"))
         placement = MeshPlacement((loader, *blobs), options)
         self.loader = placement.loader
