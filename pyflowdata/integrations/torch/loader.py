@@ -37,8 +37,8 @@ from .rows import (
     EpochSampler,
     EpochStream,
     as_it_is,
-    division,
     saved_arguments,
+    steps_of,
     take_batch_sampler,
 )
 
@@ -203,7 +203,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self.current: Ahead | None = None  # the iterator that is a batch ahead of its user
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
         self._ahead_of_trainer: int | None = 0  # epochs before its first one; None: not known yet
-        self._rows = division(loader)
+        self._epoch_steps = steps_of(loader)
         made_of = {"loader": loader, "device": self.device, "pin_memory": pin_memory}
         made_of |= {"ragged": ragged, "static": static, **options}
         self.__dict__.update(saved_arguments(made_of))
@@ -221,9 +221,9 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     def _all_steps(self) -> Iterator[BatchT]:
         if gradient_state() is None:
             return hooked(self, self._lazy(self._begin_epoch))
-        rows = self._rows
-        batches = self._lazy(self._begin_epoch, looks_ahead=rows is None)
-        return hooked(self, Announced(batches, rows.rows % rows.batch_size if rows else -1))
+        steps = self._epoch_steps
+        batches = self._lazy(self._begin_epoch, looks_ahead=steps is None)
+        return hooked(self, Announced(batches, -1 if steps is None else steps.last_rows))
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is."""
@@ -364,22 +364,24 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         """The rows of the epoch, in the loader's order, over all ranks, with `len()`; of streams,
         and of batches whose rows are not known before, an IterableDataset of whole batches.
         """
-        return EpochStream(self) if self._rows is None else EpochRows(self, self._rows)
+        steps = self._epoch_steps
+        return EpochStream(self) if steps is None else EpochRows(self, steps)
 
     @property
     def batch_size(self) -> int | None:
         """Rows that this rank has in a full batch; None where they are not known before."""
-        return None if self._rows is None else len(self._rows.of_step(0))
+        steps = self._epoch_steps
+        return None if steps is None else steps.batch_size // steps.world_size
 
     @property
     def sampler(self) -> EpochSampler:
         """The positions in `dataset` of this rank's rows; its set_epoch() is that of the loader."""
-        return EpochSampler(self, self._rows)
+        return EpochSampler(self, self._epoch_steps)
 
     @property
     def batch_sampler(self) -> BatchSampler | None:
         """The same, step by step; None where they are not known before."""
-        if self._steps is not None or self._rows is None:
+        if self._steps is not None or self._epoch_steps is None:
             return self._steps
         return EpochBatches(self.sampler)
 
