@@ -36,6 +36,7 @@ from .rows import (
     EpochRows,
     EpochSampler,
     EpochStream,
+    TrainerEpochs,
     as_it_is,
     saved_arguments,
     steps_of,
@@ -202,7 +203,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self.pin_memory = self._hand_over.pins
         self.current: Ahead | None = None  # the iterator that is a batch ahead of its user
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
-        self._ahead_of_trainer: int | None = 0  # epochs before its first one; None: not known yet
+        self._trainer_epochs = TrainerEpochs()
         self._epoch_steps = steps_of(loader)
         made_of = {"loader": loader, "device": self.device, "pin_memory": pin_memory}
         made_of |= {"ragged": ragged, "static": static, **options}
@@ -282,15 +283,6 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         elif here != epoch or here == started:
             self._go(epoch, 0)
 
-    def set_epoch_of_trainer(self, epoch: int) -> None:
-        """As set_epoch(), for a trainer that may count its epochs from a resumption, as Fabric
-        does: its first epoch after load_state_dict() is at least that of the state.
-        """
-        epoch = as_epoch(epoch)
-        if self._ahead_of_trainer is None:
-            self._ahead_of_trainer = max(0, self.place()[0] - epoch)
-        self.set_epoch(epoch + self._ahead_of_trainer)
-
     def _go(self, epoch: int, step: int) -> None:
         self.loader.seek(step, epoch=epoch)
         self.current = self._chosen = None
@@ -344,7 +336,8 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(): the next iter() goes on where the state was taken."""
         self.loader.load_state_dict(state_dict)
-        self.current = self._chosen = self._ahead_of_trainer = None
+        self.current = self._chosen = None
+        self._trainer_epochs.forget()
 
     def __len__(self) -> int:
         """Batches of an epoch, the same on every rank.
@@ -375,7 +368,10 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
 
     @property
     def sampler(self) -> EpochSampler:
-        """The positions in `dataset` of this rank's rows; its set_epoch() is that of the loader."""
+        """The positions in `dataset` of this rank's rows.  Its set_epoch() is that of the loader;
+        after load_state_dict() the epochs of a trainer that counts from 0 again are those from the
+        state's epoch on.
+        """
         return EpochSampler(self, self._epoch_steps)
 
     @property

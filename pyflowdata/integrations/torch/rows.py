@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from torch.utils.data import (
@@ -16,12 +16,14 @@ from torch.utils.data import (
 from ... import DataLoader
 from ...batch_forms import map_arrays
 from ...loader.epoch_steps import EpochSteps
+from ...loader.epochs import as_epoch
 
 
 class Owner(Protocol):
     """What is asked here of a TorchLoader."""
 
     loader: DataLoader[Any]
+    _trainer_epochs: TrainerEpochs
 
     def __iter__(self) -> Iterator[Any]: ...
 
@@ -33,7 +35,7 @@ class Owner(Protocol):
 
     def place(self) -> tuple[int, int]: ...
 
-    def set_epoch_of_trainer(self, epoch: int) -> None: ...
+    def set_epoch(self, epoch: int) -> None: ...
 
     def start_at(self, step: int) -> Iterator[Any]: ...
 
@@ -137,6 +139,27 @@ class EpochStream(IterableDataset[Any]):
         return self._loader.start_at(0)
 
 
+class TrainerEpochs:
+    """Which epochs of a loader a trainer means by its numbers.
+
+    A trainer may count from a resumption, as Fabric does, which counts the iterators of the process
+    from 0: its first epoch after load_state_dict() is at least that of the state.
+    """
+
+    def __init__(self) -> None:
+        self._ahead: int | None = 0  # epochs before the trainer's first one; None: not known yet
+
+    def forget(self) -> None:
+        """After load_state_dict()."""
+        self._ahead = None
+
+    def epoch_of(self, number: int, current: int) -> int:
+        """The loader's epoch of a trainer's number; `current` is the one where the loader is."""
+        if self._ahead is None:
+            self._ahead = max(0, current - number)
+        return number + self._ahead
+
+
 class EpochSampler(DistributedSampler[Any], SequentialSampler):
     """The positions of this rank's rows, step after step.
 
@@ -155,7 +178,7 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
         self.shuffle, self.seed = reader.shuffle != "none", reader.seed
         self.drop_last = loader.drop_last
         self._steps = steps
-        self._set_epoch: Callable[[int], None] = loader.set_epoch_of_trainer
+        self._loader = loader
 
     def __iter__(self) -> Iterator[int]:
         steps = self._known()
@@ -171,12 +194,10 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
         return self._known().num_rows(self.rank)
 
     def set_epoch(self, epoch: int) -> None:
-        """As TorchLoader.set_epoch(), for a trainer's own count of epochs.
-
-        One that begins below the epoch of a loaded state counts from there: Fabric counts the
-        iterators of the process, from 0.
-        """
-        self._set_epoch(epoch)
+        """As TorchLoader.set_epoch(), by a trainer's own count of epochs, see TrainerEpochs."""
+        epoch = as_epoch(epoch)
+        current = self._loader.place()[0]
+        self._loader.set_epoch(self._loader._trainer_epochs.epoch_of(epoch, current))
         self.epoch = epoch
 
     def _known(self) -> EpochSteps:
