@@ -6,7 +6,7 @@
     for x_batch, y_batch in loader:
         ...
 
-Needs torch 2.1 or newer: `pip install pyflowdata[torch]`.
+Needs torch 2.6 or newer: `pip install pyflowdata[torch]`.
 """
 
 from __future__ import annotations
