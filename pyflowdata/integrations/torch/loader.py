@@ -32,7 +32,7 @@ from .lightning_rebuild import saved_arguments, take_batch_sampler
 from .meshes.placement import MeshPlacement
 from .meshes.ranks import check_ranks
 from .options import LoaderOptions, check_options, names_ranks
-from .rows import division
+from .rows import TrainerEpochs, steps_of
 from .trainer_attributes import TrainerAttributes
 
 if TYPE_CHECKING:
@@ -150,8 +150,8 @@ class TorchLoader(
         self.pin_memory = self._hand_over.pins
         self.current: Ahead | None = None  # the iterator that is a batch ahead of its user
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
-        self._ahead_of_trainer: int | None = 0  # epochs before its first one; None: not known yet
-        self._rows = division(self.loader)
+        self._trainer_epochs = TrainerEpochs()
+        self._epoch_steps = steps_of(self.loader)
         again = {**options, "loader": self.loader, "device": self.device}
         self.__dict__.update(saved_arguments(again))
 
@@ -166,10 +166,10 @@ class TorchLoader(
         return self._all_steps()
 
     def _all_steps(self) -> Iterator[BatchT]:
-        rows = self._rows
-        looks_ahead = rows is None and gradient_state() is not None  # to know the last batch
+        steps = self._epoch_steps
+        looks_ahead = steps is None and gradient_state() is not None  # to know the last batch
         batches = self._lazy(self._begin_epoch, looks_ahead=looks_ahead)
-        return hooked(self, announced(batches, rows.rows % rows.batch_size if rows else -1))
+        return hooked(self, announced(batches, -1 if steps is None else steps.last_rows))
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is."""
@@ -228,15 +228,6 @@ class TorchLoader(
         elif here != epoch or here == started:
             self._go(epoch, 0)
 
-    def set_epoch_of_trainer(self, epoch: int) -> None:
-        """As set_epoch(), for a trainer that may count its epochs from a resumption, as Fabric
-        does: its first epoch after load_state_dict() is at least that of the state.
-        """
-        epoch = as_epoch(epoch)
-        if self._ahead_of_trainer is None:
-            self._ahead_of_trainer = max(0, self.place()[0] - epoch)
-        self.set_epoch(epoch + self._ahead_of_trainer)
-
     def _go(self, epoch: int, step: int) -> None:
         self.loader.seek(step, epoch=epoch)
         self.current = self._chosen = None
@@ -290,7 +281,8 @@ class TorchLoader(
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(): the next iter() goes on where the state was taken."""
         self.loader.load_state_dict(state_dict)
-        self.current = self._chosen = self._ahead_of_trainer = None
+        self.current = self._chosen = None
+        self._trainer_epochs.forget()
 
     def __len__(self) -> int:
         """Batches of an epoch, the same on every rank.

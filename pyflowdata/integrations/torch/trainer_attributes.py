@@ -7,18 +7,19 @@ from typing import Any, Protocol
 from torch.utils.data import BatchSampler, Dataset
 
 from ...batch_forms import identity
-from .rows import Division, EpochBatches, EpochRows, EpochSampler, EpochStream, Owner
+from ...loader.epoch_steps import EpochSteps
+from .rows import EpochBatches, EpochRows, EpochSampler, EpochStream, Owner
 
 
 class _Loader(Owner, Protocol):
     """The loader whose attributes these are.
 
     Attributes:
-        _rows: None where the rows of a step are not known before.
+        _epoch_steps: None where the rows of a step are not known before.
         _steps: The steps to take in place of all.
     """
 
-    _rows: Division | None
+    _epoch_steps: EpochSteps | None
     _steps: BatchSampler | None
 
     @property
@@ -54,22 +55,27 @@ class TrainerAttributes:
         """The rows of the epoch, in the loader's order, over all ranks, with `len()`; of streams,
         and of batches whose rows are not known before, an IterableDataset of whole batches.
         """
-        return EpochStream(self) if self._rows is None else EpochRows(self, self._rows)
+        steps = self._epoch_steps
+        return EpochStream(self) if steps is None else EpochRows(self, steps)
 
     @property
     def batch_size(self: _Loader) -> int | None:
         """Rows that this rank has in a full batch; None where they are not known before."""
-        return None if self._rows is None else len(self._rows.of_step(0))
+        steps = self._epoch_steps
+        return None if steps is None else steps.batch_size // steps.world_size
 
     @property
     def sampler(self: _Loader) -> EpochSampler:
-        """The positions in `dataset` of this rank's rows."""
-        return EpochSampler(self, self._rows)
+        """The positions in `dataset` of this rank's rows.  Its set_epoch() is that of the loader;
+        after load_state_dict() the epochs of a trainer that counts from 0 again are those from the
+        state's epoch on.
+        """
+        return EpochSampler(self, self._epoch_steps)
 
     @property
     def batch_sampler(self: _Loader) -> BatchSampler | None:
         """The same, step by step; None where they are not known before."""
-        if self._steps is not None or self._rows is None:
+        if self._steps is not None or self._epoch_steps is None:
             return self._steps
         return EpochBatches(self.sampler)
 

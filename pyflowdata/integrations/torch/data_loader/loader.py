@@ -20,6 +20,7 @@ from torch.utils.data import IterableDataset, default_collate
 
 from .... import InvalidArgumentError, Report, UnsupportedError, world
 from ....errors import shown
+from ....loader.epoch_steps import EpochSteps
 from ....loader.iterator_hook import hooked
 from ..accelerate_signal import PreparedLoader, announced, gradient_state
 from . import states
@@ -148,7 +149,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
                 "workers='threads' with an IterableDataset: its iterator is read by one thread at "
                 "a time; take processes, or num_workers=0"
             )
-        if self.order is not None and self.order.left_out and not drop_last:
+        if self.order is not None and self.order.steps.left_out and not drop_last:
             warn_of_left_out(self.order)
 
     @property
@@ -201,8 +202,8 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         kind = self._iterator_kind()
         if self.is_iterable and gradient_state() is not None:
             return announced(OneAhead(functools.partial(kind, self), progress), -1)
-        rest = self.order.samples % self.order.global_batch if self.order is not None else -1
-        return announced(kind(self, progress), rest)
+        steps = self._epoch_steps
+        return announced(kind(self, progress), -1 if steps is None else steps.last_rows)
 
     def _iterator_kind(self) -> type[BatchIterator]:
         if self.num_workers == 0:
@@ -250,10 +251,15 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         Raises:
             TypeError: The dataset or the sampler has no len().
         """
-        if self.order is not None and self._auto_collation:
-            return self.order.steps
-        steps: int = super().__len__()
-        return steps
+        if self._epoch_steps is not None:
+            return self._epoch_steps.num_steps
+        batches: int = super().__len__()
+        return batches
+
+    @property
+    def _epoch_steps(self) -> EpochSteps | None:
+        """None: a sampler or an iterable dataset decides them, or samples are not batched."""
+        return self.order.steps if self.order is not None and self._auto_collation else None
 
     # ---- State ----
 
