@@ -233,7 +233,7 @@ def test_the_parts_work_without_the_mixin(tmp_path, with_state):
             assert model.seen == whole[begin:stop]
     state = json.loads((tmp_path / f"checkpoint-{3 * STEPS}" / "trainer_state.json").read_text())
     loader_state = state["stateful_callbacks"]["LoaderStateCallback"]["attributes"]["loader_state"]
-    assert (place["epoch"], place["position"]) == (3, 0)
+    assert (loader_state["epoch"], loader_state["position"]) == (3, 0)
 
 
 @pytest.mark.cell("transformers", "evaluation counts")
