@@ -88,7 +88,7 @@ class Engine:
 
     def is_at_end(self, progress: Progress) -> bool:
         """Whether no batch of the epoch is left, as far as that is known before its end."""
-        if not progress.has_begun or self.is_iterable:
+        if not progress.has_started or self.is_iterable:
             return False
         try:
             return 0 < len(self) <= progress.position

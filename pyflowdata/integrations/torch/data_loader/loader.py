@@ -177,7 +177,7 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
 
     def _next_progress(self) -> Progress:
         last = self._progress
-        if last is None or not last.has_begun:
+        if last is None or not last.has_started:
             progress = last.copy() if last is not None else Progress()
         else:
             progress = Progress(last.epoch + 1)
@@ -194,7 +194,7 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         """
         epoch = as_epoch(epoch)
         last, self._tells_epoch = self._progress, True
-        if last is None or last.has_begun:
+        if last is None or last.has_started:
             self._wanted_epoch = epoch
         elif last.epoch != epoch:
             last.become(Progress(epoch))
