@@ -248,7 +248,7 @@ def test_integrations_are_on_top():
         "loader.batches", "loader.epochs", "loader.opening", "loader.state",
         "loader.loader_wrapper",
         "loader.iterator_hook", "loader.loader_argument_hints", "loader.sinks",
-        "nodes.argument_hints", "nodes.world", "reports.report", "reports.counters",
+        "nodes.argument_hints", "reports.report", "reports.counters", "reports.stats",
         "reports.step_times", "native.__init__",
     }  # fmt: skip
     for path, tree in modules("integrations"):
