@@ -114,15 +114,17 @@ def _joined(samples: Sequence[Any], collate_fn_map: Any = None) -> Any:
     try:  # arrays of one dtype and shape: NumPy compares all lengths but the first
         if len(set(map(len, samples))) > 1:
             raise ValueError
-        if count * first.nbytes > _FEW or _allocate is not None:
+        if _allocate is not None or count * first.nbytes > _FEW:
             made = _empty((count, *shape), known)
-            rows = made.numpy().reshape(count * shape[0], *shape[1:])
-            np.concatenate(samples, out=rows, casting="no")
-            return made
-        joined = np.concatenate(samples, dtype=dtype, casting="no")
+            joined = made.numpy()
+        else:
+            joined = np.empty((count, *shape), dtype)
+            made = torch.from_numpy(joined)
+        rows = joined.reshape(count * shape[0], *shape[1:])
+        np.concatenate(samples, out=rows, casting="no")
+        return made
     except (TypeError, ValueError):
         return collate_numpy_array_fn(samples, collate_fn_map=collate_fn_map or _known)
-    return torch.from_numpy(joined.reshape(count, *shape))
 
 
 def _tensors(samples: Any, *, collate_fn_map: Any = None) -> Any:
