@@ -114,9 +114,8 @@ class EpochOrder:
             rows: list[int] = []
             for first in range(begin, end, _ROWS):
                 rows += self.rows(epoch, first, min(end, first + _ROWS))
-            for one in range(step, last + 1):
-                low, high = self._positions(one)
-                yield rows[low - begin : high - begin]
+            for low in range(0, end - begin, self.batch_size):  # all but the last one are full
+                yield rows[low : low + self.batch_size]
             step = last + 1
 
     def __iter__(self) -> Iterator[int]:
