@@ -246,8 +246,8 @@ def test_integrations_are_on_top():
         "__init__", "batch_forms", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
         "nodes.world",
         "loader.batches", "loader.epochs", "loader.opening", "loader.state",
-        "loader.loader_wrapper",
-        "loader.iterator_hook", "loader.loader_argument_hints", "loader.sinks",
+        "loader.epoch_steps", "loader.loader_wrapper", "loader.iterator_hook",
+         "loader.loader_argument_hints", "loader.sinks",
         "nodes.argument_hints", "reports.report", "reports.counters", "reports.stats",
         "reports.step_times", "native.__init__",
     }  # fmt: skip
