@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .data_loader import DataLoader, sample_generator
 from .loader import TorchLoader
-from .meshes import ContextParallel, rank_and_world_size
+from .meshes.ranks import rank_and_world_size
+from .meshes.sequences import ContextParallel
 from .sinks import sink
 
 __all__ = [

@@ -20,8 +20,9 @@ from torch.utils.data import IterableDataset, default_collate
 
 from .... import InvalidArgumentError, Report, UnsupportedError, world
 from ....errors import shown
+from ....loader.epoch_steps import EpochSteps
 from ....loader.iterator_hook import hooked
-from ..accelerate_signal import Announced, gradient_state
+from ..accelerate_signal import PreparedLoader, announced, gradient_state
 from . import states
 from .arguments import check_own, check_replaced, find_seed, part_of, warn_of_left_out
 from .collating import collate
@@ -41,7 +42,7 @@ __all__ = ["DataLoader"]
 _Sample = TypeVar("_Sample", covariant=True)  # of the dataset, as in torch's DataLoader[Sample]
 
 
-class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
+class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample]):
     """torch.utils.data.DataLoader with exact resume, keyed randomness and reports.
 
     It takes torch's arguments, and is a torch.utils.data.DataLoader.  What differs:
@@ -63,9 +64,6 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         rank, world_size: Which part of each step's samples this process gets, of how many.
         workers: "processes" or "threads".
     """
-
-    _is_accelerate_prepared = True  # accelerate's prepare() keeps it as it is
-    use_stateful_dataloader = True  # and saves its state
 
     def __init__(
         self,
@@ -151,7 +149,7 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
                 "workers='threads' with an IterableDataset: its iterator is read by one thread at "
                 "a time; take processes, or num_workers=0"
             )
-        if self.order is not None and self.order.left_out and not drop_last:
+        if self.order is not None and self.order.steps.left_out and not drop_last:
             warn_of_left_out(self.order)
 
     @property
@@ -202,12 +200,10 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
 
     def _batches(self, progress: Progress) -> Iterator[Any]:
         kind = self._iterator_kind()
-        if gradient_state() is None:
-            return kind(self, progress)
-        if self.is_iterable:
-            return Announced(OneAhead(functools.partial(kind, self), progress), -1)
-        rest = self.order.samples % self.order.global_batch if self.order is not None else -1
-        return Announced(kind(self, progress), rest)
+        if self.is_iterable and gradient_state() is not None:
+            return announced(OneAhead(functools.partial(kind, self), progress), -1)
+        steps = self._epoch_steps
+        return announced(kind(self, progress), -1 if steps is None else steps.last_rows)
 
     def _iterator_kind(self) -> type[BatchIterator]:
         if self.num_workers == 0:
@@ -255,10 +251,15 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         Raises:
             TypeError: The dataset or the sampler has no len().
         """
-        if self.order is not None and self._auto_collation:
-            return self.order.steps
-        steps: int = super().__len__()
-        return steps
+        if self._epoch_steps is not None:
+            return self._epoch_steps.num_steps
+        batches: int = super().__len__()
+        return batches
+
+    @property
+    def _epoch_steps(self) -> EpochSteps | None:
+        """None: a sampler or an iterable dataset decides them, or samples are not batched."""
+        return self.order.steps if self.order is not None and self._auto_collation else None
 
     # ---- State ----
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ....loader.epoch_steps import EpochSteps
 from .counts import Counts
 from .fetching import Fetcher, Fetching, StreamPlace
 from .orders import EpochOrder
@@ -65,6 +66,7 @@ class Source(Protocol):
     is_iterable: bool
     most_ahead: int
     _auto_collation: bool
+    _epoch_steps: EpochSteps | None
     _index_sampler: Any
     _IterableDataset_len_called: int | None
 
