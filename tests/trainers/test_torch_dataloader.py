@@ -165,6 +165,17 @@ def test_it_is_torchs_class_and_keeps_its_attributes():
         loader.batch_size = 3
 
 
+def test_its_names_are_torchs_and_those_that_its_pages_describe():
+    def public(one):
+        return {name for name in dir(one) if not name.startswith("_")}
+
+    own = public(DataLoader(Numbers())) - public(torch_data.DataLoader(Numbers()))
+    assert own == {
+        "close", "epoch", "load_state_dict", "order", "rank", "report", "seed", "seed_samples",
+        "set_epoch", "state_dict", "stats", "use_stateful_dataloader", "workers", "world_size",
+    }  # fmt: skip
+
+
 def test_samples_of_the_samplers_are_those_of_the_batches():
     loader = DataLoader(Numbers(), BATCH, shuffle=True, seed=2, rank=1, world_size=2)
     batches = [*loader.batch_sampler]

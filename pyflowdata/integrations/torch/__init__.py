@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from .data_loader import DataLoader, sample_generator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
 from .loader import TorchLoader
 from .meshes import ContextParallel, rank_and_world_size
 from .sinks import sink
+
+if TYPE_CHECKING:
+    from .data_loader import DataLoader, sample_generator
 
 __all__ = [
     "ContextParallel", "DataLoader", "TorchLoader", "rank_and_world_size", "sample_generator",
@@ -13,9 +19,25 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __getattr__(name: str) -> Any:
+    """DataLoader and sample_generator.  They use more of torch than TorchLoader, and so are
+    imported when they are asked for."""
+    if name not in ("DataLoader", "sample_generator"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from . import data_loader
+    except (ImportError, AttributeError) as failure:
+        raise ImportError(
+            f"pyflowdata.integrations.torch.{name} cannot be used with torch {torch.__version__}: "
+            f"{failure}; it needs torch 2.6 or newer"
+        ) from failure
+    for each in ("DataLoader", "sample_generator"):
+        globals()[each] = getattr(data_loader, each)
+    return globals()[name]
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)
 
 
 TorchLoader.__module__ = __name__  # where users import it from
-DataLoader.__module__ = __name__

@@ -7,20 +7,35 @@ import warnings
 from typing import Any
 
 import torch
+from torch.utils.data import IterableDataset
 
-from .... import InvalidArgumentError
+from .... import InvalidArgumentError, UnsupportedError, world
 from ....errors import shown
-from .orders import EpochOrder
+from .orders import EpochOrder, SequentialOrder, ShuffledOrder
+
+SEEDS = 2**62 - 1  # the largest seed, and the bits that one has
 
 
-def check_own(workers: Any, seed: Any, rank: Any, world_size: Any) -> None:
+def is_map_style(dataset: Any) -> bool:
+    """Whether samples have indices; else it is an IterableDataset."""
+    return not isinstance(dataset, IterableDataset)
+
+
+def check_own(
+    workers: Any, num_workers: Any, dataset: Any, seed: Any, rank: Any, world_size: Any
+) -> None:
     """Refuses what these cannot be."""
     if workers not in ("processes", "threads"):
         raise InvalidArgumentError(
             f"workers = {shown(workers)}; it must be 'processes' or 'threads', and num_workers "
             "says how many"
         )
-    if seed is not None and not 0 <= operator.index(seed) < 2**62:
+    if workers == "threads" and num_workers and not is_map_style(dataset):
+        raise UnsupportedError(
+            "workers='threads' with an IterableDataset: its iterator is read by one thread at "
+            "a time; take processes, or num_workers=0"
+        )
+    if seed is not None and not 0 <= operator.index(seed) <= SEEDS:
         raise InvalidArgumentError(f"seed = {seed}; it must be in [0, 2**62)")
     if (rank is None) != (world_size is None):
         raise InvalidArgumentError("give both rank and world_size, or neither of them")
@@ -30,22 +45,47 @@ def check_own(workers: Any, seed: Any, rank: Any, world_size: Any) -> None:
         )
 
 
-def check_replaced(batch_size: Any, is_ours: bool) -> None:
-    """Refuses arguments whose place global_batch_size takes."""
-    if batch_size not in (1, None) or not is_ours:
+def find_ranks(rank: Any, world_size: Any) -> tuple[int, int]:
+    """Rank and world size of this process, where none are given those of the job."""
+    if rank is None:
+        job = world()
+        return job.rank, job.world_size
+    return operator.index(rank), operator.index(world_size)
+
+
+def part_of(size: int, world_size: int, batch_size: Any, has_order: bool) -> int:
+    """The batch_size of a rank, from a global_batch_size.
+
+    Args:
+        size: The global_batch_size.
+        batch_size: The argument in whose place it is.
+        has_order: The order of a map-style dataset is this package's.
+    """
+    if batch_size not in (1, None) or not has_order:
         raise InvalidArgumentError(
             "global_batch_size takes the place of batch_size, sampler and batch_sampler, and is "
             "for map-style datasets: leave the others out"
         )
-
-
-def part_of(size: int, world_size: int) -> int:
-    """The batch_size of a rank."""
     if size < 1 or size % world_size:
         raise InvalidArgumentError(
             f"global_batch_size = {size}; it must be a multiple of world_size = {world_size}"
         )
     return size // world_size
+
+
+def make_order(
+    dataset: Any, batch_size: Any, shuffle: Any, drop_last: Any, seed: int, rank: int,
+    world_size: int,
+) -> EpochOrder:  # fmt: skip
+    """The order of a dataset whose program gave no sampler."""
+    kind = ShuffledOrder if shuffle else SequentialOrder
+    is_size = isinstance(batch_size, int) and batch_size > 0
+    return kind(
+        dataset,
+        batch_size=batch_size if is_size else 1,  # torch checks it
+        seed=seed, shuffle=bool(shuffle), drop_last=bool(drop_last),
+        rank=rank, world_size=world_size,
+    )  # fmt: skip
 
 
 def find_seed(seed: int | None, generator: Any, *, needs_same: bool) -> int:
@@ -59,8 +99,8 @@ def find_seed(seed: int | None, generator: Any, *, needs_same: bool) -> int:
         return operator.index(seed)
     if generator is not None and hasattr(generator, "initial_seed"):
         initial: int = generator.initial_seed()
-        return initial & (2**62 - 1)
-    return 0 if needs_same else int(torch.initial_seed()) & (2**62 - 1)
+        return initial & SEEDS
+    return 0 if needs_same else int(torch.initial_seed()) & SEEDS
 
 
 def warn_of_left_out(order: EpochOrder) -> None:

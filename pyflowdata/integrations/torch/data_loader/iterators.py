@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from .progress import Progress, Source
+from .engine import Engine
+from .progress import Progress
 from .randomness import mixed
 from .samplers import SamplerRun
 from .workers import WorkerError
@@ -56,7 +57,7 @@ def len_of(batch: Any) -> int:
     return int(shape[0]) if shape is not None and len(shape) else 1
 
 
-def timed_out(loader: Source) -> TimedOut:
+def timed_out(loader: Engine) -> TimedOut:
     """What a batch raises that takes too long."""
     return TimedOut(f"DataLoader timed out after {loader.timeout} seconds")
 
@@ -64,7 +65,7 @@ def timed_out(loader: Source) -> TimedOut:
 class BatchIterator(Iterator[Any], ABC):
     """The batches of one epoch.  It begins with the first batch that is asked for."""
 
-    def __init__(self, loader: Source, progress: Progress) -> None:
+    def __init__(self, loader: Engine, progress: Progress) -> None:
         self._loader = loader
         self._progress = progress
         self._yielded = 0
@@ -99,8 +100,7 @@ class BatchIterator(Iterator[Any], ABC):
             batch = self._made(is_resumed=is_first and progress.position > 0)
             if batch is END:
                 progress.is_over = True
-                steps = self._loader._epoch_steps
-                counts.end(0 if steps is None else steps.left_out)
+                counts.end(self._loader.left_out)
                 self._end()
                 raise StopIteration
             self._yielded += 1
@@ -136,7 +136,7 @@ class BatchIterator(Iterator[Any], ABC):
         batch = self._next()
         if is_resumed and batch is END:  # the state was taken after the last batch of an epoch
             self._end()
-            progress.__dict__.update(Progress(progress.epoch + 1, has_begun=True).__dict__)
+            progress.become(Progress(progress.epoch + 1, has_begun=True))
             self._begin()
             batch = self._next()
         return batch
@@ -147,7 +147,7 @@ class BatchIterator(Iterator[Any], ABC):
         return self._loader.is_at_end(self._progress)
 
     def _warn_of_length(self) -> None:
-        said: int | None = self._loader._IterableDataset_len_called
+        said = self._loader.samples_said
         if said is not None and self._yielded > said:
             text = (
                 f"Length of IterableDataset {self._loader.dataset} was reported to be {said} (when "
@@ -185,11 +185,11 @@ class BatchIterator(Iterator[Any], ABC):
         self._run: SamplerRun | None = None
         if loader.order is not None:
             self._indices: Iterator[Any] = loader.order.batches(progress.epoch, self._number)
-            if not loader._auto_collation:
+            if not loader.is_batched:
                 self._indices = (one for batch in self._indices for one in batch)
             return
         self._indices = self._run = SamplerRun(
-            loader._index_sampler, self._base, self._number, progress.start, progress.sampler
+            loader.index_sampler, self._base, self._number, progress.start, progress.sampler
         )
         progress.start = self._run.start
 

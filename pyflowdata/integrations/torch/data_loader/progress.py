@@ -1,15 +1,12 @@
-"""Where an iterator over batches is, and what it needs of its DataLoader."""
+"""Where an iterator over batches is."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from ....loader.epoch_steps import EpochSteps
-from .counts import Counts
-from .fetching import Fetcher, Fetching, StreamPlace
-from .orders import EpochOrder
-from .workers import Workers
+from .fetching import StreamPlace
 
 
 @dataclass
@@ -48,40 +45,7 @@ class Progress:
             list(self.streams) if self.streams is not None else None, self.worker,
         )  # fmt: skip
 
-
-class Source(Protocol):
-    """The DataLoader, as its iterators use it; the attributes are those of DataLoader."""
-
-    dataset: Any
-    num_workers: int
-    prefetch_factor: int | None
-    pin_memory: bool
-    persistent_workers: bool
-    timeout: float
-    in_order: bool
-    seed: int
-    rank: int
-    order: EpochOrder | None
-    counts: Counts
-    is_iterable: bool
-    most_ahead: int
-    _auto_collation: bool
-    _epoch_steps: EpochSteps | None
-    _index_sampler: Any
-    _IterableDataset_len_called: int | None
-
-    def __len__(self) -> int: ...
-
-    def fetching(self) -> Fetching: ...
-
-    def is_at_end(self, progress: Progress) -> bool: ...
-
-    def check_streams(self, progress: Progress, count: int) -> list[StreamPlace | None]: ...
-
-    def kept_fetcher(self, how: Fetching, keep: Any) -> Fetcher: ...
-
-    def told_epoch(self, progress: Progress) -> int | None: ...
-
-    def take_workers(self) -> Workers: ...
-
-    def give_back_workers(self, workers: Workers) -> None: ...
+    def become(self, other: Progress) -> None:
+        """Takes over all that the other says, for whom holds this one."""
+        for one in dataclasses.fields(self):
+            setattr(self, one.name, getattr(other, one.name))

@@ -18,9 +18,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from .numpy_words import words_of
+
 _BITS = 2**64 - 1
 _TORCH_BITS = 2**63 - 1  # a sample may put torch.initial_seed() into an int64 tensor
-_seed_python = super(random.Random, random._inst).seed
+_python: Any = random.seed.__self__  # type: ignore[attr-defined]  # of the module's functions
+_seed_python = super(random.Random, _python).seed
 _torch = torch.default_generator
 _here = threading.local()
 
@@ -55,7 +58,7 @@ def seed_all(key: int) -> None:
 def _python_words() -> Any:
     """Position and first words of the state of `random`; None where they are not where CPython has
     them.  The very first is the same after any seed."""
-    at = id(random._inst) + object.__basicsize__
+    at = id(_python) + object.__basicsize__
     words = (ctypes.c_uint32 * 3).from_address(at)
     state = random.getstate()[1]
     return words if [*words] == [state[-1], *state[:2]] else None
@@ -77,11 +80,7 @@ class Watch:
 
     def _look_at_numpy(self) -> None:
         self._numpy = np.random.get_bit_generator()  # type: ignore[attr-defined]
-        # What mt19937_state has: 624 words, then the position in them.
-        is_known = type(self._numpy) is np.random.MT19937
-        address = self._numpy.ctypes.state_address
-        self._at = ctypes.c_int32.from_address(address + 624 * 4) if is_known else None
-        self._first = ctypes.c_uint32.from_address(address) if is_known else None
+        self._numpy_words = words_of(self._numpy)
 
     def _now(self) -> Any:
         python: Any
@@ -91,9 +90,10 @@ class Watch:
             python = random.getstate()
         if np.random.get_bit_generator() is not self._numpy:  # type: ignore[attr-defined]
             self._look_at_numpy()
-        if self._at is None or self._first is None:
+        words = self._numpy_words
+        if words is None:
             return python, repr(self._numpy.state)
-        return python, self._at.value, self._first.value, id(self._numpy)
+        return python, words.position.value, words.word.value, id(self._numpy)
 
     def begin(self) -> None:
         """Watches from here on."""

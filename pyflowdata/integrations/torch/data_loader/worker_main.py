@@ -21,7 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch.utils.data._utils.worker as torch_worker
+from torch.utils.data import get_worker_info
 
+from .... import UnsupportedError
 from . import collating
 from .fetching import Ended, Fetcher, Fetching, Stream, StreamPlace
 from .packing import Parcel, pack
@@ -150,6 +152,22 @@ def raised(failure: BaseException, when: str = "") -> Raised:
     return Raised(content, said, text[-_TEXT:], when)
 
 
+def _set_worker_info(job: Job, dataset: Any) -> None:
+    """Has torch's get_worker_info() of this process say which worker it is.
+
+    Raises:
+        UnsupportedError: It does not, so that each worker would read all of an iterable dataset.
+    """
+    torch_worker._worker_info = torch_worker.WorkerInfo(
+        id=job.worker, num_workers=job.workers, seed=job.seed, dataset=dataset
+    )
+    if get_worker_info() is not torch_worker._worker_info:
+        raise UnsupportedError(
+            f"torch.utils.data.get_worker_info() of torch {torch.__version__} does not say what "
+            "pyflowdata sets; take num_workers=0, or another version of torch"
+        )
+
+
 def main(job: Job) -> None:
     """The process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program
@@ -186,9 +204,7 @@ class _Worker:
             if isinstance(how, Parcel):
                 how, init = how.open()
             assert isinstance(how, Fetching)
-            torch_worker._worker_info = torch_worker.WorkerInfo(
-                id=job.worker, num_workers=job.workers, seed=job.seed, dataset=how.dataset
-            )
+            _set_worker_info(job, how.dataset)
             collating.use_in_worker(self._allocate)
             when = "calling worker_init_fn"
             if init is not None:

@@ -370,9 +370,12 @@ def _preload(context: Any) -> None:
         return
     from multiprocessing import forkserver
 
-    server: Any = forkserver._forkserver
-    if server._forkserver_pid is None and _OWN not in server._preload_modules:
-        context.set_forkserver_preload([*server._preload_modules, _OWN])
+    server: Any = getattr(forkserver, "_forkserver", None)
+    others = getattr(server, "_preload_modules", None)  # of the program: without them no preload
+    if others is None or getattr(server, "_forkserver_pid", None) is not None:
+        return
+    if _OWN not in others:
+        context.set_forkserver_preload([*others, _OWN])
 
 
 def pin(batch: Any) -> Any:
