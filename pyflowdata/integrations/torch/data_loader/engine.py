@@ -77,10 +77,10 @@ class Engine:
         return self._kept.samples_said
 
     @property
-    def epoch_steps(self) -> EpochSteps | None:
-        """As the loader's."""
-        steps: EpochSteps | None = self._loader._epoch_steps
-        return steps
+    def left_out(self) -> int:
+        """Samples that no step of an epoch has, of all ranks; 0 where that is not known."""
+        steps = self._loader._epoch_steps
+        return 0 if steps is None else steps.left_out
 
     @property
     def most_ahead(self) -> int:
