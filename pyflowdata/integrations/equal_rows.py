@@ -26,11 +26,4 @@ def why_short(reader: Reader, skips: bool) -> str:
     """Why the reader may yield batches with fewer rows; empty if it never does."""
     if skips:
         return "on_error='skip' leaves rows out; take 'pad', with with_mask=True"
-    rule = reader.spec["last_batch"]
-    if rule in ("pad", "wrap"):
-        return ""
-    if "group_buffer_size" in reader.spec:
-        return f"last_batch='{rule}' gives short batches of groups; take 'pad' or 'wrap'"
-    if rule == "drop" or (reader.records >= 0 and reader.records % reader.batch_size == 0):
-        return ""
-    return f"last_batch='{rule}' gives a short last batch; take 'pad', 'wrap' or 'drop'"
+    return reader.steps.why_batches_differ()

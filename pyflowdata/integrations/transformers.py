@@ -21,7 +21,7 @@ from transformers import TrainerCallback
 from transformers.trainer_callback import ExportableState
 
 from ..errors import InvalidArgumentError
-from .torch import TorchLoader
+from .torch import DataLoader, TorchLoader
 
 if TYPE_CHECKING:
     from transformers import Trainer as _Trainer
@@ -127,23 +127,23 @@ class LoaderMixin(_Trainer):
             return super().evaluation_loop(dataloader, *args, **kwargs)
 
     def _even(self, loader: Any) -> Any:
-        if isinstance(loader, TorchLoader) and self.accelerator.num_processes > 1:
+        if isinstance(loader, (TorchLoader, DataLoader)) and self.accelerator.num_processes > 1:
             _check_even(loader)
         return self.accelerator.prepare(loader)
 
 
-def _check_even(loader: TorchLoader[Any]) -> None:
+def _check_even(loader: TorchLoader[Any] | DataLoader[Any]) -> None:
     """Raises InvalidArgumentError where ranks have different numbers of rows in a batch."""
-    rows = loader._rows
-    if rows is None:
-        return
-    ranks, rest = rows.world_size, rows.rows % rows.batch_size
-    if rest % ranks and not rows.is_filled:
-        raise InvalidArgumentError(
-            f"the last batch has {rest} of {rows.batch_size} rows, which {ranks} ranks cannot "
-            "share evenly, and evaluation gathers equally many from each: give batch() "
-            "last='pad', whose padding is left out of metrics"
-        )
+    steps = loader._epoch_steps
+    why = "" if steps is None else steps.why_ranks_differ()
+    if why:
+        remedy = "give batch() last='pad', whose padding is left out of metrics"
+        if isinstance(loader, DataLoader):
+            remedy = (
+                "give torch.utils.data.DataLoader here, whose last batch accelerate fills and "
+                "leaves out of metrics, or drop_last=True"
+            )
+        raise InvalidArgumentError(f"{why}, and evaluation gathers equal parts: {remedy}")
 
 
 def _is_loader(data: Any) -> bool:

@@ -260,7 +260,7 @@ def warn_of_readers(readers: tuple[Reader, ...]) -> None:
                     "random_shuffle=True or a shuffle; the records come in the order of the files."
                 )
             )
-        if reader.empty_ranks and reader.name not in _empty_readers:
+        if reader.steps.empty_ranks and reader.name not in _empty_readers:
             _empty_readers.add(reader.name)
             warn_program(UserWarning(_of_empty_ranks(reader)))
         if (
@@ -279,7 +279,7 @@ def warn_of_readers(readers: tuple[Reader, ...]) -> None:
 
 
 def _of_empty_ranks(reader: Reader) -> str:
-    rest = reader.records % reader.batch_size
+    rest = reader.steps.last_rows
     return (
         f"{reader.name}: the last batch of an epoch has {counted(rest, 'record')} for "
         f"{reader.world_size} ranks: those from rank {rest} on get 0 rows, and may fail or make "

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
+from .epoch_steps import EpochSteps
 
 VERSION = 1
 LAST_EPOCH = 2**62
@@ -85,12 +86,17 @@ class Reader:
         return self.spec.get("shuffle", "global" if self.records >= 0 else "buffer")
 
     @property
-    def empty_ranks(self) -> int:
-        """How many ranks get no rows in the last batch of an epoch, as far as is known before."""
-        if self.records < 0 or self.left_out < 0 or self.spec["last_batch"] != "short":
-            return 0
-        rest = self.records % self.batch_size
-        return max(0, self.world_size - rest) if rest else 0
+    def steps(self) -> EpochSteps:
+        """The steps of an epoch, and how ranks share them."""
+        is_known = self.records >= 0 and self.left_out >= 0
+        return EpochSteps(
+            records=self.records,
+            rows=self.records - self.left_out if is_known else -1,
+            batch_size=self.batch_size,
+            world_size=self.world_size,
+            last_batch=self.spec["last_batch"],
+            is_grouped="group_buffer_size" in self.spec,
+        )
 
     def __str__(self) -> str:
         return (

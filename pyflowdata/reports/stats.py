@@ -9,6 +9,15 @@ def read_stats(handle: CData) -> dict[str, float]:
     """The counters of a loader, with times in seconds."""
     stats = new_struct("pfd_stats")
     check(lib.pfd_loader_get_stats(handle, stats), new_error())
+    return _by_name(stats)
+
+
+def empty_stats() -> dict[str, float]:
+    """The same names, with 0."""
+    return _by_name(new_struct("pfd_stats"))
+
+
+def _by_name(stats: CData) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, _ in ffi.typeof(stats).item.fields:
         if name.endswith("_ns"):

@@ -4,6 +4,7 @@ DataLoader with torch's arguments.
 
 import gc
 import itertools
+import warnings
 import weakref
 
 import numpy as np
@@ -55,8 +56,11 @@ def make_numpy_loader(kind="shuffled", *, last="short", batch_size=BATCH, seed=3
 
 
 class Samples(torch.utils.data.Dataset):
+    def __init__(self, samples=RECORDS):
+        self.samples = samples
+
     def __len__(self):
-        return RECORDS
+        return self.samples
 
     def __getitem__(self, i):
         return {"i": i}
@@ -298,6 +302,17 @@ def test_skip_first_batches(kind, count, is_loaded):
         assert ids(loader) == whole[2]
 
 
+@pytest.mark.cell("DataLoader", "evaluation counts")
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize("batch_size", [4, 5])
+def test_metrics_have_each_sample_of_a_data_loader_once(batch_size, drop_last):
+    accelerator = make_accelerator()
+    loader = accelerator.prepare(DataLoader(Samples(10), batch_size, drop_last=drop_last))
+    rows = [accelerator.gather_for_metrics(batch["i"]).tolist() for batch in loader]
+    count = 10 - 10 % batch_size if drop_last else 10
+    assert sum(rows, []) == [*range(count)]
+
+
 def test_free_memory_lets_the_loader_go():
     accelerator = make_accelerator()
     loader = accelerator.prepare(make_loader())
@@ -335,11 +350,18 @@ def run_two_ranks(folder):
         ]
         run.accelerator._dataloaders.remove(evaluation)
         evaluation.close()
+    with warnings.catch_warnings(record=True):  # of the sample that is left out
+        evaluation = run.accelerator.prepare(DataLoader(Samples(9), 2))
+    left_out = [
+        run.accelerator.gather_for_metrics(batch["i"]).tolist() for batch in evaluation
+    ]
+    run.accelerator._dataloaders.remove(evaluation)
     run.accelerator.load_state(f"{folder}/one")
     run.train(run.loader).train(run.loader, 6)
     run.accelerator.save_state(f"{folder}/two")
     return {
         "gathered": gathered,
+        "left_out": left_out,
         "steps": run.steps,
         "windows": [len(window) for window in run.windows],
         "schedule": run.schedule.scheduler.last_epoch,
@@ -363,6 +385,7 @@ def test_two_ranks(tmp_path):
     assert seen == whole[0][first:] + whole[1][:6]
     for rank in ranks:
         assert {*map(tuple, rank["gathered"].values())} == {tuple(sum(whole[0], []))}
+        assert rank["left_out"] == [[0, 1, 2, 3], [4, 5, 6, 7]]
         assert rank["windows"] == [3, 3, 3, 1, 3, 3]
         assert rank["schedule"] == first // 3 + 6
     with make_loader(batch_size=SIZE, seed=9) as loader:

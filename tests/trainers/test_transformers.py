@@ -308,7 +308,13 @@ def run_two_ranks(folder):
         trainer.evaluate(make_loader(records=RECORDS - 1))
     except flow.InvalidArgumentError as error:
         refused = str(error)
-    return {"seen": model.seen, "at": windows.at, "rows": rows, "refused": refused}
+    try:
+        trainer.evaluate(DataLoader(torch.utils.data.Subset(Rows(), range(RECORDS - 1)), 4))
+    except flow.InvalidArgumentError as error:
+        uneven = str(error)
+    return {
+        "seen": model.seen, "at": windows.at, "rows": rows, "refused": refused, "uneven": uneven,
+    }  # fmt: skip
 
 
 @pytest.mark.slow
@@ -324,5 +330,6 @@ def test_two_ranks(tmp_path):
     for rank in ranks:
         assert rank["at"] == [2, 4, 6] and rank["rows"] == [*range(RECORDS)]
         assert "last='pad'" in rank["refused"]
+        assert "5 of 8 rows, which 2 ranks cannot share evenly" in rank["uneven"]
     with make_loader() as loader:
         assert train(tmp_path, loader, resume=True, **args) == whole[10:]

@@ -6,7 +6,7 @@
     for x_batch, y_batch in loader:
         ...
 
-Needs torch 2.1 or newer: `pip install pyflowdata[torch]`.
+Needs torch 2.6 or newer: `pip install pyflowdata[torch]`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ from .rows import (
     EpochRows,
     EpochSampler,
     EpochStream,
+    TrainerEpochs,
     as_it_is,
-    division,
     saved_arguments,
+    steps_of,
     take_batch_sampler,
 )
 
@@ -202,8 +203,8 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self.pin_memory = self._hand_over.pins
         self.current: Ahead | None = None  # the iterator that is a batch ahead of its user
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
-        self._ahead_of_trainer: int | None = 0  # epochs before its first one; None: not known yet
-        self._rows = division(loader)
+        self._trainer_epochs = TrainerEpochs()
+        self._epoch_steps = steps_of(loader)
         made_of = {"loader": loader, "device": self.device, "pin_memory": pin_memory}
         made_of |= {"ragged": ragged, "static": static, **options}
         self.__dict__.update(saved_arguments(made_of))
@@ -221,9 +222,9 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     def _all_steps(self) -> Iterator[BatchT]:
         if gradient_state() is None:
             return hooked(self, self._lazy(self._begin_epoch))
-        rows = self._rows
-        batches = self._lazy(self._begin_epoch, looks_ahead=rows is None)
-        return hooked(self, Announced(batches, rows.rows % rows.batch_size if rows else -1))
+        steps = self._epoch_steps
+        batches = self._lazy(self._begin_epoch, looks_ahead=steps is None)
+        return hooked(self, Announced(batches, -1 if steps is None else steps.last_rows))
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is."""
@@ -282,15 +283,6 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         elif here != epoch or here == started:
             self._go(epoch, 0)
 
-    def set_epoch_of_trainer(self, epoch: int) -> None:
-        """As set_epoch(), for a trainer that may count its epochs from a resumption, as Fabric
-        does: its first epoch after load_state_dict() is at least that of the state.
-        """
-        epoch = as_epoch(epoch)
-        if self._ahead_of_trainer is None:
-            self._ahead_of_trainer = max(0, self.place()[0] - epoch)
-        self.set_epoch(epoch + self._ahead_of_trainer)
-
     def _go(self, epoch: int, step: int) -> None:
         self.loader.seek(step, epoch=epoch)
         self.current = self._chosen = None
@@ -344,7 +336,8 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(): the next iter() goes on where the state was taken."""
         self.loader.load_state_dict(state_dict)
-        self.current = self._chosen = self._ahead_of_trainer = None
+        self.current = self._chosen = None
+        self._trainer_epochs.forget()
 
     def __len__(self) -> int:
         """Batches of an epoch, the same on every rank.
@@ -364,22 +357,27 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         """The rows of the epoch, in the loader's order, over all ranks, with `len()`; of streams,
         and of batches whose rows are not known before, an IterableDataset of whole batches.
         """
-        return EpochStream(self) if self._rows is None else EpochRows(self, self._rows)
+        steps = self._epoch_steps
+        return EpochStream(self) if steps is None else EpochRows(self, steps)
 
     @property
     def batch_size(self) -> int | None:
         """Rows that this rank has in a full batch; None where they are not known before."""
-        return None if self._rows is None else len(self._rows.of_step(0))
+        steps = self._epoch_steps
+        return None if steps is None else steps.batch_size // steps.world_size
 
     @property
     def sampler(self) -> EpochSampler:
-        """The positions in `dataset` of this rank's rows; its set_epoch() is that of the loader."""
-        return EpochSampler(self, self._rows)
+        """The positions in `dataset` of this rank's rows.  Its set_epoch() is that of the loader;
+        after load_state_dict() the epochs of a trainer that counts from 0 again are those from the
+        state's epoch on.
+        """
+        return EpochSampler(self, self._epoch_steps)
 
     @property
     def batch_sampler(self) -> BatchSampler | None:
         """The same, step by step; None where they are not known before."""
-        if self._steps is not None or self._rows is None:
+        if self._steps is not None or self._epoch_steps is None:
             return self._steps
         return EpochBatches(self.sampler)
 

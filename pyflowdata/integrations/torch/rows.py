@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from torch.utils.data import (
@@ -16,12 +15,15 @@ from torch.utils.data import (
 
 from ... import DataLoader
 from ...batch_forms import map_arrays
+from ...loader.epoch_steps import EpochSteps
+from ...loader.epochs import as_epoch
 
 
 class Owner(Protocol):
     """What is asked here of a TorchLoader."""
 
     loader: DataLoader[Any]
+    _trainer_epochs: TrainerEpochs
 
     def __iter__(self) -> Iterator[Any]: ...
 
@@ -33,7 +35,7 @@ class Owner(Protocol):
 
     def place(self) -> tuple[int, int]: ...
 
-    def set_epoch_of_trainer(self, epoch: int) -> None: ...
+    def set_epoch(self, epoch: int) -> None: ...
 
     def start_at(self, step: int) -> Iterator[Any]: ...
 
@@ -45,49 +47,12 @@ def as_it_is(batch: Any) -> Any:
     return batch
 
 
-@dataclass(frozen=True)
-class Division:
-    """How the rows of an epoch are divided into steps, and a step's rows among ranks.
-
-    Attributes:
-        rows: Of an epoch, of all ranks together; without those that fill the last batch.
-        steps: Of an epoch.
-        batch_size: Rows of a full batch, of all ranks together.
-        rank, world_size: This rank.
-        is_filled: The last batch has batch_size rows, whatever is left for it.
+def steps_of(loader: DataLoader[Any]) -> EpochSteps | None:
+    """The steps of a loader's epoch; None where their rows are not known before they are made: of
+    streams, and of batches that are formed by the size of their records.
     """
-
-    rows: int
-    steps: int
-    batch_size: int
-    rank: int
-    world_size: int
-    is_filled: bool
-
-    def of_step(self, step: int) -> range:
-        """Positions of this rank's rows in a step; those from `rows` on only fill the batch."""
-        begin = step * self.batch_size
-        end = begin + self.batch_size
-        if not self.is_filled:
-            end = min(end, self.rows)
-        least, longer = divmod(end - begin, self.world_size)  # the first ranks have one row more
-        begin += self.rank * least + min(self.rank, longer)
-        return range(begin, begin + least + (self.rank < longer))
-
-
-def division(loader: DataLoader[Any]) -> Division | None:
-    """None where the rows of a step are not known before it is made: of streams, and of batches
-    that are formed by the size of their records.
-    """
-    reader = min(loader.readers, key=lambda reader: reader.records)
-    if reader.records < 0:
-        return None
-    steps, size = len(loader), reader.batch_size
-    rows = reader.records - max(0, reader.left_out)
-    if steps != -(-rows // size):
-        return None
-    filled = reader.spec.get("last_batch") in ("pad", "wrap")
-    return Division(rows, steps, size, reader.rank, reader.world_size, filled)
+    steps = min(loader.readers, key=lambda reader: reader.records).steps
+    return steps if steps.is_known and steps.num_steps == len(loader) else None
 
 
 class StepRows(list[int]):
@@ -101,14 +66,14 @@ class StepRows(list[int]):
 class Steps:
     """One pass over the steps of an epoch; the batches are taken from the loader's iterator."""
 
-    def __init__(self, rows: Division) -> None:
-        self._rows = rows
+    def __init__(self, steps: EpochSteps, rank: int) -> None:
+        self._steps, self._rank = steps, rank
         self._batches: Iterator[Any] | None = None
         self._next = 0  # step of _batches
 
     def __iter__(self) -> Iterator[StepRows]:
-        for step in range(self._rows.steps):
-            yield StepRows(step, self._rows.of_step(step), self)
+        for step in range(self._steps.num_steps):
+            yield StepRows(step, self._steps.rows_of(step, self._rank), self)
         self._batches = None  # which ends the loader's iterator
 
     def take(self, loader: Owner, step: int) -> Any:
@@ -126,13 +91,13 @@ class EpochRows(Dataset[Any]):
     epoch of the loader.
     """
 
-    def __init__(self, loader: Owner, rows: Division) -> None:
+    def __init__(self, loader: Owner, steps: EpochSteps) -> None:
         self._loader = loader
-        self._rows = rows
+        self._steps = steps
 
     def __len__(self) -> int:
         """Rows of an epoch, of all ranks together."""
-        return self._rows.rows
+        return self._steps.rows
 
     def __getitem__(self, position: int) -> Any:
         """The row at a position of the epoch, with random access.
@@ -174,6 +139,27 @@ class EpochStream(IterableDataset[Any]):
         return self._loader.start_at(0)
 
 
+class TrainerEpochs:
+    """Which epochs of a loader a trainer means by its numbers.
+
+    A trainer may count from a resumption, as Fabric does, which counts the iterators of the process
+    from 0: its first epoch after load_state_dict() is at least that of the state.
+    """
+
+    def __init__(self) -> None:
+        self._ahead: int | None = 0  # epochs before the trainer's first one; None: not known yet
+
+    def forget(self) -> None:
+        """After load_state_dict()."""
+        self._ahead = None
+
+    def epoch_of(self, number: int, current: int) -> int:
+        """The loader's epoch of a trainer's number; `current` is the one where the loader is."""
+        if self._ahead is None:
+            self._ahead = max(0, current - number)
+        return number + self._ahead
+
+
 class EpochSampler(DistributedSampler[Any], SequentialSampler):
     """The positions of this rank's rows, step after step.
 
@@ -184,20 +170,20 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
         num_replicas, rank, epoch, shuffle, seed, drop_last: As of torch's DistributedSampler.
     """
 
-    def __init__(self, loader: Owner, rows: Division | None) -> None:
+    def __init__(self, loader: Owner, steps: EpochSteps | None) -> None:
         reader = loader.loader.readers[0]
         self.dataset = loader.dataset
         self.num_replicas, self.rank = reader.world_size, reader.rank
         self.epoch = loader.place()[0]
         self.shuffle, self.seed = reader.shuffle != "none", reader.seed
         self.drop_last = loader.drop_last
-        self._rows = rows
-        self._set_epoch: Callable[[int], None] = loader.set_epoch_of_trainer
+        self._steps = steps
+        self._loader = loader
 
     def __iter__(self) -> Iterator[int]:
-        rows = self._known()
-        for step in range(rows.steps):
-            yield from rows.of_step(step)
+        steps = self._known()
+        for step in range(steps.num_steps):
+            yield from steps.rows_of(step, self.rank)
 
     def __len__(self) -> int:
         """This rank's rows of an epoch.
@@ -205,23 +191,19 @@ class EpochSampler(DistributedSampler[Any], SequentialSampler):
         Raises:
             TypeError: They are not known before.
         """
-        rows = self._known()
-        last = len(rows.of_step(rows.steps - 1)) if rows.steps else 0
-        return max(0, rows.steps - 1) * len(rows.of_step(0)) + last if rows.steps > 1 else last
+        return self._known().num_rows(self.rank)
 
     def set_epoch(self, epoch: int) -> None:
-        """As TorchLoader.set_epoch(), for a trainer's own count of epochs.
-
-        One that begins below the epoch of a loaded state counts from there: Fabric counts the
-        iterators of the process, from 0.
-        """
-        self._set_epoch(epoch)
+        """As TorchLoader.set_epoch(), by a trainer's own count of epochs, see TrainerEpochs."""
+        epoch = as_epoch(epoch)
+        current = self._loader.place()[0]
+        self._loader.set_epoch(self._loader._trainer_epochs.epoch_of(epoch, current))
         self.epoch = epoch
 
-    def _known(self) -> Division:
-        if self._rows is None:
+    def _known(self) -> EpochSteps:
+        if self._steps is None:
             raise TypeError("the rows of this loader's steps are not known before they are made")
-        return self._rows
+        return self._steps
 
 
 class EpochBatches(BatchSampler):
@@ -236,16 +218,16 @@ class EpochBatches(BatchSampler):
     """
 
     def __init__(self, sampler: EpochSampler, batch_size: int = 0, drop_last: bool = False) -> None:
-        self._rows = rows = sampler._known()
+        self._steps = steps = sampler._known()
         self.sampler, self.drop_last = sampler, sampler.drop_last
-        self.batch_size = len(rows.of_step(0))
-        self.even_batches = rows.is_filled or rows.rows % rows.batch_size == 0
+        self.batch_size = len(steps.rows_of(0, sampler.rank))
+        self.even_batches = steps.is_filled or not steps.last_rows
 
     def __iter__(self) -> Iterator[list[int]]:
-        return iter(Steps(self._rows))
+        return iter(Steps(self._steps, self.sampler.rank))
 
     def __len__(self) -> int:
-        return self._rows.steps
+        return self._steps.num_steps
 
     def set_epoch(self, epoch: int) -> None:
         """As that of the sampler."""

@@ -106,7 +106,7 @@ def find_seed(seed: int | None, generator: Any, *, needs_same: bool) -> int:
 def warn_of_left_out(order: EpochOrder) -> None:
     """Warns of samples that no rank gets."""
     warnings.warn(
-        f"the last {order.left_out} of {order.samples} samples of each epoch are left out, as they "
-        f"are fewer than the {order.num_replicas} ranks",
+        f"the last {order.steps.left_out} of {order.samples} samples of each epoch are left out, "
+        f"as they are fewer than the {order.num_replicas} ranks",
         stacklevel=4,
     )

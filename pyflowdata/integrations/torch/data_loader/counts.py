@@ -12,6 +12,7 @@ from typing import Any
 from ....native import version
 from ....reports.counters import Counters, ReaderFacts, Work
 from ....reports.report import Report
+from ....reports.stats import empty_stats
 from ....reports.step_times import StepTimes
 
 _WAITED = 0.0002  # seconds: a batch that is there is handed out in less
@@ -31,7 +32,7 @@ class Counts:
         self._values = dict.fromkeys(
             ("batches", "records", "starts", "start_seconds", "steps", "waited_steps",
              "step_wait_seconds", "step_train_seconds", "wait_seconds", "batches_made",
-             "busy_seconds", "cpu_seconds", "process_cpu_seconds", "there_seconds"), 0.0,
+             "busy_seconds", "cpu_seconds", "process_cpu_seconds", "left_out"), 0.0,
         )  # fmt: skip
         self._cpu_at_start = time.process_time()
 
@@ -66,6 +67,10 @@ class Counts:
             self._steps.add(wait, train, has_waited)
         self._last = self._delivered = now
 
+    def end(self, left_out: int) -> None:
+        """An epoch is at its end, without so many of its samples, of all ranks."""
+        self._values["left_out"] += left_out
+
     # ---- Work ----
 
     def work(self, seconds: float, cpu_seconds: float, *, in_process: bool = False) -> None:
@@ -90,25 +95,16 @@ class Counts:
             values["cpu_seconds"] = busy
         there = (now - self._opened) * max(1, loader.num_workers) if self._has_begun else 0.0
         cpu = time.process_time() - self._cpu_at_start
-        values.pop("there_seconds")
         slot_bytes, held = loader.shared_memory()
         return {
+            **empty_stats(),
             **values,
             "batches_made": made,
             "thread_seconds": there,
             "idle_seconds": max(0.0, there - busy),
             "process_cpu_seconds": values["process_cpu_seconds"] + cpu,
-            "help_seconds": 0.0,
-            "runnable_seconds": 0.0,
-            "major_faults": 0,
-            "no_memory_seconds": 0.0,
-            "throttled_seconds": 0.0,
-            "bytes": 0,
-            "read_bytes": 0,
-            "skipped": 0,
             "slots": held,
             "slots_held": held,
-            "slots_ready": 0,
             "slot_bytes": slot_bytes,
             "processors": len(os.sched_getaffinity(0)),
             "now_seconds": now,

@@ -78,6 +78,12 @@ class Engine:
         return self._kept.samples_said
 
     @property
+    def left_out(self) -> int:
+        """Samples that no step of an epoch has, of all ranks; 0 where that is not known."""
+        steps = self._loader._epoch_steps
+        return 0 if steps is None else steps.left_out
+
+    @property
     def most_ahead(self) -> int:
         """Batches that are made ahead."""
         ahead: int = (self.prefetch_factor or 1) * self.num_workers

@@ -56,6 +56,7 @@ class BatchIterator(Iterator[Any], ABC):
             batch = self._made(is_resumed=is_first and progress.position > 0)
             if batch is END:
                 progress.is_over = True
+                counts.end(self._loader.left_out)
                 self._end()
                 raise StopIteration
             self._yielded += 1

@@ -16,6 +16,7 @@ from typing import Any, Generic, Literal, TypeVar
 import torch.utils.data as torch_data
 
 from .... import Report
+from ....loader.epoch_steps import EpochSteps
 from ....loader.epochs import as_epoch
 from ....loader.iterator_hook import hooked
 from ..accelerate_signal import Announced, gradient_state
@@ -136,7 +137,7 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
             prefetch_factor=prefetch_factor, persistent_workers=persistent_workers,
             pin_memory_device=pin_memory_device, in_order=in_order,
         )  # fmt: skip
-        if self.order is not None and self.order.left_out and not drop_last:
+        if self.order is not None and self.order.steps.left_out and not drop_last:
             warn_of_left_out(self.order)
 
     @property
@@ -165,8 +166,9 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
             return kind(self._engine(), progress)
         if self._is_iterable:
             return Announced(OneAhead(functools.partial(kind, self._engine()), progress), -1)
-        rest = self.order.samples % self.order.global_batch if self.order is not None else -1
-        return Announced(kind(self._engine(), progress), rest)
+        steps = self._epoch_steps
+        last_rows = -1 if steps is None else steps.last_rows
+        return Announced(kind(self._engine(), progress), last_rows)
 
     def _iterator_kind(self) -> type[BatchIterator]:
         if self.num_workers == 0:
@@ -215,10 +217,15 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         """
         if self._is_iterable:
             self._kept.samples_said = len(self.dataset)
-        if self.order is not None and self.batch_sampler is not None:
-            return self.order.steps
-        steps: int = super().__len__()
-        return steps
+        steps = self._epoch_steps
+        batches: int = super().__len__() if steps is None else steps.num_steps
+        return batches
+
+    @property
+    def _epoch_steps(self) -> EpochSteps | None:
+        """None: a sampler or an iterable dataset decides them, or samples are not batched."""
+        is_batched = self.batch_sampler is not None
+        return self.order.steps if self.order is not None and is_batched else None
 
     # ---- State ----
 

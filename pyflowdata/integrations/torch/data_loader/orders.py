@@ -12,6 +12,7 @@ from torch.utils.data import DistributedSampler, RandomSampler, SequentialSample
 
 from .... import DataLoader as FlowLoader
 from .... import from_arrays
+from ....loader.epoch_steps import EpochSteps
 
 _ROWS = 4096  # of an epoch's order, read at once
 
@@ -36,8 +37,8 @@ class EpochOrder:
     """Which samples this rank gets, step after step; as a sampler, those of one epoch.
 
     A step has the samples at the next `batch_size * num_replicas` positions, of which each rank
-    takes its part.  A last step with fewer samples than ranks is left out, so that all ranks have
-    the same number of steps.
+    takes its part; of the last step some ranks may have a sample more than others.  A last step
+    with fewer samples than ranks is left out, so that all ranks have the same number of steps.
 
     Attributes:
         data_source, dataset: The dataset.
@@ -75,21 +76,18 @@ class EpochOrder:
         return self.batch_size * self.num_replicas
 
     @property
-    def steps(self) -> int:
-        """Of an epoch, the same on every rank."""
-        steps, rest = divmod(self.samples, self.global_batch)
-        return steps + (not self.drop_last and rest >= self.num_replicas)
-
-    @property
-    def left_out(self) -> int:
-        """Samples at the end of an epoch that no rank gets."""
-        return max(0, self.samples - self.steps * self.global_batch)
-
-    def _positions(self, step: int) -> tuple[int, int]:
-        begin = step * self.global_batch
-        least, longer = divmod(min(self.global_batch, self.samples - begin), self.num_replicas)
-        begin += self.rank * least + min(self.rank, longer)
-        return begin, begin + least + (self.rank < longer)
+    def steps(self) -> EpochSteps:
+        """The steps of an epoch, and how ranks share them."""
+        samples, step = self.samples, self.global_batch
+        rest = samples % step
+        is_left_out = self.drop_last or rest < self.num_replicas
+        return EpochSteps(
+            records=samples,
+            rows=samples - rest if is_left_out else samples,
+            batch_size=step,
+            world_size=self.num_replicas,
+            last_batch="drop" if self.drop_last else "short",
+        )
 
     def rows(self, epoch: int, begin: int, end: int) -> list[int]:
         """The samples at these positions of an epoch."""
@@ -104,20 +102,17 @@ class EpochOrder:
 
     def batches(self, epoch: int, step: int = 0) -> Iterator[list[int]]:
         """This rank's samples, step after step."""
-        ahead = max(1, _ROWS // self.global_batch)
-        if self.num_replicas > 1:
-            ahead = 1
+        ahead = max(1, _ROWS // self.global_batch) if self.num_replicas == 1 else 1
         steps = self.steps
-        while step < steps:
-            last = min(step + ahead, steps) - 1
-            begin, end = self._positions(step)[0], self._positions(last)[1]
+        for first in range(step, steps.num_steps, ahead):
+            numbers = range(first, min(first + ahead, steps.num_steps))
+            parts = [steps.rows_of(number, self.rank) for number in numbers]
+            begin, end = parts[0].start, parts[-1].stop
             rows: list[int] = []
-            for first in range(begin, end, _ROWS):
-                rows += self.rows(epoch, first, min(end, first + _ROWS))
-            for one in range(step, last + 1):
-                low, high = self._positions(one)
-                yield rows[low - begin : high - begin]
-            step = last + 1
+            for at in range(begin, end, _ROWS):
+                rows += self.rows(epoch, at, min(end, at + _ROWS))
+            for part in parts:
+                yield rows[part.start - begin : part.stop - begin]
 
     def __iter__(self) -> Iterator[int]:
         """This rank's samples of an epoch."""
@@ -125,11 +120,7 @@ class EpochOrder:
 
     def __len__(self) -> int:
         """This rank's samples of an epoch."""
-        steps = self.steps
-        if not steps:
-            return 0
-        begin, end = self._positions(steps - 1)
-        return (steps - 1) * self.batch_size + end - begin
+        return self.steps.num_rows(self.rank)
 
     def set_epoch(self, epoch: int) -> None:
         """Which epoch iter() gives."""
