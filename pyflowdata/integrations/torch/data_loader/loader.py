@@ -19,6 +19,7 @@ from .... import Report
 from ....loader.epoch_steps import EpochSteps
 from ....loader.epochs import as_epoch
 from ....loader.iterator_hook import hooked
+from ....loader.state_form import malformed
 from ..accelerate_signal import PreparedLoader, announced, gradient_state
 from . import states
 from .arguments import (
@@ -264,6 +265,10 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             InvalidArgumentError: The state is of another loader; the text lists each difference.
         """
         progress = states.read(copy.deepcopy(state_dict), self._facts())
+        if self._epoch_steps is not None and progress.position > self._epoch_steps.num_steps:
+            raise malformed(
+                f"position = {progress.position}, but an epoch has {len(self)} batches"
+            )
         if progress.streams is not None and progress.position:
             check_stream_count(len(progress.streams), max(1, self.num_workers))
         self.seed = int(state_dict["seed"])
