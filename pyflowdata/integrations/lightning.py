@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from lightning.pytorch import LightningDataModule, Trainer
+from lightning.pytorch.loops.fetchers import _PrefetchDataFetcher
 from lightning.pytorch.trainer.states import TrainerFn
 from lightning.pytorch.utilities import CombinedLoader
 from torch.utils.data import SequentialSampler
@@ -164,7 +165,8 @@ class _TrainerLoader:
     @property
     def _prefetched(self) -> int:
         """Batches that the Trainer has taken ahead: one if it cannot know which is the last."""
-        return len(getattr(self._trainer.fit_loop._data_fetcher, "batches", ()))
+        fetcher = self._trainer.fit_loop._data_fetcher
+        return len(fetcher.batches) if isinstance(fetcher, _PrefetchDataFetcher) else 0
 
     def state_dict(self) -> dict[str, Any]:
         """That of the TorchLoader after the last batch that was used."""

@@ -12,6 +12,7 @@ Needs transformers 5 or newer.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -35,15 +36,15 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# TrainingArguments of the DataLoader that a Trainer makes itself, with their defaults.
-_IGNORED_ARGUMENTS = {
-    "auto_find_batch_size": False,
-    "dataloader_num_workers": 0,
-    "dataloader_prefetch_factor": None,
-    "dataloader_persistent_workers": False,
-    "dataloader_drop_last": False,
-    "train_sampling_strategy": "random",
-}
+# TrainingArguments that a Trainer gives to the DataLoader it makes.
+_IGNORED_ARGUMENTS = (
+    "auto_find_batch_size",
+    "dataloader_num_workers",
+    "dataloader_prefetch_factor",
+    "dataloader_persistent_workers",
+    "dataloader_drop_last",
+    "train_sampling_strategy",
+)
 
 
 class LoaderStateCallback(TrainerCallback, ExportableState):
@@ -179,10 +180,11 @@ def _with_loaders(data: Any, given: Any) -> Any:
 
 
 def _warn_of_arguments(args: Any) -> None:
+    defaults = {field.name: field.default for field in dataclasses.fields(args)}
     given = [
         f"{name}={getattr(args, name)!r}"
-        for name, default in _IGNORED_ARGUMENTS.items()
-        if getattr(args, name, default) != default
+        for name in _IGNORED_ARGUMENTS
+        if name in defaults and getattr(args, name) != defaults[name]
     ]
     if given:
         warnings.warn(

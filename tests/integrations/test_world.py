@@ -75,9 +75,9 @@ def test_pairs_that_are_wrong(rank, size):
     assert found({rank: " 1", size: "2\n"}) == (1, 2)
 
 
-def test_a_process_that_lightning_started():
+def test_a_process_that_has_no_process_group_yet():
     says = refusal({"WORLD_SIZE": "2", "LOCAL_RANK": "1", "NODE_RANK": "0"})
-    assert "in train_dataloader(), or give the reader rank and world_size" in says
+    assert "make the graph in each process, after the process group exists, or give" in says
 
 
 def test_a_later_launcher_is_not_looked_at():

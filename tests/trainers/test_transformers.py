@@ -1,5 +1,6 @@
 """transformers.Trainer trains on a TorchLoader: the rows of each step, resumes and metrics."""
 
+import dataclasses
 import itertools
 import json
 import warnings
@@ -13,7 +14,11 @@ pytest.importorskip("accelerate", reason="accelerate is not installed")
 
 import pyflowdata as flow
 from pyflowdata.integrations.torch import DataLoader, TorchLoader
-from pyflowdata.integrations.transformers import LoaderMixin, LoaderStateCallback
+from pyflowdata.integrations.transformers import (
+    _IGNORED_ARGUMENTS,
+    LoaderMixin,
+    LoaderStateCallback,
+)
 
 from support.rank_processes import run_ranks
 
@@ -276,6 +281,12 @@ def test_arguments_without_effect_are_named(tmp_path):
                   dataloader_drop_last=True)  # fmt: skip
         (ours,) = (str(each.message) for each in said if "are ignored" in str(each.message))
         assert "dataloader_drop_last=True, train_sampling_strategy='group_by_length'" in ours
+
+
+def test_the_arguments_without_effect_are_arguments():
+    """An argument that transformers renames would not be named any more."""
+    known = {field.name for field in dataclasses.fields(transformers.TrainingArguments)}
+    assert set(_IGNORED_ARGUMENTS) <= known
 
 
 def test_other_data_sets_stay_with_the_trainer(tmp_path):
