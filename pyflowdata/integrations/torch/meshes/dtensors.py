@@ -60,8 +60,8 @@ class DTensorMaker:
         """The batch of this process's tensors, as DTensors."""
         return map_items(batch, self._to_dtensor)
 
-    def _to_dtensor(self, place: Any, tensor: torch.Tensor) -> Any:
-        is_cut = self._shards is not None and place in self._shards.places
+    def _to_dtensor(self, key: Any, tensor: torch.Tensor) -> Any:
+        is_cut = self._shards is not None and key in self._shards.names
         placements = self._cut if is_cut else self._whole
         return self._from_local(tensor, self._mesh, placements, run_check=False)
 
