@@ -17,7 +17,7 @@ from .samplers import SamplerRun
 from .workers import WorkerError
 
 
-@dataclass
+@dataclass(slots=True)
 class Task:
     """A batch that is to be made.
 
@@ -50,10 +50,10 @@ END = object()
 
 def len_of(batch: Any) -> int:
     """Samples of a batch: the length of its first tensor; 1 if there is none."""
-    while isinstance(batch, (dict, tuple, list)) and batch:
+    while type(batch) is not torch.Tensor and isinstance(batch, (list, tuple, dict)) and batch:
         batch = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
     shape = getattr(batch, "shape", None)
-    return int(shape[0]) if shape is not None and len(shape) else 1
+    return int(shape[0]) if shape else 1
 
 
 def timed_out(loader: Source) -> TimedOut:
@@ -70,6 +70,7 @@ class BatchIterator(Iterator[Any], ABC):
         self._yielded = 0
         self._is_begun = False
         self._task: Task | None = None  # of the batch that _next() gave
+        self._is_iterable = loader.is_iterable  # asked once: it takes as long as a step may
         pins = loader.pin_memory and torch.accelerator.is_available()
         accelerator = torch.accelerator.current_accelerator() if pins else None
         self._pins = accelerator is not None and accelerator.type != "mps"
@@ -104,7 +105,7 @@ class BatchIterator(Iterator[Any], ABC):
             self._yielded += 1
             counts.deliver(time.perf_counter(), 0 if type(batch) is Raised else len_of(batch))
             if type(batch) is not Raised:
-                if self._loader.is_iterable:
+                if self._is_iterable:
                     self._warn_of_length()
                 self._deliver()
                 return batch
