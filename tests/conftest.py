@@ -29,8 +29,8 @@ for variable in [*os.environ]:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Models of tests are tiny, and the threads that NumPy's and torch's libraries would start for them wait
-# for each other where several tests run side by side.
+# Models of tests are tiny, and the threads that NumPy's and torch's libraries would start for them
+# wait for each other where several tests run side by side.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
