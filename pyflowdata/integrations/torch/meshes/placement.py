@@ -45,7 +45,7 @@ class MeshPlacement:
             how = how if isinstance(how, ContextParallel) else ContextParallel(how)
             blobs = self.loader._core.form(list[Any](self.loader.blobs))
             self.cut = shards = SequenceShards(how, blobs)
-            _check_same_rows(self.loader, ranks, how.mesh, shards.size)
+            _check_same_rows(self.loader, ranks, how.mesh, shards.world_size)
             sequence_mesh = how.mesh
         if dtensor is None or dtensor is False:
             return
