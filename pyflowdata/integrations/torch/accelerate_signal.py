@@ -59,8 +59,8 @@ def _tell(method: str, end: _EndOfLoader) -> None:
     if call is None:
         version = sys.modules["accelerate"].__version__
         raise UnsupportedError(
-            f"accelerate {version} has no GradientState.{method}(), by which a "
-            "loader says where the last batch of its epoch is: install a version that has it, such as 1.15"
+            f"accelerate {version} has no GradientState.{method}(), by which a loader says where "
+            "the last batch of its epoch is: install a version that has it, such as 1.15"
         )
     call(end)
 
