@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import weakref
 from collections.abc import Callable, Iterator, Sized
 from typing import Any
 
@@ -59,7 +58,7 @@ class EpochOrder:
         self.batch_size, self.drop_last = batch_size, drop_last
         self.seed, self.shuffle = seed, shuffle
         self.epoch = 0
-        self.loader_hears: weakref.WeakMethod[Callable[[int], None]] | None = None
+        self.loader_hears: Callable[[], Callable[[int], None] | None] | None = None
         self.replacement, self.generator = False, None
         self._shuffle: _Shuffle | None = None
         if shuffle and len(dataset) < 1:
@@ -126,7 +125,7 @@ class EpochOrder:
         return self.steps.num_rows(self.rank)
 
     def set_epoch(self, epoch: int) -> None:
-        """The epoch of the next iter(), by a trainer's own count, which the loader is told too."""
+        """Which epoch iter() gives; the loader hears it, as a trainer's own count of epochs."""
         self.epoch = epoch
         tell_loader = None if self.loader_hears is None else self.loader_hears()
         if tell_loader is not None:
