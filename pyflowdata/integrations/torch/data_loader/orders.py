@@ -105,14 +105,15 @@ class EpochOrder:
         ahead = max(1, _ROWS // self.global_batch) if self.num_replicas == 1 else 1
         steps = self.steps
         for first in range(step, steps.num_steps, ahead):
-            numbers = range(first, min(first + ahead, steps.num_steps))
-            parts = [steps.rows_of(number, self.rank) for number in numbers]
-            begin, end = parts[0].start, parts[-1].stop
+            last = min(first + ahead, steps.num_steps) - 1
+            begin, end = (
+                steps.rows_of(first, self.rank).start, steps.rows_of(last, self.rank).stop
+            )
             rows: list[int] = []
             for at in range(begin, end, _ROWS):
                 rows += self.rows(epoch, at, min(end, at + _ROWS))
-            for part in parts:
-                yield rows[part.start - begin : part.stop - begin]
+            for low in range(0, end - begin, self.batch_size):  # all but the last one are full
+                yield rows[low : low + self.batch_size]
 
     def __iter__(self) -> Iterator[int]:
         """This rank's samples of an epoch."""

@@ -26,6 +26,8 @@ _python: Any = random.seed.__self__  # type: ignore[attr-defined]  # of the modu
 _seed_python = super(random.Random, _python).seed
 _torch = torch.default_generator
 _here = threading.local()
+_compare: Any = ctypes.CDLL(None).memcmp
+_compare.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
 
 
 def mixed(*numbers: int) -> int:
@@ -107,7 +109,10 @@ class Watch:
         """Whether one was drawn from."""
         if self._now() != self._marks:
             return True
-        return not torch.equal(_torch.get_state(), self._torch)
+        before, now = self._torch, _torch.get_state()
+        return before.numel() != now.numel() or 0 != _compare(
+            before.data_ptr(), now.data_ptr(), now.numel()
+        )  # a third of the time of torch.equal()
 
     def undo(self) -> None:
         """Gives the program its states back."""
