@@ -103,7 +103,7 @@ class BatchIterator(Iterator[Any], ABC):
                 self._end()
                 raise StopIteration
             self._yielded += 1
-            counts.deliver(time.perf_counter(), 0 if type(batch) is Raised else len_of(batch))
+            counts.deliver(time.perf_counter(), self._rows_of(batch))
             if type(batch) is not Raised:
                 if self._is_iterable:
                     self._warn_of_length()
@@ -125,6 +125,12 @@ class BatchIterator(Iterator[Any], ABC):
             raise failed
         finally:
             del failed, batch
+
+    def _rows_of(self, batch: Any) -> int:
+        if type(batch) is Raised:
+            return 0
+        task = self._task
+        return len(task.indices) if task and type(task.indices) is list else len_of(batch)
 
     def _made(self, *, is_resumed: bool) -> Any:
         """The next batch, END or a Raised.  Begins, also after Ctrl-C, where the progress is."""
