@@ -70,7 +70,7 @@ class StepTimes:
         history = dataclasses.replace(
             counters.history, waits=tuple(self._waits), trains=tuple(self._trains)
         )
-        stats = counters.stats | self.stats()
+        stats = {**counters.stats, **self.stats()}
         return dataclasses.replace(counters, stats=stats, history=history)
 
 

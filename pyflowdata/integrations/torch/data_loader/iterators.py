@@ -27,7 +27,6 @@ class BatchIterator(Iterator[Any], ABC):
         self._yielded = 0
         self._is_begun = False
         self._task: Task | None = None  # of the batch that _next() gave
-        self._is_iterable = loader.is_iterable  # asked once: it takes as long as a step may
         pins = loader.pin_memory and torch.accelerator.is_available()
         accelerator = torch.accelerator.current_accelerator() if pins else None
         self._pins = accelerator is not None and accelerator.type != "mps"
@@ -57,14 +56,13 @@ class BatchIterator(Iterator[Any], ABC):
             batch = self._made(is_resumed=is_first and progress.position > 0)
             if batch is END:
                 progress.is_over = True
-                steps = self._loader.epoch_steps
-                counts.end(0 if steps is None else steps.left_out)
+                counts.end(self._loader.left_out)
                 self._end()
                 raise StopIteration
             self._yielded += 1
             counts.deliver(time.perf_counter(), 0 if type(batch) is FailedBatch else len_of(batch))
             if type(batch) is not FailedBatch:
-                if self._is_iterable:
+                if self._loader.is_iterable:
                     self._warn_of_length()
                 self._deliver()
                 return batch
