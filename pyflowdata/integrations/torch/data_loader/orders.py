@@ -107,10 +107,9 @@ class EpochOrder:
         ahead = max(1, _ROWS // self.global_batch) if self.num_replicas == 1 else 1
         steps = self.steps
         for first in range(step, steps.num_steps, ahead):
-            last = min(first + ahead, steps.num_steps) - 1
-            begin, end = (
-                steps.rows_of(first, self.rank).start, steps.rows_of(last, self.rank).stop
-            )
+            numbers = range(first, min(first + ahead, steps.num_steps))
+            parts = [steps.rows_of(number, self.rank) for number in numbers]
+            begin, end = parts[0].start, parts[-1].stop
             rows: list[int] = []
             for at in range(begin, end, _ROWS):
                 rows += self.rows(epoch, at, min(end, at + _ROWS))
