@@ -46,8 +46,8 @@ def from_datasets(
             that no field can have: name the others in `columns`.
     """
     rows = ArrowRows(dataset, columns)
-    found = GeneratorReader(rows, fields=rows.fields, thread_safe=thread_safe)
-    blobs = found if isinstance(found, tuple) else (found,)
+    fields = GeneratorReader(rows, fields=rows.fields, thread_safe=thread_safe)
+    blobs = fields if isinstance(fields, tuple) else (fields,)
     return Dataset(dict(zip(rows.columns, blobs, strict=True)))
 
 

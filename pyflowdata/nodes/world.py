@@ -60,6 +60,14 @@ def world() -> World:
     return detect(os.environ, sys.modules)
 
 
+def has_peers() -> bool:
+    """Whether this is one of several processes, as far as `world()` can find out."""
+    try:
+        return world().world_size > 1
+    except InvalidArgumentError:  # a launcher set some of its variables, and not all
+        return True
+
+
 def detect(environ: Mapping[str, str], modules: Mapping[str, Any]) -> World:
     """As `world()`, for this environment and these loaded modules."""
     return (

@@ -70,7 +70,8 @@ class StepTimes:
         history = dataclasses.replace(
             counters.history, waits=tuple(self._waits), trains=tuple(self._trains)
         )
-        return dataclasses.replace(counters, stats={**counters.stats, **self.stats()}, history=history)
+        stats = {**counters.stats, **self.stats()}
+        return dataclasses.replace(counters, stats=stats, history=history)
 
 
 def _power(seconds: float) -> int:

@@ -35,6 +35,7 @@ def test_nobody_says_anything():
     world = _world.detect({"PATH": "/bin", "LOCAL_RANK": "3"}, {"os": os, "torch": None})
     assert (world.rank, world.world_size) == ALONE
     assert str(world) == "rank 0 of 1 (no framework and no launcher says otherwise)"
+    assert world.is_alone and not _world.detect({"RANK": "0", "WORLD_SIZE": "1"}, {}).is_alone
 
 
 @pytest.mark.parametrize("rank", LAUNCHERS)

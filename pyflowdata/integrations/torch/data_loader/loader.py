@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, Literal, TypeVar
 
@@ -21,6 +22,7 @@ from ....loader.epochs import as_epoch
 from ....loader.iterator_hook import hooked
 from ....loader.state_form import malformed
 from ..accelerate_signal import PreparedLoader, announced, gradient_state
+from ..rows import TrainerEpochs
 from . import states
 from .arguments import (
     check_own,
@@ -124,11 +126,13 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             self.order = make_order(
                 dataset, batch_size, shuffle, drop_last, self.seed, self.rank, self.world_size
             )
+            self.order.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
             sampler, shuffle = self.order, None
         self._kept = Kept()
         self._progress: Progress | None = None
         self._tells_epoch = False  # a state was loaded, or set_epoch() called
         self._wanted_epoch: int | None = None
+        self._trainer_epochs = TrainerEpochs()
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn,
             pin_memory, drop_last, timeout, worker_init_fn, multiprocessing_context, generator,
@@ -195,9 +199,15 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             self._wanted_epoch = epoch
         elif last.epoch != epoch:
             last.become(Progress(epoch))
+        if self.order is not None:
+            self.order.epoch = epoch
         for one in (self.sampler, self.batch_sampler):
-            if hasattr(one, "set_epoch"):
+            if one is not self.order and hasattr(one, "set_epoch"):
                 one.set_epoch(epoch)
+
+    def _set_epoch_of_trainer(self, epoch: int) -> None:
+        """What a trainer tells the sampler, which is the order: by its own count of epochs."""
+        self.set_epoch(self._trainer_epochs.epoch_of(as_epoch(epoch), self.epoch))
 
     @property
     def epoch(self) -> int:
@@ -277,6 +287,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         restore_epoch(self._engine().index_sampler, progress.start)
         self._tells_epoch = True
         self._progress, self._wanted_epoch = progress, None
+        self._trainer_epochs.forget()
 
     # ---- Worker processes ----
 
@@ -295,6 +306,8 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _kept=Kept())
+        if self.order is not None:
+            self.order.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
 
     # ---- Reports ----
 
