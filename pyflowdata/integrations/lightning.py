@@ -21,7 +21,7 @@ from lightning.pytorch.utilities import CombinedLoader
 from torch.utils.data import SequentialSampler
 
 from ..errors import WrongUseError, shown
-from .torch import TorchLoader
+from .torch import DataLoader, TorchLoader
 
 __all__ = ["DataModule"]
 
@@ -52,8 +52,9 @@ class DataModule(LightningDataModule):
         test: Callable[[], Any] | None = None,
         predict: Callable[[], Any] | None = None,
     ) -> None:
-        """Takes functions, each of which makes the graph and returns a TorchLoader, or a list, a
-        dict or a CombinedLoader of them.  They are not called yet.
+        """Takes functions, each of which returns a TorchLoader, or a DataLoader of
+        pyflowdata.integrations.torch, or a list, a dict or a CombinedLoader of them.  They are
+        not called yet.
         """
         super().__init__()
         functions = {"train": train, "val": val, "test": test, "predict": predict}
@@ -92,13 +93,10 @@ class DataModule(LightningDataModule):
         made = function()
         parts = made if isinstance(made, CombinedLoader) else CombinedLoader(made, "max_size")
         for part in parts.flattened:
-            if not isinstance(part, TorchLoader):
-                raise WrongUseError(
-                    f"the function {name} of the DataModule gave {shown(part)}; it must return a "
-                    "TorchLoader, or a list, a dict or a CombinedLoader of them"
-                )
-        loaders = [_TrainerLoader(part, self._trainer) for part in parts.flattened]
-        self._open[name] = loaders
+            _check(name, part)
+        self._open[name] = loaders = [
+            _TrainerLoader(part, self._trainer) for part in parts.flattened
+        ]
         if name == "train":
             self._begin(loaders)
         if name == "predict":  # where the Trainer looks at the positions of the rows
@@ -110,8 +108,8 @@ class DataModule(LightningDataModule):
         """Brings the loaders of training to the Trainer's epoch, before it takes a batch ahead."""
         fit_loop = self._trainer.fit_loop
         states, self._states = self._states, []
-        if fit_loop.restarting:  # in the middle of an epoch, where the Trainer loads the states
-            return
+        if fit_loop.restarting and fit_loop._combined_loader_states_to_load:
+            return  # in the middle of an epoch, where the Trainer loads the states, once
         for loader, state in zip(loaders, states or [each.state_dict() for each in loaders]):
             loader.start(fit_loop.epoch_progress.current.processed, state)
 
@@ -120,18 +118,34 @@ class DataModule(LightningDataModule):
             loader.loader.close()
 
 
+def _check(name: str, part: object) -> None:
+    if isinstance(part, TorchLoader) or (isinstance(part, DataLoader) and part.order is not None):
+        return
+    if isinstance(part, DataLoader):
+        raise WrongUseError(
+            f"the function {name} of the DataModule gave a DataLoader with a sampler or an "
+            "IterableDataset, which alone knows its epochs: give the loader itself to the Trainer, "
+            "trainer.fit(model, loader)"
+        )
+    raise WrongUseError(
+        f"the function {name} of the DataModule gave {shown(part)}; it must return a TorchLoader, "
+        "a DataLoader of pyflowdata.integrations.torch, or a list, a dict or a CombinedLoader of "
+        "them"
+    )
+
+
 class _TrainerLoader:
-    """A TorchLoader as a Trainer gets it: it has no workers, of which the Trainer would warn, and
-    its epochs and its state are those of the Trainer.
+    """A TorchLoader or DataLoader as a Trainer gets it: without workers, which the Trainer would
+    warn of, and with the Trainer's epochs and state.
 
     Attributes:
-        loader: The TorchLoader; its attributes are found here too.
+        loader: The one that was made; its attributes are found here too.
         sampler, batch_sampler: What the Trainer tells its epochs, and nothing.
     """
 
     batch_sampler = None
 
-    def __init__(self, loader: TorchLoader[Any], trainer: Trainer) -> None:
+    def __init__(self, loader: TorchLoader[Any] | DataLoader[Any], trainer: Trainer) -> None:
         self.loader = loader
         self.sampler = _EpochListener(self)
         self._trainer = trainer
@@ -150,7 +164,7 @@ class _TrainerLoader:
         """The next iterator is of this epoch, or where the state of this epoch is."""
         loaded, self._loaded = self._loaded, None
         repeats = self._trainer.overfit_batches > 0
-        if epoch == loaded and (repeats or self.loader.place()[0] >= epoch):
+        if epoch == loaded and (repeats or self.loader.state_dict()["epoch"] >= epoch):
             return
         if repeats or (loaded is not None and not self._prefetched):
             self.start(epoch, self.loader.state_dict())
@@ -160,7 +174,9 @@ class _TrainerLoader:
     def start(self, epoch: int, state: Mapping[str, Any]) -> None:
         """Goes to the first batch of an epoch of the Trainer, with the seeds of a state."""
         epoch = 0 if self._trainer.overfit_batches > 0 else epoch
-        self.loader.load_state_dict({**state, "epoch": epoch, "position": 0})
+        start = {**state, "epoch": epoch, "position": 0}
+        start.pop("ahead", None)  # batches after the position
+        self.loader.load_state_dict(start)
 
     @property
     def _prefetched(self) -> int:
@@ -169,14 +185,14 @@ class _TrainerLoader:
         return len(fetcher.batches) if isinstance(fetcher, _PrefetchDataFetcher) else 0
 
     def state_dict(self) -> dict[str, Any]:
-        """That of the TorchLoader after the last batch that was used."""
-        state, prefetched = self.loader.state_dict(), self._prefetched
-        if prefetched > state["position"]:  # at the end of an epoch
-            return {**state, "epoch": state["epoch"] - 1, "position": len(self.loader) - prefetched}
-        return {**state, "position": state["position"] - prefetched}
+        """That of the loader after the last batch that was used."""
+        state, held = self.loader.state_dict(), self._held
+        if held > state["position"]:  # at the end of an epoch
+            return {**state, "epoch": state["epoch"] - 1, "position": len(self.loader) - held}
+        return {**state, "position": state["position"] - held}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """As TorchLoader.load_state_dict()."""
+        """As that of the loader."""
         self._loaded = self._trainer.fit_loop.epoch_progress.current.processed
         self.loader.load_state_dict(state)
 

@@ -23,6 +23,7 @@ from transformers.trainer_callback import ExportableState
 
 from ..errors import InvalidArgumentError
 from .torch import DataLoader, TorchLoader
+from .torch.accelerate_signal import PreparedLoader
 
 if TYPE_CHECKING:
     from transformers import Trainer as _Trainer
@@ -158,7 +159,7 @@ def _is_loader(data: Any) -> bool:
 
 def _is_ours(data: Any) -> bool:
     """Whether accelerate takes it as it is, with its state: true of this package's classes."""
-    return _is_loader(data) and getattr(type(data), "_is_accelerate_prepared", False)
+    return isinstance(data, PreparedLoader)
 
 
 def _without_loaders(data: Any) -> Any:

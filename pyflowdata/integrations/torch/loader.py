@@ -229,6 +229,11 @@ class TorchLoader(
         elif here != epoch or here == started:
             self._go(epoch, 0)
 
+    def _settle(self) -> None:
+        """Brings the DataLoader to where the next iterator begins: a batch that was taken ahead
+        does not count."""
+        self._go(*(self.place() if self._chosen is None else (self._chosen, 0)))
+
     def _go(self, epoch: int, step: int) -> None:
         self.loader.seek(step, epoch=epoch)
         self.current = self._chosen = None

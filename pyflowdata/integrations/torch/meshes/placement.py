@@ -11,7 +11,7 @@ from .... import DataLoader, InvalidArgumentError
 from ....batch_forms import identity
 from ..options import LoaderOptions
 from .dtensors import DTensorMaker
-from .ranks import loader_of, processes_of
+from .ranks import loader_of, processes_of, rank_and_world_size
 from .sequences import ContextParallel, SequenceShards
 
 
@@ -45,7 +45,7 @@ class MeshPlacement:
             how = how if isinstance(how, ContextParallel) else ContextParallel(how)
             blobs = self.loader._core.form(list[Any](self.loader.blobs))
             self.cut = shards = SequenceShards(how, blobs)
-            _check_same_rows(self.loader, ranks, how.mesh, shards.size)
+            _check_same_rows(self.loader, ranks, how.mesh)
             sequence_mesh = how.mesh
         if dtensor is None or dtensor is False:
             return
@@ -57,13 +57,14 @@ class MeshPlacement:
         self.to_dtensors = DTensorMaker(dtensor, mesh, self.loader, shards, sequence_mesh)
 
 
-def _check_same_rows(loader: DataLoader[Any], ranks: Any, sequence_ranks: Any, size: int) -> None:
+def _check_same_rows(loader: DataLoader[Any], ranks: Any, sequence_ranks: Any) -> None:
     """Refuses ranks that have different rows and parts of sequences, so that parts are lost.
 
     Args:
         ranks: Over which rows are spread; None: as the readers say.
-        sequence_ranks: Over which sequences are spread, as many as `size`.
+        sequence_ranks: Over which sequences are spread.
     """
+    size = rank_and_world_size(sequence_ranks)[1]
     if size == 1:
         return
     if ranks is not None:
