@@ -6,6 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 
+def identity(batch: Any) -> Any:
+    """The batch itself."""
+    return batch
+
+
 def map_arrays(batch: Any, function: Callable[[Any], Any]) -> Any:
     """A batch of the same form, of what the function makes of each of its arrays."""
     if isinstance(batch, tuple):
@@ -13,6 +18,15 @@ def map_arrays(batch: Any, function: Callable[[Any], Any]) -> Any:
     if isinstance(batch, dict):
         return {key: function(array) for key, array in batch.items()}
     return function(batch)
+
+
+def map_items(batch: Any, function: Callable[[Any, Any], Any]) -> Any:
+    """As map_arrays(); the function also gets the key of each array, or its place, from 0."""
+    if isinstance(batch, tuple):
+        return tuple(function(place, array) for place, array in enumerate(batch))
+    if isinstance(batch, dict):
+        return {key: function(key, array) for key, array in batch.items()}
+    return function(0, batch)
 
 
 def arrays_of(batch: Any) -> list[Any]:

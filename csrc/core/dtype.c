@@ -3,20 +3,31 @@
 
 #include <string.h>
 
-const char pfd_dtype_choices[] =
-    "bool|int8|uint8|int16|uint16|int32|uint32|int64|uint64|float16|float32|float64|"
-    "bfloat16";
+/* In the order of their numbers. */
+#define DTYPES(X)                                                                                  \
+    X(PFD_BOOL, "bool", 1)                                                                         \
+    X(PFD_INT8, "int8", 1)                                                                         \
+    X(PFD_UINT8, "uint8", 1)                                                                       \
+    X(PFD_INT16, "int16", 2)                                                                       \
+    X(PFD_UINT16, "uint16", 2)                                                                     \
+    X(PFD_INT32, "int32", 4)                                                                       \
+    X(PFD_UINT32, "uint32", 4)                                                                     \
+    X(PFD_INT64, "int64", 8)                                                                       \
+    X(PFD_UINT64, "uint64", 8)                                                                     \
+    X(PFD_FLOAT16, "float16", 2)                                                                   \
+    X(PFD_FLOAT32, "float32", 4)                                                                   \
+    X(PFD_FLOAT64, "float64", 8)                                                                   \
+    X(PFD_BFLOAT16, "bfloat16", 2)
+
+#define CHOICE(number, name, bytes) "|" name
+#define ROW(number, name, bytes) [number] = {name, bytes},
+
+const char *const pfd_dtype_choices = &(DTYPES(CHOICE))[1];
 
 static const struct {
     const char *name;
     int64_t bytes;
-} dtypes[] = {
-    [PFD_BOOL] = {"bool", 1},       [PFD_INT8] = {"int8", 1},       [PFD_UINT8] = {"uint8", 1},
-    [PFD_INT16] = {"int16", 2},     [PFD_UINT16] = {"uint16", 2},   [PFD_INT32] = {"int32", 4},
-    [PFD_UINT32] = {"uint32", 4},   [PFD_INT64] = {"int64", 8},     [PFD_UINT64] = {"uint64", 8},
-    [PFD_FLOAT16] = {"float16", 2}, [PFD_FLOAT32] = {"float32", 4}, [PFD_FLOAT64] = {"float64", 8},
-    [PFD_BFLOAT16] = {"bfloat16", 2},
-};
+} dtypes[] = {DTYPES(ROW)};
 
 static int32_t is_dtype(int32_t dtype)
 {

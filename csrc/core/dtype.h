@@ -5,7 +5,7 @@
 #include "pyflowdata/pyflowdata.h"
 
 /* All names, as in pfd_attr.choices: "bool|int8|...". */
-extern const char pfd_dtype_choices[];
+extern const char *const pfd_dtype_choices;
 
 /* The dtype of a NumPy dtype name; 0 for any other text. */
 int32_t pfd_dtype_parse(const char *name);

@@ -133,7 +133,7 @@ void pfd_float16_from_float64(const double *in, uint16_t *out, int64_t n)
     float narrow[block];
     for (int64_t i = 0; i < n; i += block) {
         int64_t count = n - i < block ? n - i : block;
-        pfd_round_to_odd(in + i, narrow, count);
+        pfd_round_double_to_odd(in + i, narrow, count);
         pfd_float16_from_float32(narrow, out + i, count);
     }
 }

@@ -8,7 +8,7 @@
 #pragma GCC optimize("O3") /* these loops are there to be vectorised */
 #endif
 
-void pfd_round_to_odd(const double *restrict in, float *restrict out, int64_t n)
+void pfd_round_double_to_odd(const double *restrict in, float *restrict out, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         float nearest = (float)in[i];

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /* Doubles to floats: what is no float becomes the one of its two neighbours whose last bit is 1. */
-void pfd_round_to_odd(const double *restrict in, float *restrict out, int64_t n);
+void pfd_round_double_to_odd(const double *restrict in, float *restrict out, int64_t n);
 
 /* Integers to doubles, in the same way where they have more than 53 bits. */
 void pfd_round_int64_to_odd(const int64_t *restrict in, double *restrict out, int64_t n);

@@ -110,10 +110,6 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
     if (former && !reader->former) PFD_TRY(open_former(reader, former, *ds, err));
     if (former)
         PFD_TRY(pfd_view_batch_wrap(ds, reader->former, err));
-    else if (reader->has_groups && attrs->last_batch == PFD_LAST_BATCH_EVEN)
-        return pfd_fail_attr(err, "last_batch", NULL, PFD_UNSUPPORTED,
-                             " = 'even'; batches of one group each are short in the middle of an "
-                             "epoch too: use 'pad' or 'drop'");
     else if (reader->has_groups)
         PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, attrs->last_batch,
                                      attrs->group_buffer_size, group_of, reader, err));
@@ -353,18 +349,28 @@ static pfd_status check_records(const pfd_data_reader *reader, pfd_error *err)
     return pfd_error_set_reason(err, PFD_REASON_NO_RECORDS);
 }
 
-/* What only some shuffles need. */
-static pfd_status prepare_shuffle(pfd_data_reader *reader, pfd_error *err)
+/* Refuses the attrs that batches of one group each cannot follow. */
+static pfd_status check_groups(const pfd_data_reader *reader, pfd_error *err)
 {
     const pfd_reader_attrs *attrs = reader->attrs;
-    int32_t in_windows = reader->shuffle == PFD_SHUFFLE_WINDOW;
-    if (in_windows && attrs->shuffle_lanes > 1 && reader->has_groups)
+    if (!reader->has_groups) return PFD_OK;
+    if (reader->shuffle == PFD_SHUFFLE_WINDOW && attrs->shuffle_lanes > 1)
         return pfd_fail_attr(err, "shuffle_lanes", NULL, PFD_UNSUPPORTED,
                              " = %" PRId32 "; which rows a batch of one group has is not known "
                              "before, so they cannot come from lanes: leave it out",
                              attrs->shuffle_lanes);
-    if (!in_windows || !reader->files) return PFD_OK;
-    size_t num_lanes = (size_t)attrs->shuffle_lanes;
+    if (attrs->last_batch == PFD_LAST_BATCH_EVEN)
+        return pfd_fail_attr(err, "last_batch", NULL, PFD_UNSUPPORTED,
+                             " = 'even'; batches of one group each are short in the middle of an "
+                             "epoch too: use 'pad' or 'drop'");
+    return PFD_OK;
+}
+
+/* What only some shuffles need. */
+static pfd_status prepare_shuffle(pfd_data_reader *reader, pfd_error *err)
+{
+    size_t num_lanes = (size_t)reader->attrs->shuffle_lanes;
+    if (reader->shuffle != PFD_SHUFFLE_WINDOW || !reader->files) return PFD_OK;
     reader->windows_ahead = calloc(num_lanes, sizeof *reader->windows_ahead);
     if (reader->windows_ahead) return PFD_OK;
     return pfd_fail_memory(err, (int64_t)(num_lanes * sizeof *reader->windows_ahead),
@@ -390,6 +396,7 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
     PFD_TRY(check_records(reader, err));
     PFD_TRY(pfd_reader_attrs_shuffle(reader->attrs, pfd_dataset_is_random_access(reader->source),
                                      &reader->shuffle, err));
+    PFD_TRY(check_groups(reader, err));
     PFD_TRY(prepare_shuffle(reader, err));
     PFD_TRY(make_spec(reader, err));
     PFD_TRY(open_chain(reader, err));

@@ -247,24 +247,28 @@ uint8_t *pfd_print_float32(float value, uint8_t *to)
     return end ? end : print_narrow(decimal_of(fraction, exponent, type), (double)value, 1e6, to);
 }
 
+/* `value`: what the bits are.  From `limit` on it is printed with an exponent. */
+static uint8_t *print_16_bits(uint16_t bits, float value, float_type type, double limit,
+                              uint8_t *to)
+{
+    uint32_t fraction = bits & ((1u << type.mantissa_bits) - 1);
+    uint32_t exponent = (uint32_t)bits >> type.mantissa_bits & type.infinite;
+    uint8_t *end = print_special(fraction, exponent, bits >> 15, type.infinite, &to);
+    return end ? end : print_narrow(decimal_of(fraction, exponent, type), (double)value, limit, to);
+}
+
 uint8_t *pfd_print_float16(uint16_t bits, uint8_t *to)
 {
     static const float_type type = {10, 25, 31};
-    uint32_t fraction = bits & 1023u, exponent = bits >> 10 & 31u;
-    uint8_t *end = print_special(fraction, exponent, bits >> 15, type.infinite, &to);
-    if (end) return end;
     float value;
     pfd_float16_to_float32(&bits, &value, 1);
-    return print_narrow(decimal_of(fraction, exponent, type), (double)value, 1e3, to);
+    return print_16_bits(bits, value, type, 1e3, to);
 }
 
 uint8_t *pfd_print_bfloat16(uint16_t bits, uint8_t *to)
 {
     static const float_type type = {7, 134, 255};
-    uint32_t fraction = bits & 127u, exponent = bits >> 7 & 255u;
-    uint8_t *end = print_special(fraction, exponent, bits >> 15, type.infinite, &to);
-    if (end) return end;
     float value;
     pfd_bfloat16_to_float32(&bits, &value, 1);
-    return print_narrow(decimal_of(fraction, exponent, type), (double)value, 1e6, to);
+    return print_16_bits(bits, value, type, 1e6, to);
 }

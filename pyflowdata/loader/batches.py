@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..nodes import Blob
+from ..nodes import Blob, is_bfloat16
 from ..native import CData, ffi, lib
 from ..ragged import Ragged
 
@@ -57,7 +57,9 @@ class BatchArrays:
         batch: The `pfd_batch *` that `pfd_loader_next` writes into.
     """
 
-    __slots__ = ("_bytes", "_offsets", "_plans", "_ragged", "_slot_bytes", "_types", "batch")
+    __slots__ = (
+        "_bfloat16", "_bytes", "_offsets", "_plans", "_ragged", "_slot_bytes", "_types", "batch",
+    )  # fmt: skip
 
     def __init__(self, blobs: Sequence[Blob], info: CData) -> None:
         """Args: the blobs of the loader, and its `pfd_loader_info`."""
@@ -65,6 +67,7 @@ class BatchArrays:
         self._bytes = ffi.buffer(self.batch)
         self._types = [(blob.shape[1:], blob.dtype) for blob in blobs]
         self._ragged = [index for index, blob in enumerate(blobs) if blob.is_ragged]
+        self._bfloat16 = {index for index in self._ragged if is_bfloat16(blobs[index].dtype)}
         self._offsets: list[int] = ffi.unpack(info.offsets, len(blobs))
         self._slot_bytes: int = info.slot_bytes
         self._plans: dict[int, list[tuple[tuple[int, ...], np.dtype[Any], int]]] = {}
@@ -114,7 +117,7 @@ class BatchArrays:
         trailing = () if shapes_at else shape[1:]
         values_shape = (row_splits.item(rows), *trailing)
         values = np.asarray(_Memory(values_at, values_shape, dtype, owner))
-        if dtype.kind == "V":  # of bfloat16 the interface has said the size alone
+        if index in self._bfloat16:  # the interface has said the size alone
             values = values.view(dtype)
         return Ragged(values, row_splits, row_shape=shape, shapes=shapes)
 

@@ -79,26 +79,28 @@ def as_dtype(name: str, dtype: np.dtype[Any]) -> str:
     return f"flow.Cast({name}, dtype='{_BFLOAT16}')"
 
 
+def converted(array: Array, dtype: np.dtype[Any]) -> Array:
+    """Numbers in another dtype, as `flow.Cast(array, dtype=dtype, overflow="wrap")` has them.
+
+    Args:
+        array: Of a dtype of blobs; numbers of any other dtype become float64 first.
+        dtype: One of blobs.
+
+    Returns:
+        A new array of the same shape, C-contiguous.
+    """
+    if not dtype_number(array.dtype):
+        array = array.astype(np.float64)
+    given = np.ascontiguousarray(array).reshape(array.shape)
+    found: Array = np.empty(array.shape, dtype)
+    places = [ffi.cast("void *", each.ctypes.data) for each in (given, found)]
+    lib.pfd_convert(
+        dtype_number(given.dtype), places[0], dtype_number(dtype), places[1], given.size,
+        lib.PFD_OVERFLOW_WRAP,
+    )  # fmt: skip
+    return found
+
+
 def widened(array: Array) -> Array:
     """bfloat16 as float32, which holds all of it; any other array as it is."""
-    if not is_bfloat16(array.dtype):
-        return array
-    bits: Array = array.view(np.uint16).astype(np.uint32)
-    bits <<= 16
-    return bits.view(np.float32)
-
-
-def as_bfloat16(numbers: Array) -> Array:
-    """Numbers as bfloat16, rounded to the nearest, ties to even."""
-    wide = np.asarray(numbers, np.float64)
-    with np.errstate(all="ignore"):
-        narrow = wide.astype(np.float32)
-    # Of what is no float32, the neighbour whose last bit is 1: rounded again, it gives the same
-    # as the number itself.
-    last = narrow.view(np.uint32) & 1
-    moves = np.isfinite(narrow) & (narrow != wide) & (last == 0)
-    above = np.abs(narrow.astype(np.float64)) > np.abs(wide)
-    bits = narrow.view(np.uint32) + moves.astype(np.uint32) - 2 * (moves & above).astype(np.uint32)
-    nearest = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-    kept = np.where(np.isnan(wide), bits >> 16 | 0x40, nearest)
-    return np.ascontiguousarray(kept.astype(np.uint16)).view(bfloat16()).reshape(wide.shape)
+    return converted(array, _NUMPY[lib.PFD_FLOAT32]) if is_bfloat16(array.dtype) else array

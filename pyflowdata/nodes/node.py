@@ -9,7 +9,7 @@ import importlib
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ class Node:
             self.values = used = {**used, **sampled}
             if op.is_reader and is_left_open(used):
                 found = find_world()
-                world = World(0, 1, found.source) if _is_for_records(op, used) else found
+                world = replace(found, rank=0, world_size=1) if _is_for_records(op, used) else found
                 used = {**used, "rank": world.rank, "world_size": world.world_size}
             self._create(op, name, inputs, used)
             self.found = (*sampled, *self.found)

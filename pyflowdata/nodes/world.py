@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
@@ -21,7 +21,6 @@ __all__ = ["World", "world"]
 
 _log = logging.getLogger("pyflowdata")
 
-ALONE = "no framework and no launcher says otherwise"
 _REMEDY = "correct it, or give the reader rank and world_size"
 
 
@@ -34,11 +33,13 @@ class World:
         world_size: Number of ranks.
         source: Where the numbers come from: a framework, variables of the environment, the
             reader's attrs; or why there is nothing to infer them from.
+        is_alone: No framework and no launcher says that there are other ranks.
     """
 
     rank: int
     world_size: int
     source: str
+    is_alone: bool = field(default=False, repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"rank {self.rank} of {self.world_size} ({self.source})"
@@ -255,7 +256,7 @@ def _alone(environ: Mapping[str, str]) -> World:
         )
     size = _slurm_size(environ)
     if environ.get(size, "1") in ("", "1"):
-        return World(0, 1, ALONE)
+        return World(0, 1, "no framework and no launcher says otherwise", is_alone=True)
     if environ.get("SLURM_JOB_NAME") in _SHELL_JOBS:
         why = f"SLURM_JOB_NAME={environ['SLURM_JOB_NAME']} is that of a shell"
     else:
@@ -290,8 +291,8 @@ def find_world() -> World:
     elif found.source.startswith("SLURM_STEP_NUM_TASKS="):  # the doubtful case
         _log.warning("%s; if each task runs this program, give readers rank and world_size", found)
     else:
-        is_plain = found.source == ALONE
-        _log.log(logging.DEBUG if is_plain else logging.INFO, "readers are for %s", found)
+        level = logging.DEBUG if found.is_alone else logging.INFO
+        _log.log(level, "readers are for %s", found)
     _told.append(found)
     return found
 

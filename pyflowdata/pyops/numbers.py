@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..nodes.dtypes import as_bfloat16, widened
+from ..nodes.dtypes import converted, is_bfloat16, widened
 
 Array = npt.NDArray[Any]
 
@@ -29,8 +29,8 @@ def numbers_as(found: Any, array: Array, dtype: np.dtype[Any]) -> Array | None:
     """
     if array.size == 0:
         return array.astype(dtype)
-    if dtype.kind == "V":  # bfloat16
-        narrow = as_bfloat16(array) if array.dtype.kind in _WIDER else None
+    if is_bfloat16(dtype):
+        narrow = converted(array, dtype) if array.dtype.kind in _WIDER else None
         is_held = narrow is not None and _are_held(found, array, widened(narrow), 7)
         return narrow if is_held else None
     if dtype.kind not in _WIDER.get(array.dtype.kind, ""):

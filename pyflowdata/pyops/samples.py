@@ -16,7 +16,8 @@ from ..errors import CorruptDataError, OutOfMemoryError, shown
 from ..native import CData, ffi
 from .callbacks import message_of, text_of
 from .numbers import has_mask, numbers_as
-from .sample_columns import Layout, column_of, pieces_of, values_by_field
+from .record_layout import RecordLayout
+from .sample_columns import column_of, ragged_column_of, values_by_field
 from ..nodes.dtypes import as_dtype, dtype_name
 from ..nodes.row_types import RowType
 
@@ -265,25 +266,22 @@ class Samples:
         return bad
 
     def _columns(self, samples: Sequence[Any]) -> list[Any] | None:
-        """An array or Pieces for each field; None: the samples are to be looked at one by one."""
-        try:
-            fields = values_by_field(samples, self._keys)
-            found: list[Any] = []
-            for values, row_type in zip(fields or (), self._types, strict=False):
-                column = (pieces_of if row_type.is_ragged else column_of)(values, row_type)
-                if column is None:
-                    return None
-                found.append(column)
-            return found or None
-        except Exception:  # noqa: BLE001  (what classes of the user raise: the sample says it)
-            return None
+        """An array or RaggedColumn for each field; None: the samples are looked at one by one."""
+        fields = values_by_field(samples, self._keys)
+        found: list[Any] = []
+        for values, row_type in zip(fields or (), self._types, strict=False):
+            column = (ragged_column_of if row_type.is_ragged else column_of)(values, row_type)
+            if column is None:
+                return None
+            found.append(column)
+        return found or None
 
     def _write_one_by_one(
         self, samples: Sequence[Any], records: Array, host: CData, scratch: CData
     ) -> list[tuple[int, Damaged]]:
         columns = self._columns(samples)
         if columns is not None:
-            self._write_columns(Layout(columns, len(samples)), records, host, scratch)
+            self._write_columns(RecordLayout(columns, len(samples)), records, host, scratch)
             return []
         bad, found, sizes = [], [], np.zeros(len(samples), np.int64)
         for index, sample in enumerate(samples):
@@ -309,7 +307,7 @@ class Samples:
         return bad
 
     @staticmethod
-    def _write_columns(layout: Layout, records: Array, host: CData, scratch: CData) -> None:
+    def _write_columns(layout: RecordLayout, records: Array, host: CData, scratch: CData) -> None:
         size = int(layout.sizes.sum())
         memory = _alloc(host, scratch, size)
         layout.write(np.frombuffer(ffi.buffer(memory, size), np.uint8))

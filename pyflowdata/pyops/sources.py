@@ -22,11 +22,15 @@ from ..nodes.objects import object_of
 from ..native import CData, ffi, lib, new_struct, text
 from .callbacks import c_function, is_ctrl_c, message_of, status_of
 from ..nodes.row_types import read_row_type
-from .sample_columns import samples_of
+from .many_samples import samples_of
+from .sample_columns import values_by_field
 from .samples import Damaged, Raised, Samples
 
 _END = lib.PFD_END
-_OWN_FILES = (__file__, c_function.__code__.co_filename, Samples.write.__code__.co_filename)
+_OWN_FILES = (
+    __file__,
+    *(f.__code__.co_filename for f in (c_function, Samples.write, samples_of, values_by_field)),
+)
 _numbers = itertools.count(1)
 _sessions: dict[int, _Indexed | _Stream] = {}
 _locks: dict[int, tuple[threading.Lock, int]] = {}  # by id of a source -> and who uses it

@@ -220,12 +220,16 @@ def test_an_unknown_op_of_the_builder():
 
 
 def test_dtypes_are_those_of_numpy():
-    names = [text(lib.pfd_dtype_name(dtype)) for dtype in range(lib.PFD_BOOL, lib.PFD_FLOAT64 + 1)]
-    assert len(set(names)) == 12
-    for dtype, name in enumerate(names, lib.PFD_BOOL):
+    numbers = range(lib.PFD_BOOL, lib.PFD_BFLOAT16 + 1)
+    names = [text(lib.pfd_dtype_name(dtype)) for dtype in numbers]
+    for dtype, name in zip(numbers, names[:-1], strict=False):
         assert np.dtype(name).name == name
         assert np.dtype(name).itemsize == lib.pfd_dtype_size(dtype)
-    for dtype in (lib.PFD_BOOL - 1, lib.PFD_FLOAT64 + 1, -(2**31)):
+    assert len(set(names)) == 13 and names[-1] == "bfloat16"  # which NumPy does not have
+    assert lib.pfd_dtype_size(lib.PFD_BFLOAT16) == 2
+    with pytest.raises(flow.InvalidArgumentError, match=f"one of {', '.join(names)};"):
+        flow.Cast(np.zeros(2), dtype="bool8")
+    for dtype in (lib.PFD_BOOL - 1, lib.PFD_BFLOAT16 + 1, -(2**31)):
         assert lib.pfd_dtype_name(dtype) == ffi.NULL
         assert lib.pfd_dtype_size(dtype) == 0
 

@@ -158,7 +158,7 @@ def test_what_torch_cannot_do_is_said(folder, monkeypatch):
     loader = make_loader(folder)
     with pytest.raises(flow.InvalidArgumentError, match="takes a pyflowdata.DataLoader"):
         TorchLoader([1, 2])
-    with pytest.raises(flow.InvalidArgumentError, match="'cud' is none that torch knows"):
+    with pytest.raises(flow.InvalidArgumentError, match="'cud' is not a device that torch knows"):
         TorchLoader(loader, device="cud")
     with pytest.raises(flow.UnsupportedError, match="'cpu' or 'cuda'"):
         TorchLoader(loader, device="meta")

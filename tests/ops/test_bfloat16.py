@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.nodes.dtypes import BITS, as_bfloat16, bfloat16, dtype_name, widened
+from pyflowdata.nodes.dtypes import BITS, bfloat16, converted, dtype_name, widened
 from support.decoder_rows import ALL_DTYPES, load, same
 
 EVERY = np.arange(2**16, dtype=np.uint16)
@@ -79,8 +79,7 @@ def test_numbers_are_rounded_once_to_the_nearest(dtype):
     given = numbers(dtype)
     found = bits_of(flow.Cast(given, dtype="bfloat16", overflow="wrap"))
     same(found, np.array([nearest(one) for one in given.tolist()], np.uint16))
-    if dtype.kind == "f":
-        same(bits_of(as_bfloat16(given)), found)
+    same(bits_of(converted(given, bfloat16())), found)
 
 
 def test_what_overflows():

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 import pyflowdata as flow  # noqa: E402
 from pyflowdata.integrations.torch import TorchLoader, copies, sink  # noqa: E402
-from pyflowdata.integrations.torch.checks import find_device  # noqa: E402
+from pyflowdata.integrations.torch.devices import find_device  # noqa: E402
 from pyflowdata.integrations.torch.copies import DeviceCopies, PlainCopies, copies_to  # noqa: E402
 from support.late_copies import FakeEvent, FakeStream  # noqa: E402
 

@@ -1,11 +1,12 @@
 """Imports modules whose libraries are not installed, for their docstrings and signatures.
 
 Inside `absent(...)`, an import of a named library that is not there gives an empty module, whose
-attributes are empty classes, generic ones.
+attributes are empty classes, generic ones, of which there are no items.
 """
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import importlib.abc
 import importlib.machinery
@@ -17,6 +18,11 @@ from collections.abc import Iterator, Sequence
 _WITH_LIBRARIES = ("pyflowdata.integrations", "pyflowdata.packaging")
 
 
+class _Empty(abc.ABCMeta):
+    def __iter__(cls) -> Iterator[object]:
+        return iter(())
+
+
 class _Module(types.ModuleType):
     __path__: list[str] = []
 
@@ -24,7 +30,7 @@ class _Module(types.ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         of_types = classmethod(lambda made, _types: made)  # DataLoader[BatchT] is DataLoader
-        made = type(name, (), {"__module__": self.__name__, "__class_getitem__": of_types})
+        made = _Empty(name, (), {"__module__": self.__name__, "__class_getitem__": of_types})
         setattr(self, name, made)
         return made
 

@@ -122,6 +122,21 @@ const char *pfd_dtype_name(int32_t dtype);
 /* Bytes of one element; 0 where the number is not that of a dtype. */
 int64_t pfd_dtype_size(int32_t dtype);
 
+#define PFD_OVERFLOW_RAISE 0    /* stop there */
+#define PFD_OVERFLOW_WRAP 1     /* the low bits (0 for NaN and infinity); floats: infinity */
+#define PFD_OVERFLOW_SATURATE 2 /* the nearest value; 0 for NaN */
+
+/* Converts n elements of dtype `from` to dtype `to`, both aligned, not overlapping.  Returns n, or
+ * with PFD_OVERFLOW_RAISE the index of the first element that does not fit: the elements after it
+ * are not converted.
+ *
+ * bool is 0 or 1; anything but 0 becomes true, NaN too.  Integers become floats rounded to the
+ * nearest, ties to even, and so do wider floats.  Floats become integers by cutting the fraction
+ * off.  What a dtype cannot hold then is an overflow: an integer outside its limits, a NaN or an
+ * infinity for an integer dtype, a finite float that would become infinite. */
+int64_t pfd_convert(int32_t from, const void *in, int32_t to, void *out, int64_t n,
+                    int32_t overflow);
+
 /* ---- Nodes ---------------------------------------------------------------------------------- */
 typedef struct pfd_node pfd_node;
 
@@ -249,8 +264,9 @@ typedef struct pfd_loader_options {
     int32_t zip;           /* PFD_ZIP_* */
     int64_t memory_budget; /* bytes of slots held by user and ring; 0: half of what the process
                               may use */
-    int32_t share;         /* steps share, share + num_shares and so on of each epoch; */
-    int32_t num_shares;    /* 0: all steps */
+    int32_t share;         /* the first of the steps that this loader delivers, of every
+                              `num_shares` of an epoch; from 0 */
+    int32_t num_shares;    /* 0: it delivers all steps */
 } pfd_loader_options;
 
 /* What was chosen at open.  num_threads and prefetch are those of now where PFD_AUTO was given; the

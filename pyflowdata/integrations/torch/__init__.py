@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .loader import TorchLoader
-from .meshes import ContextParallel, rank_and_world_size
+from .meshes.ranks import rank_and_world_size
+from .meshes.sequences import ContextParallel
 from .sinks import sink
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 
-class Batches(Protocol):
+class Batches(Iterator[Any], Protocol):
     """An iterator of one epoch; `at_end` says that the last batch was handed out."""
 
     @property
@@ -21,13 +21,29 @@ class Batches(Protocol):
     def __next__(self) -> Any: ...
 
 
+class PreparedLoader:
+    """A loader that accelerate's prepare() takes as it is, and whose state it saves."""
+
+    _is_accelerate_prepared = True
+    use_stateful_dataloader = True
+
+
+def announced(batches: Batches, remainder: int) -> Iterator[Any]:
+    """The same batches; where an Accelerator was made, it is told of their end.
+
+    Args:
+        remainder: Rows of the last batch, of all ranks together; 0: it is full; -1: not known.
+    """
+    return batches if gradient_state() is None else ActiveLoader(batches, remainder)
+
+
 def gradient_state() -> Any:
     """accelerate's GradientState, or None where no Accelerator was made."""
     module = sys.modules.get("accelerate.state")
     return module.GradientState() if module and module.GradientState._shared_state else None
 
 
-class _Place:
+class _EndOfLoader:
     """What accelerate asks of the loader that it takes for the active one.
 
     Attributes:
@@ -40,31 +56,31 @@ class _Place:
         self.remainder = remainder
 
 
-def _leave(place: _Place) -> None:
+def _leave(end: _EndOfLoader) -> None:
     state = gradient_state()
     if state is not None:
-        state._remove_dataloader(place)
+        state._remove_dataloader(end)
 
 
-class Announced(Iterator[Any]):
+class ActiveLoader(Iterator[Any]):
     """The batches of an iterator; from its first batch to its end it is accelerate's active one."""
 
     def __init__(self, batches: Batches, remainder: int) -> None:
         self._batches = batches
-        self._place = _Place(remainder)
+        self._end = _EndOfLoader(remainder)
         self._leave: weakref.finalize[..., Any] | None = None
 
     def __next__(self) -> Any:
         if self._leave is None:
             state = gradient_state()
             if state is not None:
-                state._add_dataloader(self._place)
-            self._leave = weakref.finalize(self, _leave, self._place)
+                state._add_dataloader(self._end)
+            self._leave = weakref.finalize(self, _leave, self._end)
             self._leave.atexit = False
         try:
             batch = next(self._batches)
         except StopIteration:
             self._leave()
             raise
-        self._place.end_of_dataloader = self._batches.at_end
+        self._end.end_of_dataloader = self._batches.at_end
         return batch

@@ -1,4 +1,4 @@
-"""What torch has for a type of device: its module, and streams and events where it has them."""
+"""Devices that torch has here: the module of a type, and its streams and events."""
 
 from __future__ import annotations
 
@@ -8,7 +8,47 @@ from typing import Any
 
 import torch
 
+from ... import InvalidArgumentError, UnsupportedError
+
 _OF_STREAMS = ("Stream", "Event", "stream", "current_stream")
+
+
+def find_device(device: Any) -> torch.device:
+    """The device of None or "cpu", or one with its number of a type that torch has here.
+
+    Raises:
+        InvalidArgumentError: It does not exist.
+        UnsupportedError: torch has no such devices here, or none that hold tensors' numbers.
+    """
+    try:
+        found = torch.device("cpu" if device is None else device)
+    except (RuntimeError, TypeError):
+        raise InvalidArgumentError(
+            f"device = {device!r} is not a device that torch knows; use 'cpu', 'cuda' or 'cuda:0'"
+        ) from None
+    if found.type == "cpu":
+        return found
+    module = module_of(found.type)
+    if module is None:
+        raise UnsupportedError(
+            f"device = {device!r}; TorchLoader brings batches to 'cpu' or 'cuda', or to what torch "
+            "has a module for, as torch.xpu: leave device out and copy the tensors with .to()"
+        )
+    if not is_available(found.type):
+        is_cuda = found.type == "cuda"
+        raise UnsupportedError(
+            f"device = {device!r}, but torch.{found.type}.is_available() is false: this torch "
+            f"({torch.__version__}) is built without {'CUDA' if is_cuda else found.type}, or it "
+            f"finds no {'GPU' if is_cuda else 'device'}; leave device out for tensors on the host"
+        )
+    current = getattr(module, "current_device", None)
+    index = found.index if found.index is not None else current() if current else 0
+    count = module.device_count() if hasattr(module, "device_count") else 1
+    if index >= count:
+        raise InvalidArgumentError(
+            f"device = {device!r}, but torch finds {count} {found.type.upper()} devices"
+        )
+    return torch.device(found.type, index)
 
 
 def module_of(kind: str) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from .copies import copies_to, counted, pinned
-from .meshes import OnMesh
+from .meshes.placement import MeshPlacement
+from .options import LoaderOptions
 from .static_buffers import StaticBuffers
 from .tensors import HostTensors
 
@@ -23,41 +24,39 @@ class HandOver:
     """
 
     def __init__(
-        self,
-        on_mesh: OnMesh,
-        device: torch.device,
-        ragged: str | None,
-        pin_memory: bool,
-        static: bool,
+        self, placement: MeshPlacement, device: torch.device, options: LoaderOptions
     ) -> None:
-        """Args, and what is raised: as of TorchLoader."""
-        self._loader = on_mesh.loader
+        """Args, and what is raised: as of TorchLoader; the device is one that exists."""
+        pin_memory = bool(options.get("pin_memory"))
+        self._loader = placement.loader
         self._device = device
-        self._on_mesh = on_mesh
-        self._tensors = HostTensors(self._loader, ragged)
+        self._placement = placement
+        self._tensors = HostTensors(self._loader, options.get("ragged"))
         self._convert = self._tensors.convert
-        self._static = StaticBuffers(self._loader, bool(pin_memory)) if static else None
-        self.pins = bool(pin_memory) and torch.cuda.is_available()
+        self._static: StaticBuffers | None = None
+        if options.get("static"):
+            self._static = StaticBuffers(self._loader, pin_memory)
+        self.pins = pin_memory and torch.cuda.is_available()
         self.copies: Any = copies_to(device)
 
     def on_host(self, batch: Any) -> Any:
         """A batch for the user, on the host."""
         if self._static is None:
-            return self._on_mesh.placed(self.tensors_of(batch))
-        return self.handed_out(self._leaves(self._on_mesh.cut(batch)))
+            return self._placement.to_dtensors(self.tensors_of(batch))
+        return self.handed_out(self._leaves(self._placement.cut(batch)))
 
     def tensors_of(self, batch: Any) -> Any:
         """Tensors on the host that no later batch changes, of this process alone."""
-        batch = self._on_mesh.cut(batch)
-        return self._tensors.formed(self._leaves(batch)) if self.pins else self._convert(batch)
+        batch = self._placement.cut(batch)
+        return self._tensors.unflatten(self._leaves(batch)) if self.pins else self._convert(batch)
 
     def send(self, batch: Any) -> tuple[list[Any], Any]:
         """Starts the copies of a batch; returns its leaves, and what tells that they are done."""
-        batch = self._on_mesh.cut(batch)
+        batch = self._placement.cut(batch)
         if self.copies is None:
             return self._leaves(batch), None
         sent: tuple[list[Any], Any]
-        sent = self._copied(self._tensors.leaves(batch), str(self._device), self.copies.send)
+        sent = self._copied(self._tensors.flatten(batch), str(self._device), self.copies.send)
         return sent
 
     def receive(self, leaves: list[Any], copied: Any) -> Any:
@@ -70,10 +69,10 @@ class HandOver:
         """The batch of leaves that are where they are wanted."""
         if self._static is not None:
             leaves = self._static.hold(leaves)
-        return self._on_mesh.placed(self._tensors.formed(leaves))
+        return self._placement.to_dtensors(self._tensors.unflatten(leaves))
 
     def _leaves(self, batch: Any) -> list[Any]:
-        leaves = self._tensors.leaves(batch)
+        leaves = self._tensors.flatten(batch)
         return self._copied(leaves, "pinned memory", pinned) if self.pins else leaves
 
     def _copied(self, leaves: list[Any], device: str, copy_batch: Callable[[Any], Any]) -> Any:

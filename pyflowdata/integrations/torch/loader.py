@@ -16,32 +16,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import torch
-from torch.utils.data import BatchSampler, Dataset
 
-from ... import Blob, DataLoader, RankReport, Report, UnsupportedError
+from ... import Blob, DataLoader, RankReport, Report
 from ...errors import WrongUseError, shown
 from ...loader.batches import Array
 from ...loader.epochs import as_epoch
 from ...loader.loader_wrapper import LoaderWrapper
 from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
-from ...nodes.argument_hints import refuse_arguments
-from .accelerate_signal import Announced, gradient_state
-from .checks import check_ranks, find_device
+from .accelerate_signal import PreparedLoader, announced, gradient_state
+from .devices import find_device
 from .hand_over import HandOver
 from .iterators import Ahead, OnHost
-from .meshes import OPTIONS, MeshOptions, OnMesh, is_for_blobs, taken
-from .rows import (
-    EpochBatches,
-    EpochRows,
-    EpochSampler,
-    EpochStream,
-    TrainerEpochs,
-    as_it_is,
-    saved_arguments,
-    steps_of,
-    take_batch_sampler,
-)
+from .lightning_rebuild import saved_arguments, take_batch_sampler
+from .meshes.placement import MeshPlacement
+from .meshes.ranks import check_ranks
+from .options import LoaderOptions, check_options, names_ranks
+from .rows import TrainerEpochs, steps_of
+from .trainer_attributes import TrainerAttributes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -51,7 +43,12 @@ __all__ = ["TorchLoader"]
 BatchT = TypeVar("BatchT", covariant=True)
 
 
-class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
+class TorchLoader(
+    LoaderWrapper[BatchT],
+    TrainerAttributes,
+    PreparedLoader,
+    torch.utils.data.DataLoader[BatchT],
+):
     """A DataLoader whose batches are torch tensors.
 
     What a batch is stays as it is: one tensor, a tuple or a dict of them.  Without a device, or
@@ -71,64 +68,30 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     Attributes:
         loader: The DataLoader, for `blobs`, `readers` and more.
         device: Where the tensors are.
-        ragged, is_static: As given.
-        num_workers, prefetch_factor, persistent_workers, timeout, worker_init_fn, generator,
-        in_order, pin_memory_device, multiprocessing_context: As of torch's DataLoader without
-            worker processes.
-        collate_fn: Gives back what it gets, since `dataset` gives whole batches.
+        ragged, static: As given.
     """
 
     device: torch.device
-
-    num_workers = 0
-    prefetch_factor = None
-    persistent_workers = False
-    timeout = 0
-    worker_init_fn = None
-    generator = None
-    in_order = True
-    pin_memory_device = ""
-    multiprocessing_context = None
-    collate_fn = staticmethod(as_it_is)
-
-    # What accelerate asks for: the loader is taken as it is, and its state is in checkpoints.
-    _is_accelerate_prepared = True
-    use_stateful_dataloader = True
 
     @overload
     def __init__(
         self: TorchLoader[torch.Tensor],
         loader: DataLoader[Array],
-        *,
-        device: torch.device | str | int | None = ...,
-        pin_memory: bool = ...,
-        ragged: Literal["dense", "jagged"] | None = ...,
-        static: bool = ...,
-        **on_mesh: Unpack[MeshOptions],
+        **options: Unpack[LoaderOptions],
     ) -> None: ...
 
     @overload
     def __init__(
         self: TorchLoader[tuple[torch.Tensor, ...]],
         loader: DataLoader[tuple[Array, ...]],
-        *,
-        device: torch.device | str | int | None = ...,
-        pin_memory: bool = ...,
-        ragged: Literal["dense", "jagged"] | None = ...,
-        static: bool = ...,
-        **on_mesh: Unpack[MeshOptions],
+        **options: Unpack[LoaderOptions],
     ) -> None: ...
 
     @overload
     def __init__(
         self: TorchLoader[dict[str, torch.Tensor]],
         loader: DataLoader[dict[str, Array]],
-        *,
-        device: torch.device | str | int | None = ...,
-        pin_memory: bool = ...,
-        ragged: Literal["dense", "jagged"] | None = ...,
-        static: bool = ...,
-        **on_mesh: Unpack[MeshOptions],
+        **options: Unpack[LoaderOptions],
     ) -> None: ...
 
     @overload
@@ -136,26 +99,11 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self,
         loader: Blob | Mapping[str, Blob] | Sequence[Blob],
         *blobs: Blob,
-        device: torch.device | str | int | None = ...,
-        pin_memory: bool = ...,
-        ragged: Literal["dense", "jagged"] | None = ...,
-        static: bool = ...,
-        **on_mesh: Unpack[MeshOptions],
+        **options: Unpack[LoaderOptions],
     ) -> None: ...
 
-    def __init__(
-        self,
-        loader: Any,
-        *blobs: Any,
-        device: torch.device | str | int | None = None,
-        pin_memory: bool = False,
-        ragged: Literal["dense", "jagged"] | None = None,
-        static: bool = False,
-        **others: Any,
-    ) -> None:
-        """Takes over a loader.
-
-        Args:
+    def __init__(self, loader: Any, *blobs: Any, **options: Unpack[LoaderOptions]) -> None:
+        """Args:
             loader: What makes the batches.  With mesh or process_group also blobs, as a DataLoader
                 takes them, which is then opened for this process's rank there.
             device: None or "cpu": tensors that view the loader's memory.  Another device that
@@ -184,30 +132,28 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
                 differ in shape.
             UnsupportedError: torch has no such device here, or no dtype for one of the blobs.
         """
-        options = taken(others)
-        if not isinstance(loader, DataLoader) and not is_for_blobs(options):
+        given: dict[str, Any] = {**options}
+        self._steps = take_batch_sampler(given)  # in place of all steps
+        if not isinstance(loader, DataLoader) and not names_ranks(given):
             raise not_a_loader("TorchLoader", (loader, *blobs) if blobs else loader)
         if blobs and isinstance(loader, DataLoader):
             raise WrongUseError(
                 f"TorchLoader() takes one loader, and {shown(blobs[0])} was given besides: a "
                 'device is given by name, device="cuda"'
             )
-        self._steps = take_batch_sampler(others)  # in place of all steps
-        names = ("device", "pin_memory", "ragged", "static", *OPTIONS)
-        refuse_arguments(others, "TorchLoader", names)
-        self.device = find_device(device)
-        on_mesh = OnMesh((loader, *blobs), options)
-        self.loader = loader = on_mesh.loader
-        self._hand_over = HandOver(on_mesh, self.device, ragged, pin_memory, static)
-        self.ragged, self.is_static = ragged, bool(static)
+        options = check_options(given)
+        self.device = find_device(options.get("device"))
+        placement = MeshPlacement((loader, *blobs), options)
+        self.loader = placement.loader
+        self._hand_over = HandOver(placement, self.device, options)
+        self.ragged, self.static = options.get("ragged"), bool(options.get("static"))
         self.pin_memory = self._hand_over.pins
         self.current: Ahead | None = None  # the iterator that is a batch ahead of its user
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
         self._trainer_epochs = TrainerEpochs()
-        self._epoch_steps = steps_of(loader)
-        made_of = {"loader": loader, "device": self.device, "pin_memory": pin_memory}
-        made_of |= {"ragged": ragged, "static": static, **options}
-        self.__dict__.update(saved_arguments(made_of))
+        self._epoch_steps = steps_of(self.loader)
+        again = {**options, "loader": self.loader, "device": self.device}
+        self.__dict__.update(saved_arguments(again))
 
     def __iter__(self) -> Iterator[BatchT]:
         """The epoch after the last started one; after load_state_dict() it continues there.
@@ -220,17 +166,16 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         return self._all_steps()
 
     def _all_steps(self) -> Iterator[BatchT]:
-        if gradient_state() is None:
-            return hooked(self, self._lazy(self._begin_epoch))
         steps = self._epoch_steps
-        batches = self._lazy(self._begin_epoch, looks_ahead=steps is None)
-        return hooked(self, Announced(batches, -1 if steps is None else steps.last_rows))
+        looks_ahead = steps is None and gradient_state() is not None  # to know the last batch
+        batches = self._lazy(self._begin_epoch, looks_ahead=looks_ahead)
+        return hooked(self, announced(batches, -1 if steps is None else steps.last_rows))
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is."""
         return hooked(self, self._lazy(self._begin_endless))
 
-    def start_at(self, step: int) -> Iterator[BatchT]:
+    def _start_at(self, step: int) -> Iterator[BatchT]:
         """The next epoch from a step on; after load_state_dict() or set_epoch(), that epoch."""
         epoch, started = self.place()[0], self.loader._core.cursor.started
         if self._chosen is not None:
@@ -304,7 +249,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
             finally:
                 self.current, self._chosen = kept
 
-    def to_tensors(self, batch: Any) -> Any:
+    def _to_tensors(self, batch: Any) -> Any:
         """A batch of the DataLoader as this one gives it on the host."""
         return self._hand_over.tensors_of(batch)
 
@@ -350,42 +295,6 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
     def __bool__(self) -> bool:
         return True
 
-    # ---- What trainers ask for -----------------------------------------------------------------
-
-    @property
-    def dataset(self) -> Dataset[Any]:
-        """The rows of the epoch, in the loader's order, over all ranks, with `len()`; of streams,
-        and of batches whose rows are not known before, an IterableDataset of whole batches.
-        """
-        steps = self._epoch_steps
-        return EpochStream(self) if steps is None else EpochRows(self, steps)
-
-    @property
-    def batch_size(self) -> int | None:
-        """Rows that this rank has in a full batch; None where they are not known before."""
-        steps = self._epoch_steps
-        return None if steps is None else steps.batch_size // steps.world_size
-
-    @property
-    def sampler(self) -> EpochSampler:
-        """The positions in `dataset` of this rank's rows.  Its set_epoch() is that of the loader;
-        after load_state_dict() the epochs of a trainer that counts from 0 again are those from the
-        state's epoch on.
-        """
-        return EpochSampler(self, self._epoch_steps)
-
-    @property
-    def batch_sampler(self) -> BatchSampler | None:
-        """The same, step by step; None where they are not known before."""
-        if self._steps is not None or self._epoch_steps is None:
-            return self._steps
-        return EpochBatches(self.sampler)
-
-    @property
-    def drop_last(self) -> bool:
-        """Whether the readers leave out a short last batch."""
-        return self.loader.readers[0].spec.get("last_batch") == "drop"
-
     @property
     def epoch(self) -> int:
         """The last started epoch; before any, the one that the first iter() starts."""
@@ -403,7 +312,7 @@ class TorchLoader(LoaderWrapper[BatchT], torch.utils.data.DataLoader[BatchT]):
         self.close()
 
     def __repr__(self) -> str:
-        more = ", pin_memory=True" * self.pin_memory + ", static=True" * self.is_static
+        more = ", pin_memory=True" * self.pin_memory + ", static=True" * self.static
         return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{more})"
 
 

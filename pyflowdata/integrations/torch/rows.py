@@ -37,14 +37,9 @@ class Owner(Protocol):
 
     def set_epoch(self, epoch: int) -> None: ...
 
-    def start_at(self, step: int) -> Iterator[Any]: ...
+    def _start_at(self, step: int) -> Iterator[Any]: ...
 
-    def to_tensors(self, batch: Any) -> Any: ...
-
-
-def as_it_is(batch: Any) -> Any:
-    """The collate_fn of a TorchLoader: `dataset.__getitems__` gives whole batches."""
-    return batch
+    def _to_tensors(self, batch: Any) -> Any: ...
 
 
 def steps_of(loader: DataLoader[Any]) -> EpochSteps | None:
@@ -79,7 +74,7 @@ class Steps:
     def take(self, loader: Owner, step: int) -> Any:
         """The batch of a step."""
         if self._batches is None or step != self._next:
-            self._batches = loader.start_at(step)
+            self._batches = loader._start_at(step)
         self._next = step + 1
         return next(self._batches)
 
@@ -122,7 +117,7 @@ class EpochRows(Dataset[Any]):
 
     def _read(self, positions: Sequence[int]) -> Any:
         batch = self._loader.loader.read(positions, epoch=self._loader.place()[0])
-        return self._loader.to_tensors(batch)
+        return self._loader._to_tensors(batch)
 
 
 class EpochStream(IterableDataset[Any]):
@@ -136,7 +131,7 @@ class EpochStream(IterableDataset[Any]):
         self._loader = loader
 
     def __iter__(self) -> Iterator[Any]:
-        return self._loader.start_at(0)
+        return self._loader._start_at(0)
 
 
 class TrainerEpochs:
@@ -232,26 +227,3 @@ class EpochBatches(BatchSampler):
     def set_epoch(self, epoch: int) -> None:
         """As that of the sampler."""
         self.sampler.set_epoch(epoch)
-
-
-def saved_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The attributes in which Lightning finds the arguments to make a loader again with."""
-    return {
-        "__pl_saved_args": (),
-        "__pl_saved_arg_names": (),
-        "__pl_saved_kwargs": arguments,
-        "__dataset": None,
-    }
-
-
-def take_batch_sampler(arguments: dict[str, Any]) -> Any:
-    """Takes torch's arguments out of those that a loader is made again with, as Lightning does to
-    predict: its batch_sampler is around one of ours, to see the positions.  Returns it, or None.
-    """
-    given = arguments.get("batch_sampler")
-    ours = arguments.get("sampler") if given is None else getattr(given, "sampler", None)
-    if not isinstance(ours, EpochSampler):
-        return None
-    for name in ("sampler", "shuffle", "batch_sampler", "batch_size", "drop_last"):
-        arguments.pop(name, None)
-    return given

@@ -10,9 +10,8 @@ import torch
 from ... import DataLoader, InvalidArgumentError
 from ...nodes.argument_hints import takes_own_arguments
 from ...loader.sinks import Sink
-from .checks import find_device
 from .copies import DeviceCopies, PlainCopies, copies_to, counted
-from .devices import current_device
+from .devices import current_device, find_device
 from .loader import TorchLoader
 from .tensors import HostTensors
 
@@ -52,7 +51,7 @@ class _OnDevice:
 
     def send(self, batch: Any) -> Any:
         """Starts the copy, in the sink's thread: the leaves, and what tells that it is done."""
-        leaves = self._tensors.leaves(batch)
+        leaves = self._tensors.flatten(batch)
         with current_device(self._device):
             return counted(
                 self._loader, leaves, str(self._device), self._copies.send, overlaps=True
@@ -62,7 +61,7 @@ class _OnDevice:
         """The tensors, for the stream of the training thread, which waits for their copy."""
         leaves, copied = made
         self._copies.receive(leaves, copied)
-        return self._tensors.formed(leaves)
+        return self._tensors.unflatten(leaves)
 
     def __str__(self) -> str:
         return f"on {self._device}: {self._copies}"
@@ -107,7 +106,7 @@ def sink(
         UnsupportedError: torch has no such device here, or no dtype for one of the blobs.
     """
     if isinstance(loader, TorchLoader):
-        if loader.is_static:
+        if loader.static:
             raise InvalidArgumentError(
                 "a TorchLoader with static=True was given, and sink() gives new tensors with each "
                 "batch: give its DataLoader, loader.loader"
@@ -117,7 +116,7 @@ def sink(
         loader.load_state_dict(loader.state_dict())  # a batch taken ahead does not count
         loader = loader.loader
     found = find_device(device)
-    hand_over: Any = None  # for what is no loader, which Sink refuses
+    hand_over: Any = None  # Sink refuses what is not a loader
     if isinstance(loader, DataLoader):
         hand_over = _hand_over(loader, ragged, found)
     return Sink(loader, step, sink_size, queue, hand_over)

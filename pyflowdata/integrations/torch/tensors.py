@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ... import Blob, DataLoader, InvalidArgumentError, Ragged
+from ... import Blob, DataLoader, InvalidArgumentError, Ragged, UnsupportedError
 from ...batch_forms import arrays_of
 from ...errors import shown
 from ...nodes import is_bfloat16
-from .checks import check_dtype
 from .jagged import Jagged, JaggedMaker, check_jagged, is_text, shared_offsets, texts_of
 
 Make = Callable[[Any], Any]  # of the array of a blob its leaf
@@ -51,15 +50,15 @@ class HostTensors:
         self.convert: Make = _plain(self._form) if is_plain else self._convert
 
     def _convert(self, batch: Any) -> Any:
-        return self.formed(self.leaves(batch))
+        return self.unflatten(self.flatten(batch))
 
-    def leaves(self, batch: Any) -> list[Any]:
+    def flatten(self, batch: Any) -> list[Any]:
         """The same as leaves: tensors, Jagged, and lists of bytes."""
         arrays = arrays_of(batch)
         leaves = [make(array) for make, array in zip(self._makers, arrays, strict=True)]
         return shared_offsets(leaves, self._jagged) if self._jagged else leaves
 
-    def formed(self, leaves: list[Any]) -> Any:
+    def unflatten(self, leaves: list[Any]) -> Any:
         """A batch of leaves, in the loader's form."""
         if self._jagged:
             leaves = [leaf.nested() if type(leaf) is Jagged else leaf for leaf in leaves]
@@ -115,7 +114,7 @@ def _maker_of(blob: Blob, ragged: str | None) -> Make:
         raise InvalidArgumentError(
             f"ragged = {shown(ragged)}; it must be None, 'dense' or 'jagged'"
         )
-    check_dtype(blob)
+    _check_dtype(blob)
     make = _bits_as_bfloat16 if is_bfloat16(blob.dtype) else torch.from_numpy
     if not blob.is_ragged:
         return make
@@ -132,6 +131,24 @@ def _maker_of(blob: Blob, ragged: str | None) -> Make:
         return texts_of
     check_jagged(blob)
     return JaggedMaker(make)
+
+
+def _check_dtype(blob: Blob) -> None:
+    """Refuses a dtype that torch lacks.
+
+    Raises:
+        UnsupportedError: It does.
+    """
+    if is_bfloat16(blob.dtype):
+        return
+    try:
+        torch.from_numpy(np.empty(0, blob.dtype))
+    except TypeError:
+        raise UnsupportedError(
+            f"{blob.name} has dtype {blob.dtype}, for which torch {torch.__version__} has no "
+            "tensors of NumPy's; leave the blob out, use an op that gives another dtype, or take "
+            "a newer torch"
+        ) from None
 
 
 def has_equal_rows(blob: Blob) -> bool:

@@ -192,6 +192,29 @@ def test_what_getitems_returns_is_checked(many, text):
         batches(GivenMany(lambda i: i, many), ["x:int64"], shuffle=False, batch_size=7)
 
 
+def test_what_a_column_raises_is_said():
+    class Lost(list):
+        def __iter__(self):
+            raise RuntimeError("the file is gone")
+
+    source = GivenMany(None, lambda ids: {"x": Lost(ids)})
+    with pytest.raises(flow.UserFunctionError, match="RuntimeError: the file is gone") as caught:
+        batches(source, ["x:int64"])
+    assert "test_sample_columns.py" in str(caught.value)
+
+
+def test_a_value_that_is_no_array_is_said_with_its_sample():
+    class OnDevice:
+        def __array__(self, *_, **__):
+            raise RuntimeError("copy it to the host first")
+
+    text = r"record 0\): 'x' is not an array: copy it to the host first"
+    for field in ("x:int64", "x:int64[1]"):
+        for sample in (OnDevice(), [OnDevice()]):
+            with pytest.raises(flow.CorruptDataError, match=text):
+                batches(Given(lambda _, sample=sample: sample), [field], shuffle=False)
+
+
 def failing(at, failure):
     def sample(index):
         if index == at:

@@ -20,7 +20,7 @@ from ....loader.epoch_steps import EpochSteps
 from ....loader.epochs import as_epoch
 from ....loader.iterator_hook import hooked
 from ....loader.state_form import malformed
-from ..accelerate_signal import Announced, gradient_state
+from ..accelerate_signal import PreparedLoader, announced, gradient_state
 from . import states
 from .arguments import (
     check_own,
@@ -46,7 +46,7 @@ __all__ = ["DataLoader"]
 _Sample = TypeVar("_Sample", covariant=True)  # of the dataset, as in torch's DataLoader[Sample]
 
 
-class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
+class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample]):
     """torch.utils.data.DataLoader with exact resume, keyed randomness and reports.
 
     It takes torch's arguments, and is a torch.utils.data.DataLoader.  What differs:
@@ -68,9 +68,6 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
         rank, world_size: Which part of each step's samples this process gets, of how many.
         workers: "processes" or "threads".
     """
-
-    _is_accelerate_prepared = True  # accelerate's prepare() keeps it as it is
-    use_stateful_dataloader = True  # and saves its state
 
     def __init__(
         self,
@@ -163,13 +160,11 @@ class DataLoader(torch_data.DataLoader[_Sample], Generic[_Sample]):
 
     def _batches(self, progress: Progress) -> Iterator[Any]:
         kind = self._iterator_kind()
-        if gradient_state() is None:
-            return kind(self._engine(), progress)
-        if self._is_iterable:
-            return Announced(OneAhead(functools.partial(kind, self._engine()), progress), -1)
+        if self._is_iterable and gradient_state() is not None:
+            return announced(OneAhead(functools.partial(kind, self._engine()), progress), -1)
         steps = self._epoch_steps
-        last_rows = -1 if steps is None else steps.last_rows
-        return Announced(kind(self._engine(), progress), last_rows)
+        batches = kind(self._engine(), progress)
+        return announced(batches, -1 if steps is None else steps.last_rows)
 
     def _iterator_kind(self) -> type[BatchIterator]:
         if self.num_workers == 0:

@@ -1,0 +1,109 @@
+"""DTensors of this rank's tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .... import DataLoader, InvalidArgumentError
+from ....batch_forms import map_items
+from ....errors import shown
+from ....loader.state import Reader
+from ...equal_rows import skips_rows
+from .ranks import is_mesh
+from .sequences import SequenceShards
+
+
+class DTensorMaker:
+    """Makes DTensors of this rank's tensors, without communication."""
+
+    def __init__(
+        self,
+        mesh: Any,
+        rows_mesh: Any,
+        loader: DataLoader[Any],
+        shards: SequenceShards | None,
+        sequence_mesh: Any,
+    ) -> None:
+        """Args: `dtensor` and `mesh` of TorchLoader, and what cuts sequences over which mesh.
+
+        Raises:
+            InvalidArgumentError: A mesh lacks names or dimensions, or the batches of the ranks
+                may differ in shape.
+        """
+        from torch.distributed.tensor import DTensor, Replicate, Shard
+
+        if not is_mesh(rows_mesh):
+            raise InvalidArgumentError("dtensor needs mesh=, the DeviceMesh of the rows")
+        _check_equal_shapes(loader)
+        self._from_local = DTensor.from_local
+        self._mesh, self._shards = rows_mesh if mesh is True else mesh, shards
+        names, rows = _names_of(self._mesh), _names_of(rows_mesh)
+        sequences = _names_of(sequence_mesh) if is_mesh(sequence_mesh) else ()
+        missing = [name for name in (*rows, *sequences) if name not in names]
+        if missing:
+            raise InvalidArgumentError(
+                f"dtensor: the mesh has the dimensions {', '.join(names)}, and rows or sequences "
+                f"are spread over {', '.join(missing)} too: give the mesh that has them all"
+            )
+        self._whole = [Shard(0) if name in rows else Replicate() for name in names]
+        self._cut = [
+            Shard(shards.dim) if shards is not None and name in sequences else placement
+            for name, placement in zip(names, self._whole, strict=True)
+        ]
+
+    def __call__(self, batch: Any) -> Any:
+        """The batch of this process's tensors, as DTensors."""
+        return map_items(batch, self._to_dtensor)
+
+    def _to_dtensor(self, place: Any, tensor: torch.Tensor) -> Any:
+        is_cut = self._shards is not None and place in self._shards.places
+        placements = self._cut if is_cut else self._whole
+        return self._from_local(tensor, self._mesh, placements, run_check=False)
+
+
+def _names_of(mesh: Any) -> tuple[str, ...]:
+    """The names of a mesh's dimensions."""
+    if not is_mesh(mesh) or not mesh.mesh_dim_names:
+        raise InvalidArgumentError(
+            f"dtensor: {shown(mesh)} is not a DeviceMesh with mesh_dim_names; give one with them, "
+            "since they say over which dimensions rows are spread"
+        )
+    names: tuple[str, ...] = mesh.mesh_dim_names
+    return names
+
+
+def _check_equal_shapes(loader: DataLoader[Any]) -> None:
+    """Refuses a loader whose batches may differ in shape between ranks."""
+    for blob in loader.blobs:
+        if blob.is_ragged:
+            raise InvalidArgumentError(
+                f"{blob.name} is ragged: a DTensor has rows of one shape, the same on all ranks, "
+                "as Pad makes them"
+            )
+    skips = skips_rows(loader)
+    for reader in loader.readers:
+        why = _why_uneven(reader, skips)
+        if why:
+            raise InvalidArgumentError(
+                f"{reader.name}: {why}; all ranks need equal rows for a DTensor"
+            )
+
+
+def _why_uneven(reader: Reader, skips: bool) -> str:
+    """Why ranks may have different numbers of rows in a batch; "": they have not."""
+    rule = reader.spec["last_batch"]
+    if reader.world_size == 1:
+        return ""
+    if skips:
+        return "on_error='skip' leaves rows out on one rank: take 'pad'"
+    if rule in ("pad", "wrap"):
+        return ""
+    if reader.records >= 0 and reader.left_out < 0:
+        return "its batches differ in size, and their rows may not divide: take batches of one size"
+    if rule == "short" and (
+        reader.records < 0 or reader.records % reader.batch_size % reader.world_size
+    ):
+        return "the last batch may not divide: take last_batch='even', 'drop', 'pad' or 'wrap'"
+    return ""
