@@ -53,7 +53,7 @@ class Reader:
         name: Name of its node, or of its op and the reader's index in the loader.
         op: Name of its op.
         seed: The seed in use, even if none was given.
-        seed_is_default: No seed was given, and it is 0 because ranks need the same one.
+        seed_is_default: No seed was given, and it is 0 because processes need the same one.
         spec: The attrs that decide the order, without the seed.
         files, bytes, records: Of the data; records is -1 if it is not known.
         data: Fingerprint of the files' names, sizes and sampled content, in hex.

@@ -103,7 +103,8 @@ class Engine:
     @property
     def seed(self) -> int:
         """Of the loader, which load_state_dict() may give another one before the first batch."""
-        return self._loader.seed
+        seed: int = self._loader.seed
+        return seed
 
     @property
     def samples_said(self) -> int | None:
@@ -123,7 +124,8 @@ class Engine:
         return max(1, ahead)
 
     def __len__(self) -> int:
-        return len(self._loader)
+        steps: int = len(self._loader)
+        return steps
 
     def is_at_end(self, progress: Progress) -> bool:
         """Whether no batch of the epoch is left, as far as that is known before its end."""

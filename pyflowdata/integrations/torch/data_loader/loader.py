@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, Literal, TypeVar
 
@@ -21,6 +22,7 @@ from ....loader.epochs import as_epoch
 from ....loader.iterator_hook import hooked
 from ....loader.state_form import malformed
 from ..accelerate_signal import PreparedLoader, announced, gradient_state
+from ..rows import TrainerEpochs
 from . import states
 from .arguments import (
     check_own,
@@ -124,11 +126,13 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             self.order = make_order(
                 dataset, batch_size, shuffle, drop_last, self.seed, self.rank, self.world_size
             )
+            self.order.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
             sampler, shuffle = self.order, None
         self._kept = Kept()
         self._progress: Progress | None = None
         self._tells_epoch = False  # a state was loaded, or set_epoch() called
         self._wanted_epoch: int | None = None
+        self._trainer_epochs = TrainerEpochs()
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn,
             pin_memory, drop_last, timeout, worker_init_fn, multiprocessing_context, generator,
@@ -160,11 +164,10 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
     def _batches(self, progress: Progress) -> Iterator[Any]:
         kind = self._iterator_kind()
+        engine, steps = self._engine(), self._epoch_steps
         if self._is_iterable and gradient_state() is not None:
-            return announced(OneAhead(functools.partial(kind, self._engine()), progress), -1)
-        steps = self._epoch_steps
-        batches = kind(self._engine(), progress)
-        return announced(batches, -1 if steps is None else steps.last_rows)
+            return announced(OneAhead(functools.partial(kind, engine), progress), -1)
+        return announced(kind(engine, progress), -1 if steps is None else steps.last_rows)
 
     def _iterator_kind(self) -> type[BatchIterator]:
         if self.num_workers == 0:
@@ -196,9 +199,15 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             self._wanted_epoch = epoch
         elif last.epoch != epoch:
             last.become(Progress(epoch))
+        if self.order is not None:
+            self.order.epoch = epoch
         for one in (self.sampler, self.batch_sampler):
-            if hasattr(one, "set_epoch"):
+            if one is not self.order and hasattr(one, "set_epoch"):
                 one.set_epoch(epoch)
+
+    def _set_epoch_of_trainer(self, epoch: int) -> None:
+        """What a trainer tells the sampler, which is the order: by its own count of epochs."""
+        self.set_epoch(self._trainer_epochs.epoch_of(as_epoch(epoch), self.epoch))
 
     @property
     def epoch(self) -> int:
@@ -257,7 +266,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         return copy.deepcopy(states.write(progress, self._facts()))
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Makes the next iter() go on where the state was taken.
+        """Makes the next iterator, and one that has not begun, go on where the state was taken.
 
         The loader may have another number of workers; and another world size, where batch_size
         times world_size is the same.  The seed is that of the state.
@@ -277,7 +286,12 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             self.order.seed, self.order.epoch = self.seed, progress.epoch
         restore_epoch(self._engine().index_sampler, progress.start)
         self._tells_epoch = True
-        self._progress, self._wanted_epoch = progress, None
+        if self._progress is None or self._progress.has_started:
+            self._progress = progress
+        else:
+            self._progress.become(progress)  # also for the iterator that has not begun
+        self._wanted_epoch = None
+        self._trainer_epochs.forget()
 
     # ---- Worker processes ----
 
@@ -296,6 +310,8 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _kept=Kept())
+        if self.order is not None:
+            self.order.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
 
     # ---- Reports ----
 
