@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from lightning.pytorch import LightningDataModule, Trainer
+from lightning.pytorch.loops.fetchers import _PrefetchDataFetcher
 from lightning.pytorch.trainer.states import TrainerFn
 from lightning.pytorch.utilities import CombinedLoader
 from torch.utils.data import SequentialSampler
@@ -56,11 +57,11 @@ class DataModule(LightningDataModule):
         not called yet.
         """
         super().__init__()
-        given = {"train": train, "val": val, "test": test, "predict": predict}
-        for name, function in given.items():
+        functions = {"train": train, "val": val, "test": test, "predict": predict}
+        for name, function in functions.items():
             if function is not None:  # a hook that is there says that there are such loaders
                 setattr(self, f"{name}_dataloader", functools.partial(self._make, name, function))
-        self._open: dict[str, list[_Loader]] = {}
+        self._open: dict[str, list[_TrainerLoader]] = {}
         self._states: list[dict[str, Any]] = []  # to load
 
     def state_dict(self) -> dict[str, Any]:
@@ -93,7 +94,9 @@ class DataModule(LightningDataModule):
         parts = made if isinstance(made, CombinedLoader) else CombinedLoader(made, "max_size")
         for part in parts.flattened:
             _check(name, part)
-        self._open[name] = loaders = [_Loader(part, self._trainer) for part in parts.flattened]
+        self._open[name] = loaders = [
+            _TrainerLoader(part, self._trainer) for part in parts.flattened
+        ]
         if name == "train":
             self._begin(loaders)
         if name == "predict":  # where the Trainer looks at the positions of the rows
@@ -101,7 +104,7 @@ class DataModule(LightningDataModule):
         parts.flattened = loaders
         return parts if parts is made else parts.iterables
 
-    def _begin(self, loaders: list[_Loader]) -> None:
+    def _begin(self, loaders: list[_TrainerLoader]) -> None:
         """Brings the loaders of training to the Trainer's epoch, before it takes a batch ahead."""
         fit_loop = self._trainer.fit_loop
         states, self._states = self._states, []
@@ -131,9 +134,9 @@ def _check(name: str, part: object) -> None:
     )
 
 
-class _Loader:
-    """A TorchLoader or DataLoader as a Trainer gets it: it has no workers, of which the Trainer would warn, and
-    its epochs and its state are those of the Trainer.
+class _TrainerLoader:
+    """A TorchLoader or DataLoader as a Trainer gets it: without workers, which the Trainer would
+    warn of, and with the Trainer's epochs and state.
 
     Attributes:
         loader: The one that was made; its attributes are found here too.
@@ -144,7 +147,7 @@ class _Loader:
 
     def __init__(self, loader: TorchLoader[Any] | DataLoader[Any], trainer: Trainer) -> None:
         self.loader = loader
-        self.sampler = _Epochs(self)
+        self.sampler = _EpochListener(self)
         self._trainer = trainer
         self._loaded: int | None = None  # the Trainer's epoch of the state that it loaded
 
@@ -163,7 +166,7 @@ class _Loader:
         repeats = self._trainer.overfit_batches > 0
         if epoch == loaded and (repeats or self.loader.state_dict()["epoch"] >= epoch):
             return
-        if repeats or (loaded is not None and not self._held):
+        if repeats or (loaded is not None and not self._prefetched):
             self.start(epoch, self.loader.state_dict())
         else:
             self.loader.set_epoch(epoch)
@@ -176,9 +179,10 @@ class _Loader:
         self.loader.load_state_dict(start)
 
     @property
-    def _held(self) -> int:
+    def _prefetched(self) -> int:
         """Batches that the Trainer has taken ahead: one if it cannot know which is the last."""
-        return len(getattr(self._trainer.fit_loop._data_fetcher, "batches", ()))
+        fetcher = self._trainer.fit_loop._data_fetcher
+        return len(fetcher.batches) if isinstance(fetcher, _PrefetchDataFetcher) else 0
 
     def state_dict(self) -> dict[str, Any]:
         """That of the loader after the last batch that was used."""
@@ -193,8 +197,8 @@ class _Loader:
         self.loader.load_state_dict(state)
 
 
-class _Epochs(SequentialSampler):
+class _EpochListener(SequentialSampler):
     """Hears of the epochs of a Trainer, which leaves a sequential sampler as it is."""
 
-    def __init__(self, loader: _Loader) -> None:
+    def __init__(self, loader: _TrainerLoader) -> None:
         self.set_epoch = loader.set_epoch

@@ -501,7 +501,7 @@ def test_a_graph_that_was_made_before_fit_says_where_to_make_it(tmp_path):
     ended = subprocess.run([sys.executable, path], env=environment, timeout=300,
                            capture_output=True, text=True)  # fmt: skip
     assert ended.returncode != 0
-    assert "make the graph when the process group is there, in train_dataloader()" in ended.stderr
+    assert "make the graph in each process, after the process group exists" in ended.stderr
 
 
 def test_a_module_goes_to_processes_that_are_spawned():

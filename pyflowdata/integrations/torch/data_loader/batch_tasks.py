@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from .workers import WorkerError
 
 
-@dataclass
+@dataclass(slots=True)
 class Task:
     """A batch that is to be made.
 
@@ -41,7 +43,7 @@ END = object()
 
 def len_of(batch: Any) -> int:
     """Samples of a batch: the length of its first tensor; 1 if there is none."""
-    while isinstance(batch, (dict, tuple, list)) and batch:
+    while type(batch) is not torch.Tensor and isinstance(batch, (list, tuple, dict)) and batch:
         batch = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
     shape = getattr(batch, "shape", None)
-    return int(shape[0]) if shape is not None and len(shape) else 1
+    return int(shape[0]) if shape else 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from torch.utils.data import default_collate
 
@@ -12,8 +12,43 @@ from .arguments import is_map_style
 from .collating import collate
 from .counts import Counts
 from .fetching import Fetcher, Fetching, StreamPlace
+from .orders import EpochOrder
 from .progress import Progress
 from .workers import Workers
+
+
+class Owner(Protocol):
+    """The DataLoader, as its engine uses it; the attributes are its own."""
+
+    dataset: Any
+    batch_size: int | None
+    sampler: Any
+    batch_sampler: Any
+    collate_fn: Any
+    num_workers: int
+    workers: str
+    prefetch_factor: int | None
+    pin_memory: bool
+    drop_last: bool
+    timeout: float
+    worker_init_fn: Any
+    persistent_workers: bool
+    in_order: bool
+    multiprocessing_context: Any
+    order: EpochOrder | None
+    seed: int
+    seed_samples: bool
+    rank: int
+    world_size: int
+    _tells_epoch: bool
+
+    @property
+    def epoch(self) -> int: ...
+
+    @property
+    def _epoch_steps(self) -> EpochSteps | None: ...
+
+    def __len__(self) -> int: ...
 
 
 class Kept:
@@ -51,7 +86,7 @@ class Engine:
         others: As the loader's.
     """
 
-    def __init__(self, loader: Any, kept: Kept) -> None:
+    def __init__(self, loader: Owner, kept: Kept) -> None:
         self._loader, self._kept = loader, kept
         self.dataset, self.order = loader.dataset, loader.order
         self.is_batched = loader.batch_sampler is not None
@@ -77,10 +112,10 @@ class Engine:
         return self._kept.samples_said
 
     @property
-    def epoch_steps(self) -> EpochSteps | None:
-        """As the loader's."""
-        steps: EpochSteps | None = self._loader._epoch_steps
-        return steps
+    def left_out(self) -> int:
+        """Samples that no step of an epoch has, of all ranks; 0 where that is not known."""
+        steps = self._loader._epoch_steps
+        return 0 if steps is None else steps.left_out
 
     @property
     def most_ahead(self) -> int:

@@ -56,8 +56,7 @@ class BatchIterator(Iterator[Any], ABC):
             batch = self._made(is_resumed=is_first and progress.position > 0)
             if batch is END:
                 progress.is_over = True
-                steps = self._loader.epoch_steps
-                counts.end(0 if steps is None else steps.left_out)
+                counts.end(self._loader.left_out)
                 self._end()
                 raise StopIteration
             self._yielded += 1

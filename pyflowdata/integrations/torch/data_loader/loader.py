@@ -20,6 +20,7 @@ from .... import Report
 from ....loader.epoch_steps import EpochSteps
 from ....loader.epochs import as_epoch
 from ....loader.iterator_hook import hooked
+from ....loader.state_form import malformed
 from ..accelerate_signal import PreparedLoader, announced, gradient_state
 from ..rows import TrainerEpochs
 from . import states
@@ -163,10 +164,10 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
     def _batches(self, progress: Progress) -> Iterator[Any]:
         kind = self._iterator_kind()
+        engine, steps = self._engine(), self._epoch_steps
         if self._is_iterable and gradient_state() is not None:
-            return announced(OneAhead(functools.partial(kind, self._engine()), progress), -1)
-        steps = self._epoch_steps
-        return announced(kind(self._engine(), progress), -1 if steps is None else steps.last_rows)
+            return announced(OneAhead(functools.partial(kind, engine), progress), -1)
+        return announced(kind(engine, progress), -1 if steps is None else steps.last_rows)
 
     def _iterator_kind(self) -> type[BatchIterator]:
         if self.num_workers == 0:
@@ -221,15 +222,15 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         """
         if self._is_iterable:
             self._kept.samples_said = len(self.dataset)
-        if self._epoch_steps is not None:
-            return self._epoch_steps.num_steps
-        steps: int = super().__len__()
-        return steps
+        steps = self._epoch_steps
+        batches: int = super().__len__() if steps is None else steps.num_steps
+        return batches
 
     @property
     def _epoch_steps(self) -> EpochSteps | None:
         """None: a sampler or an iterable dataset decides them, or samples are not batched."""
-        return self.order.steps if self.order is not None and self._auto_collation else None
+        is_batched = self.batch_sampler is not None
+        return self.order.steps if self.order is not None and is_batched else None
 
     # ---- State ----
 
@@ -274,6 +275,10 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             InvalidArgumentError: The state is of another loader; the text lists each difference.
         """
         progress = states.read(copy.deepcopy(state_dict), self._facts())
+        if self._epoch_steps is not None and progress.position > self._epoch_steps.num_steps:
+            raise malformed(
+                f"position = {progress.position}, but an epoch has {len(self)} batches"
+            )
         if progress.streams is not None and progress.position:
             check_stream_count(len(progress.streams), max(1, self.num_workers))
         self.seed = int(state_dict["seed"])

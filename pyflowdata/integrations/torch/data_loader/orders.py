@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import weakref
 from collections.abc import Callable, Iterator, Sized
 from typing import Any
 
@@ -59,7 +58,7 @@ class EpochOrder:
         self.batch_size, self.drop_last = batch_size, drop_last
         self.seed, self.shuffle = seed, shuffle
         self.epoch = 0
-        self.loader_hears: weakref.WeakMethod[Callable[[int], None]] | None = None
+        self.loader_hears: Callable[[], Callable[[int], None] | None] | None = None
         self.replacement, self.generator = False, None
         self._shuffle: _Shuffle | None = None
         if shuffle and len(dataset) < 1:
@@ -126,7 +125,7 @@ class EpochOrder:
         return self.steps.num_rows(self.rank)
 
     def set_epoch(self, epoch: int) -> None:
-        """Which epoch iter() gives; as a trainer's own count of epochs, it is told to the loader."""
+        """Which epoch iter() gives; the loader hears it, as a trainer's own count of epochs."""
         self.epoch = epoch
         hears = self.loader_hears and self.loader_hears()
         if hears is not None:
