@@ -195,6 +195,8 @@ class _TrainerLoader:
         """As that of the loader."""
         self._loaded = self._trainer.fit_loop.epoch_progress.current.processed
         self.loader.load_state_dict(state)
+        if state["epoch"] == self._loaded:
+            self.loader.set_epoch(self._loaded)  # after its last batch it has none
 
 
 class _EpochListener(SequentialSampler):

@@ -211,7 +211,8 @@ class TorchLoader(
     def set_epoch(self, epoch: int) -> None:
         """Makes the next iterator one of this epoch, also one that exists and has not begun.
 
-        A place that load_state_dict() chose in this epoch stays.  An iterator that has begun goes
+        A place that load_state_dict() chose in this epoch stays; after the last batch of a stream
+        the next iterator has no batch, and the one after it is of the next epoch.  An iterator that has begun goes
         on, as one of torch does, and so does state_dict(), until the next one begins.
 
         Args:
@@ -228,6 +229,8 @@ class TorchLoader(
             self._chosen = epoch
         elif here != epoch or here == started:
             self._go(epoch, 0)
+        else:
+            self.loader._core.cursor.stays_in_epoch = started is None
 
     def _settle(self) -> None:
         """Brings the DataLoader to where the next iterator begins: a batch that was taken ahead
