@@ -32,6 +32,8 @@ class Cursor:
         epoch, position: After the last delivered batch.
         started: The last started epoch; None: start at the position.
         iterator: Number of the iterator that may go on.
+        is_named: The epoch was asked for by its number: if a stream is at its end there, no other
+            epoch starts in its place.
         must_seek: The library may be at another position.
         lease: Of the sink that takes the batches; None: there is none.
     """
@@ -42,6 +44,7 @@ class Cursor:
     position: int = 0
     started: int | None = None
     iterator: int = 0
+    is_named: bool = False
     must_seek: bool = False
     lease: Lease | None = None
 
@@ -83,7 +86,7 @@ class Cursor:
             self.lease.end(REPLACED)
             self.lease = None
         self.iterator += 1
-        self.epoch, self.position, self.started = epoch, position, None
+        self.epoch, self.position, self.started, self.is_named = epoch, position, None, False
         self.epoch, self.position = self.next()
         self.must_seek = True
 
@@ -128,7 +131,8 @@ class Batches(Iterator[BatchT]):
         self._number = number
         self._endless = endless
         self._over = False
-        self._resumes = loader.cursor.position > 0  # until a batch was delivered from there
+        # Until a batch was delivered from there.
+        self._resumes = self._cursor.position > 0 and not self._cursor.is_named
 
     def __next__(self) -> BatchT:
         turns = self._loader.turns
