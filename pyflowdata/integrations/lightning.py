@@ -110,7 +110,7 @@ class DataModule(LightningDataModule):
         states, self._states = self._states, []
         if fit_loop.restarting and fit_loop._combined_loader_states_to_load:
             return  # in the middle of an epoch, where the Trainer loads the states, once
-        for loader, state in zip(loaders, states or [each.state_dict() for each in loaders]):
+        for loader, state in zip(loaders, states or [each.loader.state_dict() for each in loaders]):
             loader.start(fit_loop.epoch_progress.current.processed, state)
 
     def _close(self, name: str) -> None:
