@@ -29,8 +29,10 @@ for variable in [*os.environ]:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# No test multiplies matrices, and each process that imports numpy would start threads for it.
+# Models of tests are tiny, and the threads that NumPy's and torch's libraries would start for them
+# wait for each other where several tests run side by side.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The cache of the user who runs the tests is not theirs; what tests it says where.
 os.environ.setdefault("PYFLOWDATA_INDEX_DIR", "none")

@@ -190,7 +190,7 @@ static void choose_seed(pfd_data_reader *reader, int64_t drawn)
     const pfd_reader_attrs *attrs = reader->attrs;
     reader->seed = attrs->seed;
     if (attrs->seed >= 0) return;
-    if (attrs->world_size == 1) {
+    if (attrs->world_size == 1 && drawn >= 0) {
         reader->seed = drawn;
         reader->seed_origin = PFD_SEED_DRAWN;
     } else {

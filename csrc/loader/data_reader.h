@@ -55,7 +55,8 @@ typedef struct pfd_data_reader {
  * key stay in step. */
 int64_t pfd_draw_seed(void);
 
-/* Which seed a reader has: the one that its attrs give, or `drawn`, or the default of ranks. */
+/* Which seed a reader has: the one that its attrs give, or `drawn`, or the default of ranks.
+ * drawn = -1: none is drawn. */
 void pfd_data_reader_choose_seed(pfd_data_reader *reader, const pfd_node *batches, int64_t drawn);
 
 /* Opens reader `index` of a loader: the source of `node`, in batches by the attrs of `batches`,

@@ -90,7 +90,8 @@ static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, con
                            int64_t num_blobs, pfd_error *err)
 {
     PFD_TRY(set_options(l, options, err));
-    PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, &l->bounds, err));
+    PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, options->has_peers,
+                          &l->bounds, err));
     if (l->chooses_prefetch) l->prefetch = pfd_usual_prefetch(&l->plan, l->num_threads);
     return pfd_pipeline_open(l, err);
 }

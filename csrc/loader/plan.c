@@ -21,11 +21,10 @@ static pfd_status open_view(pfd_plan *plan, pfd_view_tree *tree, const pfd_plan_
                                      tree->num_leaves, &spec, plan->bounds, err);
 }
 
-static pfd_status open_readers(pfd_plan *plan, pfd_error *err)
+static pfd_status open_readers(pfd_plan *plan, int64_t drawn_seed, pfd_error *err)
 {
     plan->readers = calloc((size_t)plan->num_readers, sizeof *plan->readers);
     if (!plan->readers) return pfd_fail_memory(err, plan->num_readers, "the readers");
-    int64_t drawn_seed = pfd_draw_seed();
     for (int32_t i = 0; i < plan->num_ops; i++) {
         const pfd_plan_op *op = &plan->ops[i];
         if (!pfd_op_is_reader(op->node->op->op) || op->data_set >= 0) continue;
@@ -144,13 +143,13 @@ static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
 }
 
 pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,
-                         const pfd_bounds *bounds, pfd_error *err)
+                         int32_t has_peers, const pfd_bounds *bounds, pfd_error *err)
 {
     *plan = (pfd_plan){.zip = zip, .bounds = bounds};
     PFD_TRY(pfd_plan_collect(plan, blobs, num_blobs, err));
     pfd_plan_fuse(plan);
     plan->num_record_arrays = plan->num_readers * (plan->num_trees > 0 ? 2 : 1);
-    PFD_TRY(open_readers(plan, err));
+    PFD_TRY(open_readers(plan, has_peers ? -1 : pfd_draw_seed(), err));
     PFD_TRY(check_batch_sizes(plan, err));
     PFD_TRY(zip_readers(plan, err));
     return pfd_plan_lay_out(plan, err);

@@ -86,11 +86,11 @@ typedef struct pfd_plan {
     int64_t worker_bytes;
 } pfd_plan;
 
-/* Collects the nodes of the blobs, opens the readers, lays out the memory. `zip` is PFD_ZIP_*,
- * `bounds` are borrowed by the readers.
+/* Collects the nodes of the blobs, opens the readers, lays out the memory. `zip` and `has_peers`
+ * are those of pfd_loader_options, `bounds` are borrowed by the readers.
  * A failure leaves a plan that close() accepts. */
 pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,
-                         const pfd_bounds *bounds, pfd_error *err);
+                         int32_t has_peers, const pfd_bounds *bounds, pfd_error *err);
 void pfd_plan_close(pfd_plan *plan); /* accepts a zeroed struct */
 
 /* plan_fusion.c: makes one op of two where what the first one makes is used by the second one

@@ -18,7 +18,7 @@ import pyarrow as pa
 from .. import CorruptDataError, Dataset, GeneratorReader, InvalidArgumentError, Ragged
 from ..errors import shown
 
-__all__ = ["ArrowRows", "from_datasets"]
+__all__ = ["from_datasets"]
 
 Array = npt.NDArray[Any]
 
@@ -42,12 +42,12 @@ def from_datasets(
         thread_safe: Whether several threads may read it at once.
 
     Raises:
-        InvalidArgumentError: It is no such dataset, has a transform, or a column has a type that no
-            field can have: name the others in `columns`.
+        InvalidArgumentError: It is not a datasets.Dataset, has a transform, or a column has a type
+            that no field can have: name the others in `columns`.
     """
     rows = ArrowRows(dataset, columns)
-    found = GeneratorReader(rows, fields=rows.fields, thread_safe=thread_safe)
-    blobs = found if isinstance(found, tuple) else (found,)
+    fields = GeneratorReader(rows, fields=rows.fields, thread_safe=thread_safe)
+    blobs = fields if isinstance(fields, tuple) else (fields,)
     return Dataset(dict(zip(rows.columns, blobs, strict=True)))
 
 
@@ -70,9 +70,9 @@ class ArrowRows:
             )
         if form["type"] == "custom":
             raise InvalidArgumentError(
-                "from_datasets(): the dataset has a transform of Python, which Arrow's rows do not "
-                "go through; give it without, or give GeneratorReader(dataset, fields=...) what "
-                "the transform returns"
+                "from_datasets(): the dataset has a transform of Python; from_datasets() reads the "
+                "Arrow table and cannot apply it: give it without, or give "
+                "GeneratorReader(dataset, fields=...) what the transform returns"
             )
         names = [*form["columns"]] if columns is None else [*columns]
         for name in names:
@@ -104,7 +104,7 @@ class ArrowRows:
 def _quoted(name: str) -> str:
     if any(letter in name for letter in ":=\"'") or name != name.strip():
         raise InvalidArgumentError(
-            f"from_datasets(): a field cannot have the name {shown(name)}; give it another with "
+            f"from_datasets(): a field cannot have the name {shown(name)}; rename it with "
             "rename_column()"
         )
     return name

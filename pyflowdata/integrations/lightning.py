@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from lightning.pytorch import LightningDataModule, Trainer
+from lightning.pytorch.loops.fetchers import _PrefetchDataFetcher
 from lightning.pytorch.trainer.states import TrainerFn
 from lightning.pytorch.utilities import CombinedLoader
 from torch.utils.data import SequentialSampler
 
 from ..errors import WrongUseError, shown
-from .torch import TorchLoader
+from .torch import DataLoader, TorchLoader
 
 __all__ = ["DataModule"]
 
@@ -51,15 +52,16 @@ class DataModule(LightningDataModule):
         test: Callable[[], Any] | None = None,
         predict: Callable[[], Any] | None = None,
     ) -> None:
-        """Takes functions, each of which makes the graph and returns a TorchLoader, or a list, a
-        dict or a CombinedLoader of them.  They are not called yet.
+        """Takes functions, each of which returns a TorchLoader, or a DataLoader of
+        pyflowdata.integrations.torch, or a list, a dict or a CombinedLoader of them.  They are
+        not called yet.
         """
         super().__init__()
-        given = {"train": train, "val": val, "test": test, "predict": predict}
-        for name, function in given.items():
+        functions = {"train": train, "val": val, "test": test, "predict": predict}
+        for name, function in functions.items():
             if function is not None:  # a hook that is there says that there are such loaders
                 setattr(self, f"{name}_dataloader", functools.partial(self._make, name, function))
-        self._open: dict[str, list[_Loader]] = {}
+        self._open: dict[str, list[_TrainerLoader]] = {}
         self._states: list[dict[str, Any]] = []  # to load
 
     def state_dict(self) -> dict[str, Any]:
@@ -91,12 +93,10 @@ class DataModule(LightningDataModule):
         made = function()
         parts = made if isinstance(made, CombinedLoader) else CombinedLoader(made, "max_size")
         for part in parts.flattened:
-            if not isinstance(part, TorchLoader):
-                raise WrongUseError(
-                    f"the function {name} of the DataModule gave {shown(part)}; it must return a "
-                    "TorchLoader, or a list, a dict or a CombinedLoader of them"
-                )
-        self._open[name] = loaders = [_Loader(part, self._trainer) for part in parts.flattened]
+            _check(name, part)
+        self._open[name] = loaders = [
+            _TrainerLoader(part, self._trainer) for part in parts.flattened
+        ]
         if name == "train":
             self._begin(loaders)
         if name == "predict":  # where the Trainer looks at the positions of the rows
@@ -104,13 +104,13 @@ class DataModule(LightningDataModule):
         parts.flattened = loaders
         return parts if parts is made else parts.iterables
 
-    def _begin(self, loaders: list[_Loader]) -> None:
+    def _begin(self, loaders: list[_TrainerLoader]) -> None:
         """Brings the loaders of training to the Trainer's epoch, before it takes a batch ahead."""
         fit_loop = self._trainer.fit_loop
         states, self._states = self._states, []
-        if fit_loop.restarting:  # in the middle of an epoch, where the Trainer loads the states
-            return
-        for loader, state in zip(loaders, states or [each.state_dict() for each in loaders]):
+        if fit_loop.restarting and fit_loop._combined_loader_states_to_load:
+            return  # in the middle of an epoch, where the Trainer loads the states, once
+        for loader, state in zip(loaders, states or [each.loader.state_dict() for each in loaders]):
             loader.start(fit_loop.epoch_progress.current.processed, state)
 
     def _close(self, name: str) -> None:
@@ -118,20 +118,36 @@ class DataModule(LightningDataModule):
             loader.loader.close()
 
 
-class _Loader:
-    """A TorchLoader as a Trainer gets it: it has no workers, of which the Trainer would warn, and
-    its epochs and its state are those of the Trainer.
+def _check(name: str, part: object) -> None:
+    if isinstance(part, TorchLoader) or (isinstance(part, DataLoader) and part.order is not None):
+        return
+    if isinstance(part, DataLoader):
+        raise WrongUseError(
+            f"the function {name} of the DataModule gave a DataLoader with a sampler or an "
+            "IterableDataset, which alone knows its epochs: give the loader itself to the Trainer, "
+            "trainer.fit(model, loader)"
+        )
+    raise WrongUseError(
+        f"the function {name} of the DataModule gave {shown(part)}; it must return a TorchLoader, "
+        "a DataLoader of pyflowdata.integrations.torch, or a list, a dict or a CombinedLoader of "
+        "them"
+    )
+
+
+class _TrainerLoader:
+    """A TorchLoader or DataLoader as a Trainer gets it: without workers, which the Trainer would
+    warn of, and with the Trainer's epochs and state.
 
     Attributes:
-        loader: The TorchLoader; its attributes are found here too.
+        loader: The one that was made; its attributes are found here too.
         sampler, batch_sampler: What the Trainer tells its epochs, and nothing.
     """
 
     batch_sampler = None
 
-    def __init__(self, loader: TorchLoader[Any], trainer: Trainer) -> None:
+    def __init__(self, loader: TorchLoader[Any] | DataLoader[Any], trainer: Trainer) -> None:
         self.loader = loader
-        self.sampler = _Epochs(self)
+        self.sampler = _EpochListener(self)
         self._trainer = trainer
         self._loaded: int | None = None  # the Trainer's epoch of the state that it loaded
 
@@ -148,9 +164,9 @@ class _Loader:
         """The next iterator is of this epoch, or where the state of this epoch is."""
         loaded, self._loaded = self._loaded, None
         repeats = self._trainer.overfit_batches > 0
-        if epoch == loaded and (repeats or self.loader.place()[0] >= epoch):
+        if epoch == loaded and (repeats or self.loader.state_dict()["epoch"] >= epoch):
             return
-        if repeats or (loaded is not None and not self._held):
+        if repeats or (loaded is not None and not self._prefetched):
             self.start(epoch, self.loader.state_dict())
         else:
             self.loader.set_epoch(epoch)
@@ -158,28 +174,31 @@ class _Loader:
     def start(self, epoch: int, state: Mapping[str, Any]) -> None:
         """Goes to the first batch of an epoch of the Trainer, with the seeds of a state."""
         epoch = 0 if self._trainer.overfit_batches > 0 else epoch
-        self.loader.load_state_dict({**state, "epoch": epoch, "position": 0})
+        start = {**state, "epoch": epoch, "position": 0}
+        start.pop("ahead", None)  # batches after the position
+        self.loader.load_state_dict(start)
 
     @property
-    def _held(self) -> int:
+    def _prefetched(self) -> int:
         """Batches that the Trainer has taken ahead: one if it cannot know which is the last."""
-        return len(getattr(self._trainer.fit_loop._data_fetcher, "batches", ()))
+        fetcher = self._trainer.fit_loop._data_fetcher
+        return len(fetcher.batches) if isinstance(fetcher, _PrefetchDataFetcher) else 0
 
     def state_dict(self) -> dict[str, Any]:
-        """That of the TorchLoader after the last batch that was used."""
+        """That of the loader after the last batch that was used."""
         state, held = self.loader.state_dict(), self._held
         if held > state["position"]:  # at the end of an epoch
             return {**state, "epoch": state["epoch"] - 1, "position": len(self.loader) - held}
         return {**state, "position": state["position"] - held}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """As TorchLoader.load_state_dict()."""
+        """As that of the loader."""
         self._loaded = self._trainer.fit_loop.epoch_progress.current.processed
         self.loader.load_state_dict(state)
 
 
-class _Epochs(SequentialSampler):
+class _EpochListener(SequentialSampler):
     """Hears of the epochs of a Trainer, which leaves a sequential sampler as it is."""
 
-    def __init__(self, loader: _Loader) -> None:
+    def __init__(self, loader: _TrainerLoader) -> None:
         self.set_epoch = loader.set_epoch

@@ -12,6 +12,7 @@ Needs transformers 5 or newer.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -22,31 +23,37 @@ from transformers.trainer_callback import ExportableState
 
 from ..errors import InvalidArgumentError
 from .torch import DataLoader, TorchLoader
+from .torch.accelerate_signal import PreparedLoader
 
 if TYPE_CHECKING:
     from transformers import Trainer as _Trainer
 else:
     _Trainer = object
 
-__all__ = ["LoaderMixin", "LoaderState"]
-
-# TrainingArguments that a Trainer gives to the DataLoader it makes, with their defaults.
-_OF_ITS_OWN = {
-    "auto_find_batch_size": False,
-    "dataloader_num_workers": 0,
-    "dataloader_prefetch_factor": None,
-    "dataloader_persistent_workers": False,
-    "dataloader_drop_last": False,
-    "train_sampling_strategy": "random",
-}
+__all__ = ["LoaderMixin", "LoaderStateCallback"]
 
 
-class LoaderState(TrainerCallback, ExportableState):
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+# TrainingArguments that a Trainer gives to the DataLoader it makes.
+_IGNORED_ARGUMENTS = (
+    "auto_find_batch_size",
+    "dataloader_num_workers",
+    "dataloader_prefetch_factor",
+    "dataloader_persistent_workers",
+    "dataloader_drop_last",
+    "train_sampling_strategy",
+)
+
+
+class LoaderStateCallback(TrainerCallback, ExportableState):
     """Stores the state of the training loader in each checkpoint, and loads it from there.
 
     It is in trainer_state.json, the same for all ranks.  On resume_from_checkpoint the loader
     compares its files and attrs with it and takes over its seed, and differences are an error.
-    LoaderMixin adds one; without it, `Trainer(..., callbacks=[LoaderState()])`.
+    LoaderMixin adds one; without it, `Trainer(..., callbacks=[LoaderStateCallback()])`.
     """
 
     def __init__(self) -> None:
@@ -54,8 +61,8 @@ class LoaderState(TrainerCallback, ExportableState):
 
     def state(self) -> dict[str, Any]:
         """What goes into a checkpoint."""
-        place = None if self._loader is None else self._loader.state_dict()
-        return {"args": {}, "attributes": {"place": place}}
+        loader_state = None if self._loader is None else self._loader.state_dict()
+        return {"args": {}, "attributes": {"loader_state": loader_state}}
 
     def on_train_begin(
         self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **others: Any
@@ -63,9 +70,9 @@ class LoaderState(TrainerCallback, ExportableState):
         """Loads what a resumed checkpoint has."""
         self._loader = train_dataloader if _is_ours(train_dataloader) else None
         stored = state.stateful_callbacks.setdefault(type(self).__name__, self.state())
-        place = stored["attributes"]["place"]
-        if self._loader is not None and state.global_step > 0 and place is not None:
-            self._loader.load_state_dict(place)
+        loader_state = stored["attributes"]["loader_state"]
+        if self._loader is not None and state.global_step > 0 and loader_state is not None:
+            self._loader.load_state_dict(loader_state)
 
 
 class LoaderMixin(_Trainer):
@@ -80,8 +87,8 @@ class LoaderMixin(_Trainer):
         since they look for columns in it.
         """
         callbacks = [*(kwargs.get("callbacks") or ())]
-        if not any(isinstance(callback, LoaderState) for callback in callbacks):
-            kwargs["callbacks"] = [*callbacks, LoaderState()]
+        if not any(isinstance(callback, LoaderStateCallback) for callback in callbacks):
+            kwargs["callbacks"] = [*callbacks, LoaderStateCallback()]
         names = ("train_dataset", "eval_dataset")
         given = {name: kwargs[name] for name in names if name in kwargs}
         if any(base.__module__.partition(".")[0] == "trl" for base in type(self).__mro__):
@@ -94,7 +101,7 @@ class LoaderMixin(_Trainer):
         """The loader, if train_dataset is one.
 
         Warns:
-            UserWarning: There are TrainingArguments that have no effect on a loader.
+            UserWarning: There are TrainingArguments that are ignored for a loader.
         """
         if not _is_loader(self.train_dataset):
             return super().get_train_dataloader()
@@ -152,7 +159,7 @@ def _is_loader(data: Any) -> bool:
 
 def _is_ours(data: Any) -> bool:
     """Whether accelerate takes it as it is, with its state: true of this package's classes."""
-    return _is_loader(data) and getattr(type(data), "_is_accelerate_prepared", False)
+    return isinstance(data, PreparedLoader)
 
 
 def _without_loaders(data: Any) -> Any:
@@ -174,15 +181,16 @@ def _with_loaders(data: Any, given: Any) -> Any:
 
 
 def _warn_of_arguments(args: Any) -> None:
+    defaults = {field.name: field.default for field in dataclasses.fields(args)}
     given = [
         f"{name}={getattr(args, name)!r}"
-        for name, default in _OF_ITS_OWN.items()
-        if getattr(args, name, default) != default
+        for name in _IGNORED_ARGUMENTS
+        if name in defaults and getattr(args, name) != defaults[name]
     ]
     if given:
         warnings.warn(
-            f"{', '.join(given)}: without effect on a loader, whose threads make the batches, and "
-            "whose order and last batch are attrs of its reader",
+            f"{', '.join(given)}: these are ignored; threads of the loader make the batches, and "
+            "order and last batch are attrs of its reader",
             stacklevel=3,
         )
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ..errors import Error
 from .any_loader import AnyLoader
 from .data_loader import DataLoader
 
 if TYPE_CHECKING:
-    from ..reports.report import Report
+    from ..reports.report import RankReport, Report
     from ..reports.tuning import Tuning
     from ..stalls.watchdog import Stall
 
@@ -17,7 +18,7 @@ BatchT = TypeVar("BatchT", covariant=True)
 
 
 class LoaderWrapper(AnyLoader[BatchT]):
-    """What is the same for every one: the counters of its DataLoader.
+    """What is the same for every one: the counters of its DataLoader, and reports.
 
     Attributes:
         loader: The DataLoader.
@@ -34,9 +35,28 @@ class LoaderWrapper(AnyLoader[BatchT]):
         """As DataLoader.stats()."""
         return self.loader.stats()
 
-    def report(self, *, since: Report | None = None) -> Report:
-        """As DataLoader.report(), with the copies of batches to devices."""
-        return self.loader.report(since=since)
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[False] = ...) -> Report: ...
+
+    @overload
+    def report(self, *, since: Report | None = ..., gather: Literal[True]) -> RankReport: ...
+
+    def report(
+        self, *, since: Report | None = None, gather: bool = False
+    ) -> Report | RankReport:
+        """As DataLoader.report(), with the copies of batches to devices.
+
+        Args:
+            since: An earlier report of this process.
+            gather: Every process of torch.distributed or jax.distributed calls this, and each gets
+                a `RankReport` of all ranks; without these, of one rank.
+        """
+        report = self.loader.report(since=since)
+        return self._gathered(report) if gather else report
+
+    @abstractmethod
+    def _gathered(self, report: Report) -> RankReport:
+        """The reports of all ranks; every process calls this."""
 
     @property
     def tuning(self) -> Tuning | None:

@@ -13,7 +13,7 @@ from ..nodes import Blob
 from ..nodes.in_use import InUse
 from ..nodes.node import check_is_batched, reader_nodes
 from ..nodes.tables import prepare_tables
-from ..nodes.world import World
+from ..nodes.world import World, has_peers
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
 from ..native.calling_line import warn_program
 from ..plain_text import counted
@@ -98,6 +98,7 @@ def open_loader(
         raise InvalidArgumentError(f"zip = {shown(rule)}; it must be one of {', '.join(_ZIP)}")
     options.zip = _ZIP[rule]
     options.share, options.num_shares = share.index, share.count
+    options.has_peers = has_peers()
     for node in reader_nodes(blobs):
         check_is_batched(node)
     prepare_tables(blobs)
@@ -270,8 +271,8 @@ def warn_of_readers(readers: tuple[Reader, ...]) -> None:
         ):
             warn_program(
                 UserWarning(
-                    f"{reader.name}: seed is left open with world_size = {reader.world_size}; "
-                    f"{reader.seed} is used, so that all ranks have the same order. Give a seed."
+                    f"{reader.name}: seed is left open in one of several processes; "
+                    f"{reader.seed} is used, so that all have the same order. Give a seed."
                 )
             )
             _warned_readers.add(reader.name)

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..errors import InvalidArgumentError, shown
 from .epoch_steps import EpochSteps
+from .state_form import as_state, malformed, refuse, whole
 
 VERSION = 1
 LAST_EPOCH = 2**62
@@ -52,7 +53,7 @@ class Reader:
         name: Name of its node, or of its op and the reader's index in the loader.
         op: Name of its op.
         seed: The seed in use, even if none was given.
-        seed_is_default: No seed was given, and it is 0 because ranks need the same one.
+        seed_is_default: No seed was given, and it is 0 because processes need the same one.
         spec: The attrs that decide the order, without the seed.
         files, bytes, records: Of the data; records is -1 if it is not known.
         data: Fingerprint of the files' names, sizes and sampled content, in hex.
@@ -207,7 +208,7 @@ def _check_of(described: Mapping[str, Any]) -> str:
     try:
         return _hash(json.dumps(facts, sort_keys=True), 10)
     except (TypeError, ValueError):
-        raise _malformed("'readers' holds something that is not of JSON") from None
+        raise malformed("'readers' holds something that is not of JSON") from None
 
 
 def _names(names: Sequence[str]) -> str:
@@ -273,39 +274,22 @@ def _differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
 # ---- The form of a state ------------------------------------------------------------------------
 
 
-def _malformed(what: str) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        f"the state is malformed: {what}; give what DataLoader.state_dict() returned"
-    )
-
-
-def _whole(
-    container: Mapping[str, Any], key: str, where: str, least: int = 0, most: int = 2**63 - 1
-) -> int:
-    value = container.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise _malformed(
-            f"{where}{key} = {shown(value)}, which must be an int in [{least}, {most}]"
-        )
-    return int(value)
-
-
 def _mapping(container: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
     value = container.get(key)
     if not isinstance(value, Mapping):
-        raise _malformed(f"{where}{key} = {shown(value)}, which must be a dict")
+        raise malformed(f"{where}{key} = {shown(value)}, which must be a dict")
     return value
 
 
 def _check_text(container: Mapping[str, Any], key: str, where: str) -> None:
     if not isinstance(container.get(key), str):
-        raise _malformed(f"{where}{key} = {shown(container.get(key))}, which must be a str")
+        raise malformed(f"{where}{key} = {shown(container.get(key))}, which must be a str")
 
 
 def _check_reader(readers: Mapping[str, Any], name: object) -> bool:
     """Whether the reader is described by its attrs, not by hashes."""
     if not isinstance(name, str):
-        raise _malformed(f"{shown(name)} in readers is not a name")
+        raise malformed(f"{shown(name)} in readers is not a name")
     where = f"readers[{shown(name)}]."
     saved = _mapping(readers, name, "readers.")
     in_words = not isinstance(saved.get("spec"), str)
@@ -313,13 +297,13 @@ def _check_reader(readers: Mapping[str, Any], name: object) -> bool:
         spec = _mapping(saved, "spec", where)
         for key in spec:
             if not isinstance(key, str):
-                raise _malformed(f"{where}spec has the key {shown(key)}, which must be a str")
+                raise malformed(f"{where}spec has the key {shown(key)}, which must be a str")
             _check_text(spec, key, f"{where}spec.")
-    _whole(saved, "seed", where)
+    whole(saved, "seed", where)
     if in_words:
         for key in ("files", "bytes"):
-            _whole(saved, key, where)
-        _whole(saved, "records", where, -1)
+            whole(saved, key, where)
+        whole(saved, "records", where, -1)
     _check_text(saved, "data", where)
     if "past" in saved:
         _check_text(saved, "past", where)
@@ -343,32 +327,20 @@ def read_state(
     Raises:
         InvalidArgumentError: The state is malformed, or differs; the text lists each difference.
     """
-    if not isinstance(state, Mapping):
-        raise _malformed(f"it is a {type(state).__name__}, not a dict")
-    if "version" not in state:
-        raise _malformed("it has no version")
-    version = state["version"]
-    if type(version) is not int or version != VERSION:
-        raise InvalidArgumentError(
-            f"the state has version {shown(version)}; this pyflowdata reads version {VERSION}"
-        )
-    epoch, position = _whole(state, "epoch", "", most=LAST_EPOCH), _whole(state, "position", "")
+    state = as_state(state, VERSION, "readers")
+    epoch, position = whole(state, "epoch", "", most=LAST_EPOCH), whole(state, "position", "")
     saved = _mapping(state, "readers", "")
     in_words = [_check_reader(saved, name) for name in saved]
     if any(in_words) and not all(in_words):
-        raise _malformed("some of its readers have their attrs, others hashes")
+        raise malformed("some of its readers have their attrs, others hashes")
     pasts = pasts_at(epoch, position)
     own = _by_name(readers, pasts, _in_words if all(in_words) else _in_hashes)
-    differences = _differences(saved, own)
-    if differences:
-        raise InvalidArgumentError(
-            "the state belongs to another loader:" + "".join(f"\n  - {one}" for one in differences)
-        )
+    refuse(_differences(saved, own))
     if state.get("check", own_check := _check_of(saved)) != own_check:
         raise InvalidArgumentError(
             "the state belongs to another loader: it was saved with readers or attrs that this "
             "loader does not have, and that were left out when it was read"
         )
     if 0 <= num_batches < position:
-        raise _malformed(f"position = {position}, but an epoch has {num_batches} batches")
+        raise malformed(f"position = {position}, but an epoch has {num_batches} batches")
     return Place(epoch, position, tuple(int(saved[name]["seed"]) for name in own))

@@ -60,6 +60,14 @@ def world() -> World:
     return detect(os.environ, sys.modules)
 
 
+def has_peers() -> bool:
+    """Whether this is one of several processes, as far as `world()` can find out."""
+    try:
+        return world().world_size > 1
+    except InvalidArgumentError:  # a launcher set some of its variables, and not all
+        return True
+
+
 def detect(environ: Mapping[str, str], modules: Mapping[str, Any]) -> World:
     """As `world()`, for this environment and these loaded modules."""
     return (
@@ -202,10 +210,10 @@ def _pair(environ: Mapping[str, str], rank: str, size: str) -> World | None:
         present, absent = (rank, size) if has_rank else (size, rank)
         value = shown(environ[present])
         said = f"{present} = {value} is set in the environment and {absent} is not"
-        if absent == "RANK" and environ.get("LOCAL_RANK"):  # as Lightning starts its processes
+        if absent == "RANK" and environ.get("LOCAL_RANK"):  # a trainer starts such processes
             raise InvalidArgumentError(
-                f"{said}, as in a process that Lightning started: make the graph when the process "
-                "group is there, in train_dataloader(), or give the reader rank and world_size"
+                f"{said}, as before a process group exists: make the graph in each process, after "
+                "the process group exists, or give the reader rank and world_size"
             )
         raise InvalidArgumentError(
             f"{said}; set both or neither, or give the reader rank and world_size"

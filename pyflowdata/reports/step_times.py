@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
+import numpy.typing as npt
+
 from ..native import lib
 from .counters import Counters
+
+Times = npt.NDArray[np.float64]
 
 
 class StepTimes:
@@ -38,9 +43,20 @@ class StepTimes:
             self._waited += batches
             self._waits[_power(wait / batches)] += batches
 
-    def put_into(self, counters: Counters) -> Counters:
-        """What a loader counted, with these steps in place of its own."""
-        steps = {
+    def add_many(self, waits: Times, trains: Times, has_waited: npt.NDArray[np.bool_]) -> None:
+        """Several steps: their times in seconds, float64, and which of them waited."""
+        batches, waited = self._batches, waits[has_waited]
+        self._steps += batches * len(waits)
+        self._wait_seconds += float(waits.sum())
+        self._train_seconds += float(trains.sum())
+        self._waited += batches * len(waited)
+        for counts, times in ((self._trains, trains), (self._waits, waited)):
+            for power in _powers(times / batches):
+                counts[power] += batches
+
+    def stats(self) -> dict[str, float]:
+        """These steps, by the names of DataLoader.stats()."""
+        return {
             "starts": self._starts,
             "start_seconds": self._start_seconds,
             "steps": self._steps,
@@ -48,13 +64,24 @@ class StepTimes:
             "step_wait_seconds": self._wait_seconds,
             "step_train_seconds": self._train_seconds,
         }
+
+    def put_into(self, counters: Counters) -> Counters:
+        """What a loader counted, with these steps in place of its own."""
         history = dataclasses.replace(
             counters.history, waits=tuple(self._waits), trains=tuple(self._trains)
         )
-        return dataclasses.replace(counters, stats={**counters.stats, **steps}, history=history)
+        stats = {**counters.stats, **self.stats()}
+        return dataclasses.replace(counters, stats=stats, history=history)
 
 
 def _power(seconds: float) -> int:
     """i for a duration of 2**i ns up to twice that, as in History."""
     power = max(int(seconds * 1e9), 1).bit_length() - 1
     return int(min(power, lib.PFD_DURATIONS - 1))
+
+
+def _powers(seconds: Times) -> list[int]:
+    """_power() of each."""
+    _, powers = np.frexp(np.maximum(np.floor(seconds * 1e9), 1.0))
+    found: list[int] = np.minimum(powers - 1, lib.PFD_DURATIONS - 1).tolist()
+    return found

@@ -146,6 +146,17 @@ def test_a_torch_loader_is_taken_over_where_its_user_is(folder, streams):
     taken.close()
 
 
+def test_a_chosen_epoch_of_a_torch_loader_is_taken_over(folder, streams):
+    whole = plainly(folder, 3 * STEPS)
+    with TorchLoader(make_loader(folder)) as taken:
+        if streams is not None:
+            taken._hand_over.copies = LateCopies(taken.device)
+        next(iter(taken))
+        taken.set_epoch(2)
+        with sink(taken, values) as run:
+            assert run() == whole[2 * STEPS :]
+
+
 def test_what_is_said_of_it(folder, streams):
     with make_loader(folder) as loader, sink(loader, values, device="cpu") as run:
         where = "on cpu: tensors view the loader's memory, nothing is pinned or copied"

@@ -35,6 +35,7 @@ def test_nobody_says_anything():
     world = _world.detect({"PATH": "/bin", "LOCAL_RANK": "3"}, {"os": os, "torch": None})
     assert (world.rank, world.world_size) == ALONE
     assert str(world) == "rank 0 of 1 (no framework and no launcher says otherwise)"
+    assert world.is_alone and not _world.detect({"RANK": "0", "WORLD_SIZE": "1"}, {}).is_alone
 
 
 @pytest.mark.parametrize("rank", LAUNCHERS)
@@ -74,9 +75,9 @@ def test_pairs_that_are_wrong(rank, size):
     assert found({rank: " 1", size: "2\n"}) == (1, 2)
 
 
-def test_a_process_that_lightning_started():
+def test_a_process_that_has_no_process_group_yet():
     says = refusal({"WORLD_SIZE": "2", "LOCAL_RANK": "1", "NODE_RANK": "0"})
-    assert "in train_dataloader(), or give the reader rank and world_size" in says
+    assert "make the graph in each process, after the process group exists, or give" in says
 
 
 def test_a_later_launcher_is_not_looked_at():

@@ -245,11 +245,11 @@ def test_integrations_are_on_top():
     allowed = {
         "__init__", "batch_forms", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
         "nodes.world",
-        "loader.batches", "loader.epochs", "loader.opening", "loader.state",
-        "loader.loader_wrapper",
+        "loader.batches", "loader.epoch_steps", "loader.epochs", "loader.opening", "loader.state",
+        "loader.loader_wrapper", "loader.state_form",
         "loader.iterator_hook", "loader.loader_argument_hints", "loader.sinks",
         "nodes.argument_hints", "nodes.world", "reports.report", "reports.counters",
-        "reports.step_times", "native.__init__",
+        "reports.stats", "reports.step_times", "native.__init__",
     }  # fmt: skip
     for path, tree in modules("integrations"):
         names = {name for name in imported(path, tree) if layer_of(name) != "integrations"}

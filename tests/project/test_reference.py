@@ -43,7 +43,8 @@ def test_every_public_name():
     assert set(flow.__all__) - set(flow.ops.__all__) <= names
     assert python_pages.not_listed() == []
     assert {"DataLoader.state_dict", "Dataset.where", "TFRecordWriter.write", "TorchLoader",
-            "JaxLoader", "read", "check_reader"} <= names  # fmt: skip
+            "JaxLoader", "LoaderMixin", "from_datasets", "read",
+            "check_reader"} <= names  # fmt: skip
     for method in op_pages.METHODS.values():
         assert method in names
 

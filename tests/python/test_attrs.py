@@ -92,10 +92,11 @@ def test_a_missing_attr_is_explained():
         ({"order_key": 3}, "attr 'order_key' = 3 (an integer); it must be a string"),
         (
             {"last_batch": "shrt"},
-            "attr 'last_batch' = 'shrt'; it must be one of short, drop, pad, wrap; "
+            "attr 'last_batch' = 'shrt'; it must be one of short, drop, pad, wrap, even; "
             "did you mean 'short'?",
         ),
-        ({"last_batch": ""}, "attr 'last_batch' = ''; it must be one of short, drop, pad, wrap"),
+        ({"last_batch": ""}, "attr 'last_batch' = ''; it must be one of short, drop, pad, wrap, "
+         "even"),
         ({"on_error": "ignore"}, "it must be one of raise, skip, pad"),
         ({"batch_size": 5, "rank": 0, "world_size": 2}, "= 2: the nearest sizes are 4 and 6"),
         ({"batch_size": 1, "rank": 0, "world_size": 3}, "world_size = 3: the smallest size is 3"),

@@ -209,7 +209,7 @@ def test_drawn_seed_is_shown():
 def test_default_seed_is_said_once_for_a_reader():
     attrs = {"random_shuffle": True, "rank": 0, "world_size": 2}
     for name in ("one", "other"):
-        says = f"{name}: seed is left open with world_size = 2; 0 is used"
+        says = f"{name}: seed is left open in one of several processes; 0 is used"
         with pytest.warns(UserWarning, match=says) as told:
             make_loader({**attrs, "name": name}).close()
         assert told[0].filename == make_loader.__code__.co_filename
@@ -218,6 +218,22 @@ def test_default_seed_is_said_once_for_a_reader():
         make_loader({**attrs, "name": "one"}).close()
         make_loader({**attrs, "seed": 0}).close()
         make_loader({**attrs, "random_shuffle": False}).close()
+
+
+@pytest.mark.parametrize("environ", [{"RANK": "1", "WORLD_SIZE": "2"}, {"WORLD_SIZE": "2"}])
+def test_no_seed_is_drawn_in_one_of_several_processes(monkeypatch, environ):
+    """Also where each reads all rows, as those that share a model by tensor parallelism do."""
+    attrs = {"random_shuffle": True, "rank": 0, "world_size": 1}
+    with make_loader(attrs) as opened:
+        assert not opened.readers[0].seed_is_default
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with make_loader(attrs) as opened:
+            assert opened.readers[0].seed == 0 and opened.readers[0].seed_is_default
+    with make_loader({**attrs, "seed": 5}) as opened:
+        assert opened.readers[0].seed == 5
 
 
 def test_shuffle_without_effect_is_said_once_for_a_reader():

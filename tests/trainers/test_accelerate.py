@@ -302,6 +302,33 @@ def test_skip_first_batches(kind, count, is_loaded):
         assert ids(loader) == whole[2]
 
 
+def test_skip_first_batches_of_a_stream_that_drops_its_last():
+    whole = orders(1, "stream")[0][:-1]
+    with make_loader("stream", last="drop") as loader:
+        loader = make_accelerator().prepare(loader)
+        assert ids(make_accelerator().skip_first_batches(loader, 2)) == whole[2:]
+        assert loader.batch_size is None and not loader.drop_last
+
+
+def test_the_last_step_of_a_share_is_announced():
+    accelerator = make_accelerator()
+    for records in (3, RECORDS):
+        batch = flow.from_arrays({"i": np.arange(records)}).batch(BATCH)
+        for share in range(2):
+            loader = TorchLoader(flow.DataLoader({"i": batch["i"]}, share=(share, 2)))
+            ends = [accelerator.gradient_state.end_of_dataloader for _ in loader]
+            assert ends == [False] * (len(ends) - 1) + [True] * bool(ends)
+
+
+def test_an_accelerate_that_hears_of_no_loaders_is_named(monkeypatch):
+    with make_loader() as loader:
+        assert len(ids(loader)) == STEPS  # also where accelerate is imported and not used
+        make_accelerator()
+        monkeypatch.delattr(GradientState, "_add_dataloader")
+        with pytest.raises(flow.UnsupportedError, match=r"accelerate \d+\.\d+.*_add_dataloader"):
+            next(iter(loader))
+
+
 @pytest.mark.cell("DataLoader", "evaluation counts")
 @pytest.mark.parametrize("drop_last", [False, True])
 @pytest.mark.parametrize("batch_size", [4, 5])

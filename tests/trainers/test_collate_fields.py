@@ -45,6 +45,7 @@ def check_same(found, expected):
     assert type(found) is type(expected)
     if isinstance(expected, torch.Tensor):
         assert found.dtype == expected.dtype and torch.equal(found, expected)
+        assert found.is_contiguous() and expected.is_contiguous()
     elif isinstance(expected, dict):
         assert [*found] == [*expected]
         for key in expected:

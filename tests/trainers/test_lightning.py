@@ -282,6 +282,17 @@ def test_loaders_that_are_made_again_go_on_with_the_epochs(make):
         next(iter(made[0]))
 
 
+@pytest.mark.parametrize("make", [make_loader, make_stream])
+def test_loaders_that_are_made_again_in_a_resumed_run(tmp_path, make):
+    options = {"reload_dataloaders_every_n_epochs": 1}
+    for stop in (1, STEPS - 1, STEPS, 2 * STEPS):
+        path = tmp_path / f"{stop}.ckpt"
+        cut = fit(make, True, callbacks=[Stop(stop, path)], **options)
+        resumed = fit(make, True, ckpt_path=path, **options)
+        seen = [(epoch, records) for epoch, _, records in cut.steps + resumed.steps]
+        assert seen == [(epoch, records) for epoch, _, records in truth(make)]
+
+
 def test_every_epoch_is_the_same_with_overfit_batches(tmp_path):
     first = [(epoch, s, each) for epoch in range(EPOCHS) for _, s, each in truth(steps=2)[:2]]
     options = {"overfit_batches": 2, "val": make_loader}
@@ -490,7 +501,7 @@ def test_a_graph_that_was_made_before_fit_says_where_to_make_it(tmp_path):
     ended = subprocess.run([sys.executable, path], env=environment, timeout=300,
                            capture_output=True, text=True)  # fmt: skip
     assert ended.returncode != 0
-    assert "make the graph when the process group is there, in train_dataloader()" in ended.stderr
+    assert "make the graph in each process, after the process group exists" in ended.stderr
 
 
 def test_a_module_goes_to_processes_that_are_spawned():

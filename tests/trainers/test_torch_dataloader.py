@@ -353,8 +353,27 @@ def test_state_of_another_loader_is_refused_with_each_difference():
         DataLoader(Numbers(21), BATCH, drop_last=True).load_state_dict(state)
     for difference in ("order = 'sequential'", "samples = 21", "drop_last = True"):
         assert difference in str(failure.value)
-    with pytest.raises(flow.InvalidArgumentError, match="give what state_dict"):
-        DataLoader(Numbers()).load_state_dict({"_num_yielded": 3})
+
+
+def test_what_is_no_state_of_it_is_refused():
+    loader = DataLoader(Numbers(), BATCH)
+    state = loader.state_dict()
+    with flow.DataLoader(flow.from_arrays({"i": np.arange(9)}).batch(2)["i"]) as other:
+        for said, given in {
+            "not a dict": [3],
+            "no version": {"_num_yielded": 3},
+            "has version 9": {**state, "version": 9},
+            "of a loader of readers": other.state_dict(),
+            "position = -1": {**state, "position": -1},
+            f"an epoch has {STEPS} batches": {**state, "position": STEPS + 1},
+            "seed = None": {key: value for key, value in state.items() if key != "seed"},
+            "streams has 3": {**state, "streams": [3]},
+        }.items():
+            with pytest.raises(flow.InvalidArgumentError, match=said):
+                loader.load_state_dict(given)
+        with pytest.raises(flow.InvalidArgumentError, match="of a loader of a torch dataset"):
+            other.load_state_dict(state)
+        assert loader.state_dict() == state
 
 
 # ---- Random numbers -----------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """TorchLoader on device meshes: who gets which rows, DTensors, parts of sequences.
 
-Torch's fake process group is every rank of a mesh in turn, without communication; the last test has
+Torch's fake process group is every rank of a mesh in turn, without communication; one test has
 real processes.
 """
 
@@ -102,6 +102,18 @@ def test_a_loader_with_another_rank_is_refused():
             TorchLoader(blobs_of(), mesh=mesh["dp"], process_group=dist.group.WORLD)
         with pytest.raises(flow.InvalidArgumentError, match="neither a DeviceMesh nor"):
             TorchLoader(blobs_of(), mesh="dp")
+
+
+@pytest.mark.filterwarnings("ignore:.*seed is left open")
+@pytest.mark.parametrize("dp", [1, 2])
+def test_tensor_parallel_peers_get_the_same_rows_without_a_seed(dp):
+    found = []
+    for rank in range(2):
+        with rank_of(rank, dp=dp, tp=2) as mesh:
+            batch = flow.from_arrays({"i": NUMBERS}).shuffle().batch(BATCH)["i"]
+            with TorchLoader(batch, mesh=mesh["dp"]) as loader:
+                found.append([rows.tolist() for rows in loader])
+    assert found[0] == found[1] != [*map(list, np.split(NUMBERS, [8, 16]))]
 
 
 def test_a_state_goes_on_in_another_mesh():
@@ -276,3 +288,24 @@ def gather_dtensors(rank, size, store):
 def test_gathered_dtensors_are_the_batches_of_one_process(tmp_path):
     arguments = (4, str(tmp_path / "store"))
     torch.multiprocessing.start_processes(gather_dtensors, arguments, 4, start_method="fork")
+
+
+@pytest.mark.parametrize("given", [{}, {"mesh": "cp"}, {"mesh": "dp_cp"}])
+def test_ranks_that_share_a_sequence_have_the_same_rows(given):
+    with rank_of(5, dp=2, cp=2, tp=2) as mesh:
+        rows = {"dp_cp": mesh["dp", "cp"], "cp": mesh["cp"]}
+        options = {name: rows[where] for name, where in given.items()}
+        loader = blobs_of() if options else flow.DataLoader(blobs_of())
+        with pytest.raises(flow.InvalidArgumentError, match=r'mesh=mesh\["dp"\]'):
+            TorchLoader(loader, context_parallel=ContextParallel(mesh["cp"], ["ids"]), **options)
+        rank, size = rank_and_world_size(mesh["dp"])
+        with flow.DataLoader(blobs_of(rank=rank, world_size=size)) as loader:
+            how = ContextParallel(mesh["cp"], ["ids"])
+            assert numbers(TorchLoader(loader, context_parallel=how)) == expected(1, 2)
+
+
+def test_a_dtensor_has_the_ranks_of_the_rows():
+    with rank_of(5, dp=2, cp=2, tp=2) as mesh:
+        other = init_device_mesh("cpu", (4, 2), mesh_dim_names=("dp", "tp"))
+        with pytest.raises(flow.InvalidArgumentError, match=r"dp has the ranks \[1, 3, 5, 7\]"):
+            TorchLoader(blobs_of(), mesh=mesh["dp"], dtensor=other)

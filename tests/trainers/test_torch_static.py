@@ -57,6 +57,17 @@ def test_a_batch_may_be_kept_by_a_copy_alone():
         assert second is ids and ids.tolist() != first and copy.tolist() == first
 
 
+def test_a_batch_may_be_used_for_inference_and_for_gradients():
+    whole = [row.tolist() for row in X]
+    with TorchLoader(plain(), static=True) as loader:
+        with torch.inference_mode():
+            ids, x = next(iter(loader))  # as Lightning's sanity check takes it
+        for ids, x in loader:
+            assert x.tolist() == [whole[i] for i in ids]
+            x.requires_grad_(True)
+            x.sum().backward()
+
+
 def test_a_compiled_step_is_compiled_once():
     compiled = []
 

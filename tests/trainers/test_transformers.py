@@ -1,5 +1,6 @@
 """transformers.Trainer trains on a TorchLoader: the rows of each step, resumes and metrics."""
 
+import dataclasses
 import itertools
 import json
 import warnings
@@ -13,7 +14,11 @@ pytest.importorskip("accelerate", reason="accelerate is not installed")
 
 import pyflowdata as flow
 from pyflowdata.integrations.torch import DataLoader, TorchLoader
-from pyflowdata.integrations.transformers import LoaderMixin, LoaderState
+from pyflowdata.integrations.transformers import (
+    _IGNORED_ARGUMENTS,
+    LoaderMixin,
+    LoaderStateCallback,
+)
 
 from support.rank_processes import run_ranks
 
@@ -228,12 +233,12 @@ def test_the_parts_work_without_the_mixin(tmp_path, with_state):
         with make_loader(seed=3) as loader:
             trainer, model, _ = make_trainer(tmp_path, loader, stop=stop, trainer=Plain)
             if with_state or begin:  # a checkpoint may be older than the callback
-                trainer.add_callback(LoaderState())
+                trainer.add_callback(LoaderStateCallback())
             trainer.train(resume_from_checkpoint=begin > 0)
             assert model.seen == whole[begin:stop]
     state = json.loads((tmp_path / f"checkpoint-{3 * STEPS}" / "trainer_state.json").read_text())
-    place = state["stateful_callbacks"]["LoaderState"]["attributes"]["place"]
-    assert (place["epoch"], place["position"]) == (3, 0)
+    loader_state = state["stateful_callbacks"]["LoaderStateCallback"]["attributes"]["loader_state"]
+    assert (loader_state["epoch"], loader_state["position"]) == (3, 0)
 
 
 @pytest.mark.cell("transformers", "evaluation counts")
@@ -274,8 +279,14 @@ def test_arguments_without_effect_are_named(tmp_path):
             warnings.simplefilter("always")
             train(tmp_path, loader, max_steps=1, train_sampling_strategy="group_by_length",
                   dataloader_drop_last=True)  # fmt: skip
-        (ours,) = (str(each.message) for each in said if "without effect" in str(each.message))
+        (ours,) = (str(each.message) for each in said if "are ignored" in str(each.message))
         assert "dataloader_drop_last=True, train_sampling_strategy='group_by_length'" in ours
+
+
+def test_the_arguments_without_effect_are_arguments():
+    """An argument that transformers renames would not be named any more."""
+    known = {field.name for field in dataclasses.fields(transformers.TrainingArguments)}
+    assert set(_IGNORED_ARGUMENTS) <= known
 
 
 def test_other_data_sets_stay_with_the_trainer(tmp_path):

@@ -23,7 +23,7 @@ _INNER = {
     "Report": {"add", "with_counters"},
     "FlowDatasource": {"estimate_inmemory_data_size", "get_read_tasks"},
 }
-_LIBRARIES = ("torch", "lightning", "jax", "ray", "pyarrow", "setuptools")
+_LIBRARIES = ("torch", "lightning", "transformers", "jax", "ray", "pyarrow", "setuptools")
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,11 @@ PARTS = (
     Part("lightning", "Lightning integration",
          "A DataModule whose loaders go on exactly from a Trainer's checkpoints.",
          "pyflowdata.integrations.lightning"),
+    Part("transformers", "transformers integration",
+         "Loaders as the data sets of a Trainer of transformers or TRL.",
+         "pyflowdata.integrations.transformers"),
+    Part("huggingface", "datasets integration", "Rows of a datasets.Dataset as records.",
+         "pyflowdata.integrations.huggingface"),
     Part("jax", "jax integration", "Batches as jax arrays, on one device or sharded over many.",
          "pyflowdata.integrations.jax"),
     Part("ray", "Ray integration", "Readers as sources of Ray Data.",

@@ -267,6 +267,8 @@ typedef struct pfd_loader_options {
     int32_t share;         /* the first of the steps that this loader delivers, of every
                               `num_shares` of an epoch; from 0 */
     int32_t num_shares;    /* 0: it delivers all steps */
+    int32_t has_peers;     /* 1: other processes may read the same rows, so a seed that is left
+                              open is 0 and not drawn, also with a world_size of 1 */
 } pfd_loader_options;
 
 /* What was chosen at open.  num_threads and prefetch are those of now where PFD_AUTO was given; the
@@ -286,7 +288,7 @@ typedef struct pfd_loader_info {
 
 #define PFD_SEED_GIVEN 0   /* by the user, or by pfd_loader_set_seed() */
 #define PFD_SEED_DRAWN 1   /* at open, for this loader */
-#define PFD_SEED_DEFAULT 2 /* 0, because ranks that draw their own seeds would overlap */
+#define PFD_SEED_DEFAULT 2 /* 0, because processes that draw their own seeds have other orders */
 
 /* One reader of a loader. */
 typedef struct pfd_reader_info {

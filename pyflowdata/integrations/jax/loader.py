@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar, cast, overload
+from typing import Any, TypeAlias, TypeVar, cast, overload
 
 import jax
 import numpy as np
@@ -187,24 +187,8 @@ class JaxLoader(LoaderWrapper[BatchT]):
 
     # ---- Facts and life -----------------------------------------------------------------------
 
-    @overload
-    def report(self, *, since: Report | None = ..., gather: Literal[False] = ...) -> Report: ...
-
-    @overload
-    def report(self, *, since: Report | None = ..., gather: Literal[True]) -> RankReport: ...
-
-    def report(
-        self, *, since: Report | None = None, gather: bool = False
-    ) -> Report | RankReport:
-        """As DataLoader.report(), with the hand-over to devices.
-
-        Args:
-            since: An earlier report of this process.
-            gather: Every process of jax.distributed calls this, and each gets a `RankReport` of
-                all ranks.  Where processes share a rank, the first of them speaks for it.
-        """
-        report = super().report(since=since)
-        return gathered(report) if gather else report
+    def _gathered(self, report: Report) -> RankReport:
+        return gathered(report)
 
     def __len__(self) -> int:
         """As len() of the DataLoader."""

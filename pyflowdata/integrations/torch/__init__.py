@@ -41,4 +41,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-TorchLoader.__module__ = __name__  # where users import it from
+for _public in (ContextParallel, TorchLoader, rank_and_world_size, sink):
+    _public.__module__ = __name__  # where users import it from

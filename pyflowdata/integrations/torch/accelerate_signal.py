@@ -11,6 +11,8 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from ...errors import UnsupportedError
+
 
 class Batches(Iterator[Any], Protocol):
     """An iterator of one epoch; `at_end` says that the last batch was handed out."""
@@ -40,7 +42,27 @@ def announced(batches: Batches, remainder: int) -> Iterator[Any]:
 def gradient_state() -> Any:
     """accelerate's GradientState, or None where no Accelerator was made."""
     module = sys.modules.get("accelerate.state")
-    return module.GradientState() if module and module.GradientState._shared_state else None
+    is_initialized = getattr(module, "is_initialized", None)  # not yet there while it is imported
+    return module.GradientState() if module and is_initialized and is_initialized() else None
+
+
+def _tell(method: str, end: _EndOfLoader) -> None:
+    """Calls a method of accelerate's GradientState, where an Accelerator was made.
+
+    Raises:
+        UnsupportedError: This accelerate has no such method.
+    """
+    state = gradient_state()
+    if state is None:
+        return
+    call = getattr(state, method, None)
+    if call is None:
+        version = sys.modules["accelerate"].__version__
+        raise UnsupportedError(
+            f"accelerate {version} has no GradientState.{method}(), by which a loader says where "
+            "the last batch of its epoch is: install a version that has it, such as 1.15"
+        )
+    call(end)
 
 
 class _EndOfLoader:
@@ -56,12 +78,6 @@ class _EndOfLoader:
         self.remainder = remainder
 
 
-def _leave(end: _EndOfLoader) -> None:
-    state = gradient_state()
-    if state is not None:
-        state._remove_dataloader(end)
-
-
 class ActiveLoader(Iterator[Any]):
     """The batches of an iterator; from its first batch to its end it is accelerate's active one."""
 
@@ -72,10 +88,8 @@ class ActiveLoader(Iterator[Any]):
 
     def __next__(self) -> Any:
         if self._leave is None:
-            state = gradient_state()
-            if state is not None:
-                state._add_dataloader(self._end)
-            self._leave = weakref.finalize(self, _leave, self._end)
+            _tell("_add_dataloader", self._end)
+            self._leave = weakref.finalize(self, _tell, "_remove_dataloader", self._end)
             self._leave.atexit = False
         try:
             batch = next(self._batches)

@@ -21,34 +21,34 @@ def find_device(device: Any) -> torch.device:
         UnsupportedError: torch has no such devices here, or none that hold tensors' numbers.
     """
     try:
-        found = torch.device("cpu" if device is None else device)
+        chosen = torch.device("cpu" if device is None else device)
     except (RuntimeError, TypeError):
         raise InvalidArgumentError(
             f"device = {device!r} is not a device that torch knows; use 'cpu', 'cuda' or 'cuda:0'"
         ) from None
-    if found.type == "cpu":
-        return found
-    module = module_of(found.type)
+    if chosen.type == "cpu":
+        return chosen
+    module = module_of(chosen.type)
     if module is None:
         raise UnsupportedError(
             f"device = {device!r}; TorchLoader brings batches to 'cpu' or 'cuda', or to what torch "
             "has a module for, as torch.xpu: leave device out and copy the tensors with .to()"
         )
-    if not is_available(found.type):
-        is_cuda = found.type == "cuda"
+    if not is_available(chosen.type):
+        is_cuda = chosen.type == "cuda"
         raise UnsupportedError(
-            f"device = {device!r}, but torch.{found.type}.is_available() is false: this torch "
-            f"({torch.__version__}) is built without {'CUDA' if is_cuda else found.type}, or it "
+            f"device = {device!r}, but torch.{chosen.type}.is_available() is false: this torch "
+            f"({torch.__version__}) is built without {'CUDA' if is_cuda else chosen.type}, or it "
             f"finds no {'GPU' if is_cuda else 'device'}; leave device out for tensors on the host"
         )
     current = getattr(module, "current_device", None)
-    index = found.index if found.index is not None else current() if current else 0
+    index = chosen.index if chosen.index is not None else current() if current else 0
     count = module.device_count() if hasattr(module, "device_count") else 1
     if index >= count:
         raise InvalidArgumentError(
-            f"device = {device!r}, but torch finds {count} {found.type.upper()} devices"
+            f"device = {device!r}, but torch finds {count} {chosen.type.upper()} devices"
         )
-    return torch.device(found.type, index)
+    return torch.device(chosen.type, index)
 
 
 def module_of(kind: str) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import torch
 
@@ -32,6 +32,7 @@ from .lightning_rebuild import saved_arguments, take_batch_sampler
 from .meshes.placement import MeshPlacement
 from .meshes.ranks import check_ranks
 from .options import LoaderOptions, check_options, names_ranks
+from .reports import gathered
 from .rows import TrainerEpochs, steps_of
 from .trainer_attributes import TrainerAttributes
 
@@ -231,6 +232,11 @@ class TorchLoader(
         elif here != epoch or here == started:
             self._go(epoch, 0)
 
+    def _settle(self) -> None:
+        """Brings the DataLoader to where the next iterator begins: a batch that was taken ahead
+        does not count."""
+        self._go(*(self.place() if self._chosen is None else (self._chosen, 0)))
+
     def _go(self, epoch: int, step: int) -> None:
         self.loader.seek(step, epoch=epoch)
         self.current = self._chosen = None
@@ -256,24 +262,8 @@ class TorchLoader(
         """A batch of the DataLoader as this one gives it on the host."""
         return self._hand_over.tensors_of(batch)
 
-    @overload
-    def report(self, *, since: Report | None = ..., gather: Literal[False] = ...) -> Report: ...
-
-    @overload
-    def report(self, *, since: Report | None = ..., gather: Literal[True]) -> RankReport: ...
-
-    def report(
-        self, *, since: Report | None = None, gather: bool = False
-    ) -> Report | RankReport:
-        """As DataLoader.report(), with the copies of batches.
-
-        Args:
-            since: An earlier report of this rank.
-            gather: Every rank calls this, and each gets a `RankReport` of all of them, by
-                torch.distributed.all_gather_object; without a process group, of one rank.
-        """
-        report = super().report(since=since)
-        return RankReport(_gathered(report)) if gather else report
+    def _gathered(self, report: Report) -> RankReport:
+        return gathered(report)
 
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): what was delivered counts, what was made ahead does not."""
@@ -317,12 +307,3 @@ class TorchLoader(
     def __repr__(self) -> str:
         more = ", pin_memory=True" * self.pin_memory + ", static=True" * self.static
         return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{more})"
-
-
-def _gathered(report: Report) -> list[Report]:
-    """Those of all ranks."""
-    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
-        return [report]
-    reports: list[Any] = [None] * torch.distributed.get_world_size()
-    torch.distributed.all_gather_object(reports, report)
-    return reports

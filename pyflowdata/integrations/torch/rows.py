@@ -44,10 +44,13 @@ class Owner(Protocol):
 
 def steps_of(loader: DataLoader[Any]) -> EpochSteps | None:
     """The steps of a loader's epoch; None where their rows are not known before they are made: of
-    streams, and of batches that are formed by the size of their records.
+    streams, of batches that are formed by the size of their records, and where other loaders have
+    steps of the same epoch.
     """
     steps = min(loader.readers, key=lambda reader: reader.records).steps
-    return steps if steps.is_known and steps.num_steps == len(loader) else None
+    is_shared = loader._core.cursor.share.count > 1
+    is_known = steps.is_known and not is_shared and steps.num_steps == len(loader)
+    return steps if is_known else None
 
 
 class StepRows(list[int]):

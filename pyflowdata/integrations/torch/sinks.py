@@ -113,7 +113,7 @@ def sink(
             )
         device = loader.device if device is None else device
         ragged = loader.ragged if ragged is None else ragged
-        loader.load_state_dict(loader.state_dict())  # a batch taken ahead does not count
+        loader._settle()
         loader = loader.loader
     found = find_device(device)
     hand_over: Any = None  # Sink refuses what is not a loader

@@ -44,7 +44,9 @@ class StaticBuffers:
     def hold(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         """The buffers, with these numbers in them until the next call."""
         if self._buffers is None:
-            self._buffers = [torch.empty_like(tensor) for tensor in tensors]
-        for buffer, tensor in zip(self._buffers, tensors, strict=True):
-            buffer.copy_(tensor)
+            with torch.inference_mode(False):  # an inference tensor could not be written later
+                self._buffers = [torch.empty_like(tensor) for tensor in tensors]
+        with torch.no_grad():  # the user may have asked for the gradient of one
+            for buffer, tensor in zip(self._buffers, tensors, strict=True):
+                buffer.copy_(tensor)
         return self._buffers

@@ -81,5 +81,7 @@ class TrainerAttributes:
 
     @property
     def drop_last(self: _Loader) -> bool:
-        """Whether the readers leave out a short last batch."""
-        return self.loader.readers[0].spec.get("last_batch") == "drop"
+        """Whether the readers leave out a short last batch; False where batch_size is None, as
+        torch's DataLoader has it."""
+        drops = self.loader.readers[0].spec.get("last_batch") == "drop"
+        return drops and self._epoch_steps is not None

@@ -19,6 +19,7 @@ from torch.utils.data._utils.collate import (
 )
 
 _LEAST = 1024  # bytes; smaller arrays go with the message
+_FEW = 1 << 16  # bytes; NumPy makes smaller arrays faster than torch
 
 Allocate = Callable[[int], memoryview]
 _allocate: Allocate | None = None  # in a worker process
@@ -69,7 +70,7 @@ def _field(values: Sequence[Any]) -> Any:
     kinds = set(map(type, values))
     (kind,) = kinds if len(kinds) == 1 else (None,)
     if kind is np.ndarray:
-        return _arrays(values)
+        return _joined(values)
     if kind in _NUMBERS:
         array = np.array(values)
         if array.dtype == _NUMBERS[kind]:
@@ -95,21 +96,35 @@ def _empty(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
 
 
 def _arrays(samples: Any, *, collate_fn_map: Any = None) -> Any:
+    if set(map(type, samples)) != {np.ndarray}:
+        return collate_numpy_array_fn(samples, collate_fn_map=collate_fn_map or _known)
+    return _joined(samples, collate_fn_map)
+
+
+def _joined(samples: Sequence[Any], collate_fn_map: Any = None) -> Any:
+    """Arrays of no subclass."""
     first = samples[0]
     shape, dtype = first.shape, first.dtype
     known = _dtypes.get(dtype)
     if known is None and dtype.kind in "biufc" and dtype.isnative:
         known = _dtypes[dtype] = torch.from_numpy(np.empty(0, dtype)).dtype
-    is_plain = set(map(type, samples)) == {np.ndarray} and {one.shape for one in samples} == {shape}
-    if known is None or not is_plain or not shape:
+    if known is None or not shape:
         return collate_numpy_array_fn(samples, collate_fn_map=collate_fn_map or _known)
-    made = _empty((len(samples), *shape), known)
-    try:  # arrays of one dtype
-        rows = made.numpy().reshape(len(samples) * shape[0], *shape[1:])
+    count = len(samples)
+    try:  # arrays of one dtype and shape: NumPy compares all lengths but the first
+        if len(set(map(len, samples))) > 1:
+            raise ValueError
+        if _allocate is not None or count * first.nbytes > _FEW:
+            made = _empty((count, *shape), known)
+            joined = made.numpy()
+        else:
+            joined = np.empty((count, *shape), dtype)
+            made = torch.from_numpy(joined)
+        rows = joined.reshape(count * shape[0], *shape[1:])
         np.concatenate(samples, out=rows, casting="no")
-    except TypeError:
+        return made
+    except (TypeError, ValueError):
         return collate_numpy_array_fn(samples, collate_fn_map=collate_fn_map or _known)
-    return made
 
 
 def _tensors(samples: Any, *, collate_fn_map: Any = None) -> Any:

@@ -2,20 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from torch.utils.data import default_collate
 
 from .... import InvalidArgumentError
+from ....loader.epoch_steps import EpochSteps
 from .arguments import is_map_style
 from .collating import collate
 from .counts import Counts
 from .fetching import Fetcher, Fetching, StreamPlace
+from .orders import EpochOrder
 from .progress import Progress
 from .workers import Workers
 
-if TYPE_CHECKING:
-    from .loader import DataLoader
+
+class Owner(Protocol):
+    """The DataLoader, as its engine uses it; the attributes are its own."""
+
+    dataset: Any
+    batch_size: int | None
+    sampler: Any
+    batch_sampler: Any
+    collate_fn: Any
+    num_workers: int
+    workers: str
+    prefetch_factor: int | None
+    pin_memory: bool
+    drop_last: bool
+    timeout: float
+    worker_init_fn: Any
+    persistent_workers: bool
+    in_order: bool
+    multiprocessing_context: Any
+    order: EpochOrder | None
+    seed: int
+    seed_samples: bool
+    rank: int
+    world_size: int
+    _tells_epoch: bool
+
+    @property
+    def epoch(self) -> int: ...
+
+    @property
+    def _epoch_steps(self) -> EpochSteps | None: ...
+
+    def __len__(self) -> int: ...
 
 
 class Kept:
@@ -53,7 +86,7 @@ class Engine:
         others: As the loader's.
     """
 
-    def __init__(self, loader: DataLoader[Any], kept: Kept) -> None:
+    def __init__(self, loader: Owner, kept: Kept) -> None:
         self._loader, self._kept = loader, kept
         self.dataset, self.order = loader.dataset, loader.order
         self.is_batched = loader.batch_sampler is not None
@@ -70,7 +103,8 @@ class Engine:
     @property
     def seed(self) -> int:
         """Of the loader, which load_state_dict() may give another one before the first batch."""
-        return self._loader.seed
+        seed: int = self._loader.seed
+        return seed
 
     @property
     def samples_said(self) -> int | None:
@@ -90,11 +124,12 @@ class Engine:
         return max(1, ahead)
 
     def __len__(self) -> int:
-        return len(self._loader)
+        steps: int = len(self._loader)
+        return steps
 
     def is_at_end(self, progress: Progress) -> bool:
         """Whether no batch of the epoch is left, as far as that is known before its end."""
-        if not progress.has_begun or self.is_iterable:
+        if not progress.has_started or self.is_iterable:
             return False
         try:
             return 0 < len(self) <= progress.position

@@ -88,24 +88,31 @@ class Fetcher:
             return self._make(indices, samples)
         if not self._draws and self._watch is not None:
             if self._draws is None and how.batches and not has_many and len(indices) > 1:
-                self._try(lambda: self._take(samples, indices[:1]), indices, key)  # the first tells
+                self._try(indices, key, samples, 1)  # the first tells
             if not self._draws:
-                batch = self._try(lambda: self._make(indices, samples), indices, key)
+                batch = self._try(indices, key, samples)
                 if batch is not _DRAWN:
                     return batch
             samples.clear()
         with self._keep:
             return self._make_seeded(indices, key)
 
-    def _try(self, make: Callable[[], Any], indices: Any, key: int) -> Any:
-        """What make() returns or raises; _DRAWN if a random number was drawn."""
+    def _try(self, indices: Any, key: int, samples: list[Any], most: int | None = None) -> Any:
+        """A batch, of these samples and those that follow; _DRAWN if a random number was drawn.
+
+        Args:
+            most: Fetches so many samples alone, and returns nothing.
+        """
         watch = self._watch
         assert watch is not None
         note_samples(lambda: self._key_here(indices, key))
-        watch.begin()
         failure = made = None
+        watch.begin()
         try:
-            made = make()
+            if most is None:
+                made = self._make(indices, samples)
+            else:
+                self._take(samples, indices[:most])
         except Exception as raised:  # noqa: BLE001  (what user code raises)
             failure = raised
         self._draws = watch.is_used()
@@ -131,9 +138,10 @@ class Fetcher:
     def _take(self, samples: list[Any], indices: Any) -> None:
         """Fetches the samples from the first one on that is not there."""
         dataset, at = self.how.dataset, self._at
-        for position in range(len(samples), len(indices)):
-            at[0] = position
-            samples.append(dataset[indices[position]])
+        first = len(samples)
+        rest = indices[first:] if first else indices
+        for at[0], index in enumerate(rest, first):
+            samples.append(dataset[index])
 
     def _make_seeded(self, indices: Any, key: int) -> Any:
         """A batch; each sample has its own random numbers."""

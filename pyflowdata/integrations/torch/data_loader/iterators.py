@@ -6,60 +6,16 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from .batch_tasks import END, FailedBatch, Task, TimedOut, len_of
 from .engine import Engine
 from .progress import Progress
 from .randomness import mixed
-from .samplers import SamplerRun
+from .samplers import SamplerIterator
 from .workers import WorkerError
-
-
-@dataclass
-class Task:
-    """A batch that is to be made.
-
-    Attributes:
-        number: Of the epoch.
-        indices: Of its samples.
-        key: Of its random numbers.
-        sampler: State of the program's sampler after it.
-    """
-
-    number: int
-    indices: Any
-    key: int
-    sampler: Any
-
-
-class TimedOut(WorkerError):
-    """A batch takes longer than `timeout`; the next next() waits for it again."""
-
-
-class Raised:
-    """An exception in place of a batch."""
-
-    def __init__(self, failure: BaseException) -> None:
-        self.failure = failure
-
-
-END = object()
-
-
-def len_of(batch: Any) -> int:
-    """Samples of a batch: the length of its first tensor; 1 if there is none."""
-    while isinstance(batch, (dict, tuple, list)) and batch:
-        batch = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
-    shape = getattr(batch, "shape", None)
-    return int(shape[0]) if shape is not None and len(shape) else 1
-
-
-def timed_out(loader: Engine) -> TimedOut:
-    """What a batch raises that takes too long."""
-    return TimedOut(f"DataLoader timed out after {loader.timeout} seconds")
 
 
 class BatchIterator(Iterator[Any], ABC):
@@ -91,7 +47,7 @@ class BatchIterator(Iterator[Any], ABC):
         progress, counts = self._progress, self._loader.counts
         if progress.is_over:
             raise StopIteration
-        begin, is_first = time.perf_counter(), not progress.has_begun
+        begin, is_first = time.perf_counter(), not progress.has_started
         if is_first:
             counts.begin(begin)
         else:
@@ -104,8 +60,8 @@ class BatchIterator(Iterator[Any], ABC):
                 self._end()
                 raise StopIteration
             self._yielded += 1
-            counts.deliver(time.perf_counter(), 0 if type(batch) is Raised else len_of(batch))
-            if type(batch) is not Raised:
+            counts.deliver(time.perf_counter(), 0 if type(batch) is FailedBatch else len_of(batch))
+            if type(batch) is not FailedBatch:
                 if self._loader.is_iterable:
                     self._warn_of_length()
                 self._deliver()
@@ -128,15 +84,15 @@ class BatchIterator(Iterator[Any], ABC):
             del failed, batch
 
     def _made(self, *, is_resumed: bool) -> Any:
-        """The next batch, END or a Raised.  Begins, also after Ctrl-C, where the progress is."""
+        """The next batch, END or a FailedBatch.  Starts at the progress, also after Ctrl-C."""
         progress = self._progress
         if not self._is_begun:
             self._begin()
-            self._is_begun = progress.has_begun = True
+            self._is_begun = progress.has_started = True
         batch = self._next()
         if is_resumed and batch is END:  # the state was taken after the last batch of an epoch
             self._end()
-            progress.become(Progress(progress.epoch + 1, has_begun=True))
+            progress.become(Progress(progress.epoch + 1, has_started=True))
             self._begin()
             batch = self._next()
         return batch
@@ -145,6 +101,9 @@ class BatchIterator(Iterator[Any], ABC):
     def at_end(self) -> bool:
         """The last batch was delivered, where it is known before the end."""
         return self._loader.is_at_end(self._progress)
+
+    def _timed_out(self) -> TimedOut:
+        return TimedOut(f"DataLoader timed out after {self._loader.timeout} seconds")
 
     def _warn_of_length(self) -> None:
         said = self._loader.samples_said
@@ -166,7 +125,7 @@ class BatchIterator(Iterator[Any], ABC):
 
     @abstractmethod
     def _next(self) -> Any:
-        """The next batch, END or a Raised."""
+        """The next batch, END or a FailedBatch."""
 
     @abstractmethod
     def _deliver(self) -> None:
@@ -182,13 +141,13 @@ class BatchIterator(Iterator[Any], ABC):
         self._base = mixed(loader.seed, progress.epoch)
         self._number = progress.position  # of the batch whose indices are taken next
         self._ahead = set(progress.ahead)
-        self._run: SamplerRun | None = None
+        self._run: SamplerIterator | None = None
         if loader.order is not None:
             self._indices: Iterator[Any] = loader.order.batches(progress.epoch, self._number)
             if not loader.is_batched:
                 self._indices = (one for batch in self._indices for one in batch)
             return
-        self._indices = self._run = SamplerRun(
+        self._indices = self._run = SamplerIterator(
             loader.index_sampler, self._base, self._number, progress.start, progress.sampler
         )
         progress.start = self._run.start

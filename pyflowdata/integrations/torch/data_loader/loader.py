@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, Literal, TypeVar
 
@@ -19,7 +20,9 @@ from .... import Report
 from ....loader.epoch_steps import EpochSteps
 from ....loader.epochs import as_epoch
 from ....loader.iterator_hook import hooked
+from ....loader.state_form import malformed
 from ..accelerate_signal import PreparedLoader, announced, gradient_state
+from ..rows import TrainerEpochs
 from . import states
 from .arguments import (
     check_own,
@@ -123,11 +126,13 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             self.order = make_order(
                 dataset, batch_size, shuffle, drop_last, self.seed, self.rank, self.world_size
             )
+            self.order.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
             sampler, shuffle = self.order, None
         self._kept = Kept()
         self._progress: Progress | None = None
         self._tells_epoch = False  # a state was loaded, or set_epoch() called
         self._wanted_epoch: int | None = None
+        self._trainer_epochs = TrainerEpochs()
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn,
             pin_memory, drop_last, timeout, worker_init_fn, multiprocessing_context, generator,
@@ -149,7 +154,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
     def __iter__(self) -> Any:
         """The next epoch; after load_state_dict() or set_epoch() the one that these say.
 
-        An iterator from which no batch was taken is no epoch.
+        An iterator from which no batch was taken does not count as an epoch.
         """
         progress = self._next_progress()
         self._progress, self._wanted_epoch = progress, None
@@ -173,7 +178,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
     def _next_progress(self) -> Progress:
         last = self._progress
-        if last is None or not last.has_begun:
+        if last is None or not last.has_started:
             progress = last.copy() if last is not None else Progress()
         else:
             progress = Progress(last.epoch + 1)
@@ -182,7 +187,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         return progress
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iterator, and one that has not begun, is of this epoch.  A place that
+        """The next iterator, and one that has not started, is of this epoch.  A place that
         load_state_dict() gave in it is kept.
 
         Raises:
@@ -190,13 +195,19 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         """
         epoch = as_epoch(epoch)
         last, self._tells_epoch = self._progress, True
-        if last is None or last.has_begun:
+        if last is None or last.has_started:
             self._wanted_epoch = epoch
         elif last.epoch != epoch:
             last.become(Progress(epoch))
+        if self.order is not None:
+            self.order.epoch = epoch
         for one in (self.sampler, self.batch_sampler):
-            if hasattr(one, "set_epoch"):
+            if one is not self.order and hasattr(one, "set_epoch"):
                 one.set_epoch(epoch)
+
+    def _set_epoch_of_trainer(self, epoch: int) -> None:
+        """What a trainer tells the sampler, which is the order: by its own count of epochs."""
+        self.set_epoch(self._trainer_epochs.epoch_of(as_epoch(epoch), self.epoch))
 
     @property
     def epoch(self) -> int:
@@ -255,7 +266,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         return copy.deepcopy(states.write(progress, self._facts()))
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Makes the next iter() go on where the state was taken.
+        """Makes the next iterator, and one that has not begun, go on where the state was taken.
 
         The loader may have another number of workers; and another world size, where batch_size
         times world_size is the same.  The seed is that of the state.
@@ -264,6 +275,10 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             InvalidArgumentError: The state is of another loader; the text lists each difference.
         """
         progress = states.read(copy.deepcopy(state_dict), self._facts())
+        if self._epoch_steps is not None and progress.position > self._epoch_steps.num_steps:
+            raise malformed(
+                f"position = {progress.position}, but an epoch has {len(self)} batches"
+            )
         if progress.streams is not None and progress.position:
             check_stream_count(len(progress.streams), max(1, self.num_workers))
         self.seed = int(state_dict["seed"])
@@ -271,7 +286,12 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             self.order.seed, self.order.epoch = self.seed, progress.epoch
         restore_epoch(self._engine().index_sampler, progress.start)
         self._tells_epoch = True
-        self._progress, self._wanted_epoch = progress, None
+        if self._progress is None or self._progress.has_started:
+            self._progress = progress
+        else:
+            self._progress.become(progress)  # also for the iterator that has not begun
+        self._wanted_epoch = None
+        self._trainer_epochs.forget()
 
     # ---- Worker processes ----
 
@@ -290,6 +310,8 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _kept=Kept())
+        if self.order is not None:
+            self.order.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
 
     # ---- Reports ----
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Sized
+from collections.abc import Callable, Iterator, Sized
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,7 @@ class EpochOrder:
         batch_size: Samples of this rank in a full step.
         seed, shuffle, drop_last: As of the DataLoader.
         epoch: Of `iter()`.
+        loader_hears: What set_epoch() tells the DataLoader that has this order.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class EpochOrder:
         self.batch_size, self.drop_last = batch_size, drop_last
         self.seed, self.shuffle = seed, shuffle
         self.epoch = 0
+        self.loader_hears: Callable[[], Callable[[int], None] | None] | None = None
         self.replacement, self.generator = False, None
         self._shuffle: _Shuffle | None = None
         if shuffle and len(dataset) < 1:
@@ -123,11 +125,14 @@ class EpochOrder:
         return self.steps.num_rows(self.rank)
 
     def set_epoch(self, epoch: int) -> None:
-        """Which epoch iter() gives."""
+        """Which epoch iter() gives; the loader hears it, as a trainer's own count of epochs."""
         self.epoch = epoch
+        tell_loader = None if self.loader_hears is None else self.loader_hears()
+        if tell_loader is not None:
+            tell_loader(epoch)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_shuffle": None}
+        return {**self.__dict__, "_shuffle": None, "loader_hears": None}
 
 
 # Trainers know samplers by these classes: such a one is divided among ranks already.

@@ -78,7 +78,7 @@ def unpack(content: Any, buffers: Sequence[Any]) -> Any:
 # ---- Into memory of a new process ----------------------------------------------------------------
 
 
-class Parcel(NamedTuple):
+class SharedPickle(NamedTuple):
     """An object in a file in memory, which several processes open.
 
     Each maps it privately: pages that nobody writes to are there once for all of them.
@@ -101,7 +101,7 @@ class Parcel(NamedTuple):
         return unpack(view[: self.content], buffers)
 
 
-def parcel(value: Any) -> Parcel:
+def pickle_to_memory(value: Any) -> SharedPickle:
     """An object for new processes: by reference to its classes, or by value if need be.
 
     Raises:
@@ -124,7 +124,7 @@ def parcel(value: Any) -> Parcel:
     except BaseException:
         file.close()
         raise
-    return Parcel(file, len(content), places)
+    return SharedPickle(file, len(content), places)
 
 
 def _for_processes(value: Any) -> tuple[bytes, list[memoryview]]:
@@ -138,7 +138,7 @@ def _for_processes(value: Any) -> tuple[bytes, list[memoryview]]:
     except Exception as raised:  # noqa: BLE001  (what __reduce__ of a user's class raises)
         failure = raised
     if cloudpickle is None:
-        raise NotSent(
+        raise NotPicklable(
             f"the dataset, or what goes with it, cannot be sent to worker processes ({failure}): "
             "define its classes and functions at the top of a module, or install cloudpickle, "
             'which sends them as they are; or say multiprocessing_context="fork"'
@@ -152,13 +152,13 @@ def _for_processes(value: Any) -> tuple[bytes, list[memoryview]]:
     try:
         return _pickled(value, ByValue)
     except Exception as other:  # noqa: BLE001
-        raise NotSent(
+        raise NotPicklable(
             f"the dataset, or what goes with it, cannot be sent to worker processes: {other}; "
             'say multiprocessing_context="fork", which copies the program in place of it'
         ) from other
 
 
-class NotSent(InvalidArgumentError):
+class NotPicklable(InvalidArgumentError):
     """An object cannot go to a process that is not a fork of this one."""
 
 

@@ -7,13 +7,14 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from .batch_tasks import END, FailedBatch, Task
 from .fetching import StreamPlace
-from .iterators import END, BatchIterator, Raised, Task, timed_out
+from .iterators import BatchIterator
 from .randomness import mixed
-from .worker_main import Made
+from .messages import Answer
 from .workers import Workers, exception_of, pin
 
-_LOOK_MS = 1000
+_POLL_MS = 1000  # longest wait for answers before the timeout is looked at
 
 
 class _ProcessIterator(BatchIterator):
@@ -29,7 +30,7 @@ class _ProcessIterator(BatchIterator):
         if self._workers is None:
             self._workers = self._loader.take_workers()
         self._workers.begin(key, places, self._loader.told_epoch(self._progress))
-        self._done: dict[int, tuple[Any, Any]] = {}  # task -> answer and batch, or Raised
+        self._done: dict[int, tuple[Any, Any]] = {}  # task -> answer and batch, or FailedBatch
         self._pin_pool = ThreadPoolExecutor(1, "pyflowdata pin") if self._pins else None
 
     def _end(self) -> None:
@@ -40,33 +41,33 @@ class _ProcessIterator(BatchIterator):
     def _receive(self, *, waits: bool, since: float = 0.0) -> None:
         """Takes what has arrived."""
         assert self._workers is not None
-        wait_ms = _LOOK_MS if waits else 0
+        wait_ms = _POLL_MS if waits else 0
         timeout = self._loader.timeout
         if waits and timeout > 0:
             left = since + timeout - time.perf_counter()
             if left <= 0:
-                raise timed_out(self._loader)
+                raise self._timed_out()
             wait_ms = min(wait_ms, int(left * 1000) + 1)
-        for process, made in self._workers.receive(wait_ms):
-            self._done[made.task] = made, self._content(process, made)
-            self._loader.counts.work(made.seconds, made.cpu_seconds)
+        for process, answer in self._workers.receive(wait_ms):
+            self._done[answer.task] = answer, self._content(process, answer)
+            self._loader.counts.work(answer.seconds, answer.cpu_seconds)
 
-    def _content(self, process: Any, made: Made) -> Any:
+    def _content(self, process: Any, answer: Answer) -> Any:
         try:
-            content = process.content(made)
+            content = process.content(answer)
         except Exception as failure:  # noqa: BLE001  (what unpickling a user's class raises)
-            return Raised(failure)
-        if made.kind == "raised":
-            return Raised(exception_of(content, process.number))
-        if made.kind == "ended":
+            return FailedBatch(failure)
+        if answer.kind == "raised":
+            return FailedBatch(exception_of(content, process.number))
+        if answer.kind == "ended":
             return END
         if self._pin_pool is not None:
             return self._pin_pool.submit(pin, content)
         return content
 
     def _taken(self, task: int) -> tuple[Any, Any]:
-        made, batch = self._done.pop(task)
-        return made, batch.result() if isinstance(batch, Future) else batch
+        answer, batch = self._done.pop(task)
+        return answer, batch.result() if isinstance(batch, Future) else batch
 
 
 class ProcessIterator(_ProcessIterator):
@@ -164,9 +165,9 @@ class StreamIterator(_ProcessIterator):
                 if task not in self._done:
                     continue
             self._waiting[number].popleft()
-            made, batch = self._taken(task)
-            if made.at is not None:
-                self._places[number] = made.at
+            answer, batch = self._taken(task)
+            if answer.at is not None:
+                self._places[number] = answer.at
             self._next_worker = (number + 1) % self._loader.num_workers
             if batch is END:
                 self._active.remove(number)

@@ -17,11 +17,11 @@ class Progress:
         epoch: Of the iterator.
         position: Batches delivered; with in_order=False all before this one were.
         ahead: Batches from `position` on that were delivered, with in_order=False.
-        start, sampler: Of the program's sampler, see SamplerRun.
+        start, sampler: Of the program's sampler, see SamplerIterator.
         after: As start, of the next epoch; None as long as the sampler is not at its end.
         streams: Of an iterable dataset: where each worker is.
         worker: Of an iterable dataset: which worker has the next batch.
-        has_begun: A batch was asked for.
+        has_started: A batch was asked for.
         is_over: The epoch is at its end.
         after_streams: As streams, of the next epoch, where workers keep their datasets.
     """
@@ -34,7 +34,7 @@ class Progress:
     sampler: Any = None
     streams: list[StreamPlace] | None = None
     worker: int = 0
-    has_begun: bool = False
+    has_started: bool = False
     is_over: bool = False
     after_streams: list[StreamPlace] | None = None
 

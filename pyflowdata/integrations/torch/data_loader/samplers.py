@@ -56,7 +56,7 @@ def restore_epoch(sampler: Any, start: dict[str, Any] | None) -> None:
         inner.set_epoch(start["epoch"])
 
 
-class SamplerRun(Iterator[Any]):
+class SamplerIterator(Iterator[Any]):
     """An epoch of a sampler, or of a batch sampler.
 
     Attributes:

@@ -18,7 +18,7 @@ import numpy as np
 
 _APART = 1 << 36  # bytes from one slot to the next
 _ALIGNMENT = 64
-_LEAST = 1 << 16
+_LEAST_MAPPED = 1 << 16  # bytes of a slot
 
 
 def aligned(offset: int) -> int:
@@ -27,7 +27,7 @@ def aligned(offset: int) -> int:
 
 
 def _offset_of(slot: int) -> int:
-    """Where it begins; what comes before is that of the first page, see `worker_main.AT`."""
+    """Where it begins; what comes before is that of the first page, see `messages.FIRST_PAGE`."""
     return (slot + 1) * _APART
 
 
@@ -54,7 +54,7 @@ class SharedFile:
         self.fd = sent.detach()
 
 
-class WrittenSlot:
+class WorkerSlot:
     """A slot as the worker has it: arrays are placed in it one after the other."""
 
     def __init__(self, file: SharedFile, number: int) -> None:
@@ -70,7 +70,7 @@ class WrittenSlot:
         self.end = 0
 
     def _grow(self, size: int) -> None:
-        size = -(-max(size, 2 * self._size, _LEAST) // mmap.PAGESIZE) * mmap.PAGESIZE
+        size = -(-max(size, 2 * self._size, _LEAST_MAPPED) // mmap.PAGESIZE) * mmap.PAGESIZE
         if os.fstat(self._file.fd).st_size < self._offset + size:
             os.ftruncate(self._file.fd, self._offset + size)
         self._memory = mmap.mmap(self._file.fd, size, offset=self._offset)
@@ -103,7 +103,7 @@ class WrittenSlot:
         return self._size
 
 
-class ReadSlots:
+class SlotPool:
     """The slots of a worker, as the program has them."""
 
     def __init__(self, file: SharedFile) -> None:
@@ -121,7 +121,7 @@ class ReadSlots:
             return len(self._mappings) - 1
 
     def give_back(self, number: int) -> None:
-        """Nothing in the slot is of use."""
+        """Releases the slot."""
         self._owners.pop(number, None)
         if number not in self._free:  # Ctrl-C may have an answer read twice
             self._free.append(number)

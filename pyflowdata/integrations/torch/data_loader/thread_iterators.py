@@ -8,8 +8,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
+from .batch_tasks import END, FailedBatch, Task
 from .fetching import Ended, Fetcher, Stream
-from .iterators import END, BatchIterator, Raised, Task, timed_out
+from .iterators import BatchIterator
 from .randomness import OwnGenerators, mixed
 from .workers import pin
 
@@ -44,9 +45,9 @@ class InlineIterator(BatchIterator):
         except Ended:
             return END
         except StopIteration as failure:
-            return Raised(_stopped(failure))
+            return FailedBatch(_stopped(failure))
         except Exception as failure:  # noqa: BLE001  (what user code raises)
-            return Raised(failure)
+            return FailedBatch(failure)
 
     def _fetch(self) -> Any:
         if self._stream is not None:
@@ -118,10 +119,10 @@ class ThreadIterator(BatchIterator):
             batch = future.result(self._loader.timeout or None)
         except FutureTimeout:
             if not future.done():
-                raise timed_out(self._loader) from None
-            batch = Raised(_exception(future))
+                raise self._timed_out() from None
+            batch = FailedBatch(_exception(future))
         except Exception as failure:  # noqa: BLE001  (what user code raises)
-            batch = Raised(failure)
+            batch = FailedBatch(failure)
         del self._tasks[at]
         self._task = task
         self._fill()

@@ -11,12 +11,9 @@ import random
 import select
 import signal
 import socket
-import struct
 import sys
 import time
-import traceback
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,131 +22,23 @@ from torch.utils.data import get_worker_info
 
 from .... import UnsupportedError
 from . import collating
-from .fetching import Ended, Fetcher, Fetching, Stream, StreamPlace
-from .packing import Parcel, pack
-from .slots import SharedFile, WrittenSlot
+from .fetching import Ended, Fetcher, Fetching, Stream
+from .messages import (
+    FIRST_PAGE,
+    INDIRECT,
+    LENGTH,
+    LONG,
+    Answer,
+    Ask,
+    Begin,
+    Job,
+    RemoteFailure,
+    remote_failure,
+)
+from .packing import SharedPickle, pack
+from .slots import WorkerSlot
 
-LENGTH = struct.Struct("<q")
-INDIRECT = struct.Struct("<qqqq")  # -1, slot, offset and length of a message in a slot
-LONG = 1 << 13  # bytes; a longer message is in a slot
-AT = 4096  # bytes of the file that say which sample the worker is at
-_LOOK_MS = 5000  # how often an idle worker looks whether the program is there
-_TEXT = 3000  # characters of a traceback
-
-
-class Begin(NamedTuple):
-    """An epoch begins.
-
-    Attributes:
-        number: Of the epoch's run; answers have it, too.
-        key: Of the random numbers of this worker, for an iterable dataset.
-        place: Where the worker goes on in one.
-        epoch: As of Stream.
-    """
-
-    number: int
-    key: int
-    place: StreamPlace | None
-    epoch: int | None
-
-
-class Ask(NamedTuple):
-    """A batch is wanted.
-
-    Attributes:
-        number: Of the epoch's run.
-        task: Counts up.
-        slot: Where it goes.
-        indices: Of a map-style dataset.
-        key: Of the random numbers.
-    """
-
-    number: int
-    task: int
-    slot: int
-    indices: Any
-    key: int
-
-
-class Made(NamedTuple):
-    """The answer to `Ask`.
-
-    Attributes:
-        kind: "batch", "ended" or "raised".
-        content: Pickled: a batch, or `Raised`; b"": it is in the slot, at `place`.
-        place: Offset and length of the pickled content in the slot.
-        places: Offsets and lengths of its arrays.
-        size: Of the slot.
-        at: Where an iterable dataset is.
-        seconds, cpu_seconds: That it took.
-    """
-
-    number: int
-    task: int
-    slot: int
-    kind: str
-    content: bytes
-    place: tuple[int, int]
-    places: list[tuple[int, int]]
-    size: int
-    at: StreamPlace | None
-    seconds: float
-    cpu_seconds: float
-
-
-class Raised(NamedTuple):
-    """An exception.
-
-    Attributes:
-        failure: Pickled; b"" where it cannot be.
-        said: Class and text.
-        trace: The traceback as text.
-        when: "" or what the worker was doing before any batch.
-    """
-
-    failure: bytes
-    said: str
-    trace: str
-    when: str
-
-
-class Job(NamedTuple):
-    """What a worker is started with.
-
-    Attributes:
-        worker, workers: Its number, and how many there are.
-        seed: Of its generators, for worker_init_fn and get_worker_info().
-        fetching: A Fetching, or the Parcel of one and `init`, which is None then.
-        init: worker_init_fn.
-        socket, file: What it shares with the program.
-        path: sys.path.
-    """
-
-    worker: int
-    workers: int
-    seed: int
-    fetching: Fetching | Parcel
-    init: Callable[[int], Any] | None
-    socket: SharedFile
-    file: SharedFile
-    path: list[str]
-
-
-def raised(failure: BaseException, when: str = "") -> Raised:
-    """An exception as a message."""
-    text = "".join(traceback.format_exception(failure))
-    try:
-        content = pickle.dumps(failure)
-        pickle.loads(content)
-    except BaseException:  # noqa: BLE001  (what a user's class raises)
-        content = b""
-    try:
-        said = f"{type(failure).__name__}: {failure}"
-    except Exception:  # noqa: BLE001
-        said = type(failure).__name__
-    if len(content) > 1 << 20:
-        content = b""
-    return Raised(content, said, text[-_TEXT:], when)
+_LOOK_FOR_PROGRAM_MS = 5000  # an idle worker looks so often whether the program is there
 
 
 def _set_worker_info(job: Job, dataset: Any) -> None:
@@ -182,16 +71,16 @@ class _Worker:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._socket = socket.socket(fileno=job.socket.fd)
-        os.ftruncate(job.file.fd, max(AT, os.fstat(job.file.fd).st_size))
-        self._slots: dict[int, WrittenSlot] = {}
+        os.ftruncate(job.file.fd, max(FIRST_PAGE, os.fstat(job.file.fd).st_size))
+        self._slots: dict[int, WorkerSlot] = {}
         self._last = (0, -1)  # run and task that were asked for
         self._run = 0
-        self._slot: WrittenSlot | None = None
+        self._slot: WorkerSlot | None = None
         self._stream: Stream | None = None
-        self._cannot: Raised | None = None
+        self._cannot: RemoteFailure | None = None
         self._how: Fetching | None = None
         self._fetcher: Fetcher | None = None
-        self._begin_failed: Raised | None = None
+        self._begin_failed: RemoteFailure | None = None
 
     def _prepare(self) -> None:
         job = self._job
@@ -201,7 +90,7 @@ class _Worker:
         when = "receiving the dataset"
         try:
             how, init = job.fetching, job.init
-            if isinstance(how, Parcel):
+            if isinstance(how, SharedPickle):
                 how, init = how.open()
             assert isinstance(how, Fetching)
             _set_worker_info(job, how.dataset)
@@ -210,10 +99,10 @@ class _Worker:
             if init is not None:
                 init(job.worker)
             self._how = how
-            at = memoryview(mmap.mmap(job.file.fd, AT)).cast("q")
+            at = memoryview(mmap.mmap(job.file.fd, FIRST_PAGE)).cast("q")  # [0] as POSITION
             self._fetcher = Fetcher(how, at)
         except Exception as failure:  # noqa: BLE001  (what user code raises)
-            self._cannot = raised(failure, when)
+            self._cannot = remote_failure(failure, when)
 
     def _allocate(self, size: int) -> memoryview:
         assert self._slot is not None
@@ -227,7 +116,7 @@ class _Worker:
         poll.register(self._socket.fileno(), select.POLLIN)
         buffer = bytearray(1 << 16)
         while True:
-            if not poll.poll(_LOOK_MS):
+            if not poll.poll(_LOOK_FOR_PROGRAM_MS):
                 if program is not None and not program.is_alive():
                     return
                 continue
@@ -255,10 +144,10 @@ class _Worker:
         found: Begin | Ask = pickle.loads(content)
         return found
 
-    def _slot_of(self, number: int) -> WrittenSlot:
+    def _slot_of(self, number: int) -> WorkerSlot:
         found = self._slots.get(number)
         if found is None:
-            found = self._slots[number] = WrittenSlot(self._job.file, number)
+            found = self._slots[number] = WorkerSlot(self._job.file, number)
         return found
 
     def _begin(self, begin: Begin) -> None:
@@ -268,7 +157,7 @@ class _Worker:
         try:
             self._stream = Stream(self._how, begin.key, begin.place, begin.epoch)
         except Exception as failure:  # noqa: BLE001
-            self._begin_failed = raised(failure)
+            self._begin_failed = remote_failure(failure)
 
     def _answer(self, ask: Ask) -> None:
         if ask.number != self._run:
@@ -288,26 +177,26 @@ class _Worker:
         except Ended:
             kind = "ended"
         except Exception as failure:  # noqa: BLE001
-            kind, value = "raised", raised(failure)
+            kind, value = "raised", remote_failure(failure)
         if self._stream is not None:
             at = self._stream.place()
         try:
             content, buffers = pack(value)
         except Exception as failure:  # noqa: BLE001
             kind = "raised"
-            content, buffers = pack(raised(failure, "pickling a batch"))
+            content, buffers = pack(remote_failure(failure, "pickling a batch"))
         places = [slot.place(buffer) for buffer in buffers]
         place, size = (0, 0), slot.size
         if len(content) > LONG // 2:
             place = slot.place(memoryview(content))
             content, size = b"", slot.size
-        self._send(ask.slot, Made(
+        self._send(ask.slot, Answer(
             ask.number, ask.task, ask.slot, kind, content, place, places, size, at,
             time.perf_counter() - begin, time.process_time() - cpu,
         ))  # fmt: skip
 
-    def _send(self, slot: int, made: Made) -> None:
-        content = pickle.dumps(made)
+    def _send(self, slot: int, answer: Answer) -> None:
+        content = pickle.dumps(answer)
         if len(content) <= LONG:
             self._socket.sendall(LENGTH.pack(len(content)) + content)
             return

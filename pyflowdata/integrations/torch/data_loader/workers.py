@@ -9,7 +9,6 @@ import pickle
 import select
 import signal
 import socket
-import struct
 import sys
 import warnings
 import weakref
@@ -20,10 +19,22 @@ import torch
 
 from .... import UserFunctionError
 from .fetching import Fetching
-from .packing import NotSent, Parcel, parcel, unpack
+from .messages import (
+    FIRST_PAGE,
+    INDIRECT,
+    LENGTH,
+    LONG,
+    POSITION,
+    Answer,
+    Ask,
+    Begin,
+    Job,
+    RemoteFailure,
+)
+from .packing import NotPicklable, SharedPickle, pickle_to_memory, unpack
 from .randomness import mixed
-from .slots import ReadSlots, SharedFile
-from .worker_main import INDIRECT, LENGTH, LONG, Ask, Begin, Job, Made, Raised, main
+from .slots import SlotPool, SharedFile
+from .worker_main import main
 
 _CLOSE_SECONDS = 2.0  # that workers have to end by themselves
 _OWN = "pyflowdata.integrations.torch.data_loader.worker_main"
@@ -40,7 +51,7 @@ class WorkerError(UserFunctionError):
     """A worker process has died, or is too slow for `timeout`."""
 
 
-def exception_of(found: Raised, worker: int) -> BaseException:
+def exception_of(found: RemoteFailure, worker: int) -> BaseException:
     """What was raised in a worker, of its own class where it can be sent."""
     where = f"in DataLoader worker process {worker}"
     if found.when:
@@ -74,8 +85,8 @@ class _Process:
         mine, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._file = SharedFile()
         self._buffer = bytearray(LONG + LENGTH.size)
-        self.slots = ReadSlots(self._file)
-        os.ftruncate(self._file.fd, 4096)
+        self.slots = SlotPool(self._file)
+        os.ftruncate(self._file.fd, FIRST_PAGE)
         self.socket = mine
         theirs = SharedFile(other.detach())
         try:
@@ -125,13 +136,13 @@ class _Process:
         self.pending[task], self.asked[task] = slot, indices
         self._send(pickle.dumps(Ask(run, task, slot, indices, key)), slot)
 
-    def answers(self, run: int) -> list[Made]:
+    def answers(self, run: int) -> list[Answer]:
         """What has arrived, without waiting.
 
         Raises:
             EOFError: The process has ended.
         """
-        found: list[Made] = []
+        found: list[Answer] = []
         while True:
             (size,) = LENGTH.unpack_from(self._buffer)
             if size == 0:
@@ -151,32 +162,32 @@ class _Process:
                 content: Any = self.slots.copy(slot, offset, length)
             else:
                 content = memoryview(self._buffer)[LENGTH.size : LENGTH.size + size]
-            made: Made = pickle.loads(content)
-            self._take(made, run, found)
+            answer: Answer = pickle.loads(content)
+            self._take(answer, run, found)
             LENGTH.pack_into(self._buffer, 0, 0)  # Ctrl-C before here reads it once more
 
-    def _take(self, made: Made, run: int, found: list[Made]) -> None:
-        if made.number != run:
-            self.slots.give_back(made.slot)
+    def _take(self, answer: Answer, run: int, found: list[Answer]) -> None:
+        if answer.number != run:
+            self.slots.give_back(answer.slot)
             return
         if self._begin_slot is not None:
             slot, self._begin_slot = self._begin_slot, None
             self.slots.give_back(slot)
-        if made.task in self.pending:
-            found.append(made)
+        if answer.task in self.pending:
+            found.append(answer)
 
-    def content(self, made: Made) -> Any:
+    def content(self, answer: Answer) -> Any:
         """The batch of an answer, or what was raised; its slot is used again once that is gone."""
-        slot = self.pending.pop(made.task)
-        self.asked.pop(made.task, None)
-        if not made.size:
+        slot = self.pending.pop(answer.task)
+        self.asked.pop(answer.task, None)
+        if not answer.size:
             self.slots.give_back(slot)
-            return unpack(made.content, ())
-        memory = self.slots.read(slot, made.size)
-        buffers = [memory[begin : begin + size] for begin, size in made.places]
-        content: Any = made.content
+            return unpack(answer.content, ())
+        memory = self.slots.read(slot, answer.size)
+        buffers = [memory[begin : begin + size] for begin, size in answer.places]
+        content: Any = answer.content
         if not content:
-            begin, size = made.place
+            begin, size = answer.place
             content = memory[begin : begin + size]
         return unpack(content, buffers)
 
@@ -190,7 +201,7 @@ class _Process:
         if code is not None and code < 0:
             how = f"(pid {pid}) is killed by signal: {_signal_name(-code)}"
             if code == -signal.SIGKILL:
-                how += ", as the system does to a process for which it has no memory"
+                how += "; the system was probably out of memory"
         return WorkerError(f"DataLoader worker {how}{self._had()}")
 
     def _had(self) -> str:
@@ -199,7 +210,7 @@ class _Process:
         if asked is None:
             return ""
         try:
-            (at,) = struct.unpack("<q", os.pread(self._file.fd, 8, 0))
+            (at,) = POSITION.unpack(os.pread(self._file.fd, POSITION.size, 0))
             if hasattr(asked, "__len__") and 0 <= at < len(asked):
                 return f", while it fetched sample {asked[at]!r}"
             return f", while it made the batch of {_few(asked)}"
@@ -257,7 +268,7 @@ class Workers:
     """The worker processes of a DataLoader.
 
     Attributes:
-        processes: They.
+        processes: One for each worker.
         run: Number of the epoch's run.
     """
 
@@ -281,7 +292,7 @@ class Workers:
         context, given = _context(context, how, init)
 
         def job(number: int, other: SharedFile, file: SharedFile) -> Job:
-            own_init = None if isinstance(given, Parcel) else init
+            own_init = None if isinstance(given, SharedPickle) else init
             seeded = (seed + number) & (2**63 - 1)
             return Job(number, count, seeded, given, own_init, other, file, list(sys.path))
 
@@ -292,7 +303,7 @@ class Workers:
             self.close()
             raise
         finally:
-            if isinstance(given, Parcel):
+            if isinstance(given, SharedPickle):
                 given.file.close()
         self._poll = select.poll()
         self._by_fd = {}
@@ -312,7 +323,7 @@ class Workers:
         for one, place in zip(self.processes, places, strict=True):
             one.begin(Begin(self.run, mixed(key, one.number), place, epoch))
 
-    def receive(self, wait_ms: int) -> list[tuple[_Process, Made]]:
+    def receive(self, wait_ms: int) -> list[tuple[_Process, Answer]]:
         """The answers that are there; waits for one at most so long.
 
         Raises:
@@ -324,7 +335,7 @@ class Workers:
         for fd, _ in self._poll.poll(wait_ms):
             process = self._by_fd[fd]
             try:
-                found += [(process, made) for made in process.answers(self.run)]
+                found += [(process, answer) for answer in process.answers(self.run)]
             except EOFError:
                 raise process.death() from None
         return found
@@ -346,7 +357,7 @@ class Workers:
 
 def _context(
     context: Any, how: Fetching, init: Callable[[int], Any] | None
-) -> tuple[Any, Fetching | Parcel]:
+) -> tuple[Any, Fetching | SharedPickle]:
     """A context of multiprocessing, and what its processes get."""
     is_default = context is None
     if is_default:
@@ -354,8 +365,8 @@ def _context(
     if context.get_start_method() == "fork":
         return context, how
     try:
-        given = parcel((how, init))
-    except NotSent as failure:
+        given = pickle_to_memory((how, init))
+    except NotPicklable as failure:
         if not is_default or "fork" not in multiprocessing.get_all_start_methods():
             raise
         warnings.warn(f"{failure}; forks are used", RuntimeWarning, stacklevel=6)

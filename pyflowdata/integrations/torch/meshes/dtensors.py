@@ -11,7 +11,7 @@ from ....batch_forms import map_items
 from ....errors import shown
 from ....loader.state import Reader
 from ...equal_rows import skips_rows
-from .ranks import is_mesh
+from .ranks import is_mesh, processes_along
 from .sequences import SequenceShards
 
 
@@ -47,6 +47,9 @@ class DTensorMaker:
                 f"dtensor: the mesh has the dimensions {', '.join(names)}, and rows or sequences "
                 f"are spread over {', '.join(missing)} too: give the mesh that has them all"
             )
+        _check_same_processes(self._mesh, rows_mesh)
+        if is_mesh(sequence_mesh):
+            _check_same_processes(self._mesh, sequence_mesh)
         self._whole = [Shard(0) if name in rows else Replicate() for name in names]
         self._cut = [
             Shard(shards.dim) if shards is not None and name in sequences else placement
@@ -57,8 +60,8 @@ class DTensorMaker:
         """The batch of this process's tensors, as DTensors."""
         return map_items(batch, self._to_dtensor)
 
-    def _to_dtensor(self, place: Any, tensor: torch.Tensor) -> Any:
-        is_cut = self._shards is not None and place in self._shards.places
+    def _to_dtensor(self, key: Any, tensor: torch.Tensor) -> Any:
+        is_cut = self._shards is not None and key in self._shards.names
         placements = self._cut if is_cut else self._whole
         return self._from_local(tensor, self._mesh, placements, run_check=False)
 
@@ -72,6 +75,22 @@ def _names_of(mesh: Any) -> tuple[str, ...]:
         )
     names: tuple[str, ...] = mesh.mesh_dim_names
     return names
+
+
+def _check_same_processes(mesh: Any, spread: Any) -> None:
+    """Refuses a mesh with other processes in a dimension than the mesh over which data is spread.
+
+    Args:
+        mesh: Of the DTensors.
+        spread: Of rows or sequences; its names are among those of `mesh`.
+    """
+    for name in _names_of(spread):
+        wanted, found = processes_along(spread, name), processes_along(mesh, name)
+        if found != wanted:
+            raise InvalidArgumentError(
+                f"dtensor: {name} has the ranks {found} in that mesh, and data is spread over the "
+                f"ranks {wanted}: give the mesh that {name} is a dimension of"
+            )
 
 
 def _check_equal_shapes(loader: DataLoader[Any]) -> None:

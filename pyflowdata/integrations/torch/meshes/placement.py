@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .... import InvalidArgumentError
+import torch.distributed as dist
+
+from .... import DataLoader, InvalidArgumentError
 from ....batch_forms import identity
 from ..options import LoaderOptions
 from .dtensors import DTensorMaker
-from .ranks import loader_of
+from .ranks import loader_of, processes_of, rank_and_world_size
 from .sequences import ContextParallel, SequenceShards
 
 
@@ -43,6 +45,7 @@ class MeshPlacement:
             how = how if isinstance(how, ContextParallel) else ContextParallel(how)
             blobs = self.loader._core.form(list[Any](self.loader.blobs))
             self.cut = shards = SequenceShards(how, blobs)
+            _check_same_rows(self.loader, ranks, how.mesh)
             sequence_mesh = how.mesh
         if dtensor is None or dtensor is False:
             return
@@ -52,3 +55,29 @@ class MeshPlacement:
                 "leave head_tail or dtensor out"
             )
         self.to_dtensors = DTensorMaker(dtensor, mesh, self.loader, shards, sequence_mesh)
+
+
+def _check_same_rows(loader: DataLoader[Any], ranks: Any, sequence_ranks: Any) -> None:
+    """Refuses ranks that have different rows and parts of sequences, so that parts are lost.
+
+    Args:
+        ranks: Over which rows are spread; None: as the readers say.
+        sequence_ranks: Over which sequences are spread.
+    """
+    size = rank_and_world_size(sequence_ranks)[1]
+    if size == 1:
+        return
+    if ranks is not None:
+        if len(processes_of(ranks) & processes_of(sequence_ranks)) > 1:
+            raise InvalidArgumentError(
+                "context_parallel: rows are spread over the same ranks as sequences; give two "
+                'dimensions of a mesh, mesh=mesh["dp"] and context_parallel=mesh["cp"]'
+            )
+        return
+    for reader in loader.readers:
+        if reader.world_size * size > dist.get_world_size():
+            raise InvalidArgumentError(
+                f"context_parallel: {reader.name} has rank {reader.rank} of {reader.world_size}, "
+                f"so that ranks that share a sequence get different rows; give the ranks of rows "
+                'too, mesh=mesh["dp"], or the rank and world_size of rank_and_world_size(mesh)'
+            )

@@ -39,6 +39,21 @@ def rank_and_world_size(ranks: Any) -> tuple[int, int]:
     return rank, size
 
 
+def processes_of(ranks: Any) -> set[int]:
+    """Global ranks of the processes in a DeviceMesh or a process group that has this process."""
+    return set(ranks.mesh.flatten().tolist() if is_mesh(ranks) else
+               dist.get_process_group_ranks(ranks))  # fmt: skip
+
+
+def processes_along(mesh: Any, name: str) -> list[int]:
+    """Global ranks of the processes that differ from this one in one dimension of a mesh, with
+    itself, in order."""
+    at = mesh.mesh_dim_names.index(name)
+    place = [slice(None) if i == at else one for i, one in enumerate(mesh.get_coordinate())]
+    found: list[int] = mesh.mesh[tuple(place)].tolist()
+    return found
+
+
 def is_mesh(value: Any) -> bool:
     """Whether it is a DeviceMesh."""
     if not dist.is_available():

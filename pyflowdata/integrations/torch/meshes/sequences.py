@@ -42,35 +42,37 @@ class ContextParallel:
 
 
 class SequenceShards:
-    """Cuts the sequences of batches.
+    """Cuts the sequences of batches into the part of this rank.
 
     Attributes:
         dim: The dimension of the sequence.
-        places: Keys of the dict, or places in the tuple, of what is cut; {0} of a bare array.
+        world_size: Ranks that get parts of a sequence.
+        names: Of the blobs that are cut, by key of the dict or place in the tuple; a bare array
+            has the key 0.
     """
 
     def __init__(self, how: ContextParallel, batch: Any) -> None:
-        """Args: how, and the blobs in the form of a batch."""
-        self.rank, self.size = rank_and_world_size(how.mesh)
+        """Args: what is cut, and the blobs in the form of a batch."""
+        self._rank, self.world_size = rank_and_world_size(how.mesh)
         self.dim, self._head_tail = how.dim, how.head_tail
         blobs: dict[Any, Blob] = {}
         map_items(batch, blobs.__setitem__)
         wanted = how.fields
         if wanted is None:
-            wanted = [place for place, blob in blobs.items() if len(blob.shape) > how.dim]
-        self.places = {place: self._check(place, blobs) for place in wanted}
-        if not self.places:
+            wanted = [key for key, blob in blobs.items() if len(blob.shape) > how.dim]
+        self.names = {key: self._check(key, blobs) for key in wanted}
+        if not self.names:
             raise InvalidArgumentError(
                 f"context_parallel: no field has a dimension {how.dim}, the sequence"
             )
 
-    def _check(self, place: Any, blobs: Mapping[Any, Blob]) -> str:
-        if place not in blobs:
+    def _check(self, key: Any, blobs: Mapping[Any, Blob]) -> str:
+        if key not in blobs:
             known = ", ".join(map(repr, blobs))
             raise InvalidArgumentError(
-                f"context_parallel: there is no field {shown(place)}; there are {known}"
+                f"context_parallel: there is no field {shown(key)}; there are {known}"
             )
-        blob = blobs[place]
+        blob = blobs[key]
         if len(blob.shape) <= self.dim or (blob.is_ragged and not self._is_padded(blob)):
             raise InvalidArgumentError(
                 f"context_parallel: {blob.name} has shape {blob.shape}; what is cut needs a "
@@ -84,33 +86,34 @@ class SequenceShards:
 
     def _ranges(self, length: int, name: str) -> list[slice]:
         """The parts of a sequence that this rank gets."""
-        count = 2 * self.size if self._head_tail else self.size
+        count = 2 * self.world_size if self._head_tail else self.world_size
         if length % count:
             raise InvalidArgumentError(
-                f"context_parallel: {name} has sequences of {length}, which {self.size} ranks "
-                f"cannot cut into {count} equal parts: pack or pad to a multiple of {count}, as "
-                f"PadBatch(multiple_of={count}) does"
+                f"context_parallel: {name} has sequences of {length}, which {self.world_size} "
+                f"ranks cannot cut into {count} equal parts: pack or pad to a multiple of "
+                f"{count}, as PadBatch(multiple_of={count}) does"
             )
         size = length // count
-        numbers = [self.rank, count - 1 - self.rank] if self._head_tail else [self.rank]
-        return [slice(one * size, (one + 1) * size) for one in numbers]
+        parts = [self._rank, count - 1 - self._rank] if self._head_tail else [self._rank]
+        return [slice(part * size, (part + 1) * size) for part in parts]
 
     def __call__(self, batch: Any) -> Any:
         """The batch with this rank's parts, each in one piece of memory."""
         return map_items(batch, self._part)
 
-    def _part(self, place: Any, array: Any) -> Any:
-        if place not in self.places:
+    def _part(self, key: Any, array: Any) -> Any:
+        if key not in self.names:
             return array
         if not isinstance(array, Ragged):
-            return self._part_of(array, self.places[place])
-        part = self._part_of(array.dense, self.places[place])
+            return self._part_of(array, self.names[key])
+        part = self._part_of(array.dense, self.names[key])
         splits = np.arange(len(part) + 1, dtype=np.int64) * part.shape[1]
         return Ragged(part.reshape(-1, *part.shape[2:]), splits)
 
     def _part_of(self, array: Array, name: str) -> Array:
         before = (slice(None),) * self.dim
-        parts = [array[before + (one,)] for one in self._ranges(array.shape[self.dim], name)]
+        ranges = self._ranges(array.shape[self.dim], name)
+        parts = [array[before + (part,)] for part in ranges]
         if len(parts) == 1:
             return np.ascontiguousarray(parts[0])
         return np.concatenate(parts, axis=self.dim)

@@ -1,6 +1,7 @@
 """What trainers ask of a torch DataLoader, asked of a TorchLoader: rows, samplers, epochs."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from torch.utils.data import (  # noqa: E402
 
 import pyflowdata as flow  # noqa: E402
 from pyflowdata.integrations.torch import TorchLoader  # noqa: E402
+from pyflowdata.integrations.torch.options import LoaderOptions  # noqa: E402
 
 RECORDS, BATCH = 29, 6
 STEPS = 5
@@ -184,3 +186,15 @@ def test_a_stream_is_an_iterable_dataset_of_batches():
             len(ask)
     plain = DataLoader(loader.dataset, batch_size=loader.batch_size)
     assert sum(values(plain), []) == [*range(RECORDS)]
+
+
+def test_the_docstring_describes_each_option():
+    arguments = TorchLoader.__init__.__doc__.split("Raises:")[0]
+    described = re.findall(r"^ {12}(\w+): ", arguments, re.M)
+    assert described == ["loader", *LoaderOptions.__annotations__]
+
+
+def test_public_names_say_where_they_are_imported_from():
+    import pyflowdata.integrations.torch as face
+
+    assert {getattr(face, name).__module__ for name in face.__all__} == {face.__name__}

@@ -1,0 +1,191 @@
+"""The DataLoader with torch's arguments in Lightning and Fabric, by the numbers of records."""
+
+import itertools
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
+lightning = pytest.importorskip(
+    "lightning.pytorch", reason="lightning is not installed: pip install pyflowdata[lightning]"
+)
+
+import pyflowdata as flow  # noqa: E402
+from lightning.fabric import Fabric  # noqa: E402
+from lightning.pytorch.callbacks import ModelCheckpoint  # noqa: E402
+from pyflowdata.integrations.lightning import DataModule  # noqa: E402
+from pyflowdata.integrations.torch import DataLoader  # noqa: E402
+
+RECORDS, BATCH, STEPS, EPOCHS = 29, 6, 5, 3
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of Lightning's own
+
+both = pytest.mark.parametrize("as_module", [False, True], ids=["loader", "module"])
+
+
+class Noisy(torch.utils.data.Dataset):
+    """The number of a record, and a random number."""
+
+    def __len__(self):
+        return RECORDS
+
+    def __getitem__(self, record):
+        return record, torch.rand(())
+
+
+def make_loader(seed=3):
+    return DataLoader(Noisy(), batch_size=BATCH, shuffle=True, seed=seed)
+
+
+def seen_in(batch):
+    return [part.tolist() for part in batch]
+
+
+def truth(steps=None):
+    """What the steps of each epoch have, in a loop that nothing interrupts."""
+    loader = make_loader()
+    wholes = [[seen_in(batch) for batch in loader] for _ in range(EPOCHS)]
+    return [(epoch, each) for epoch, whole in enumerate(wholes) for each in whole[:steps]]
+
+
+class Model(lightning.LightningModule):
+    """Writes down what each step had."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+        self.steps, self.validated = [], []
+
+    def training_step(self, batch, _):
+        self.steps.append((self.current_epoch, seen_in(batch)))
+        return self.weight.sum()
+
+    def validation_step(self, batch, _):
+        if not self.trainer.sanity_checking:
+            self.validated.append((self.current_epoch, seen_in(batch)))
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), 0.1)
+
+
+class Predicts(Model):
+    def __init__(self):
+        super().__init__()
+        self.predicted = []
+
+    def predict_step(self, batch, _):
+        self.predicted += batch[0].tolist()
+
+
+def fit(as_module, *, make=make_loader, epochs=EPOCHS, ckpt_path=None, val=None, **options):
+    model = Model()
+    trainer = lightning.Trainer(
+        accelerator="cpu", devices=1, max_epochs=epochs, logger=False, enable_progress_bar=False,
+        enable_model_summary=False, **{"enable_checkpointing": False, **options},
+    )  # fmt: skip
+    if as_module:
+        trainer.fit(model, DataModule(train=make, val=val), ckpt_path=ckpt_path)
+    else:
+        trainer.fit(model, make(), val and val(), ckpt_path=ckpt_path)
+    return model
+
+
+@both
+def test_epochs_of_lightning_are_those_of_the_loader(as_module):
+    model = fit(as_module, val=make_loader)
+    assert model.steps == truth() == model.validated
+
+
+@both
+def test_lightning_predicts_each_record(as_module):
+    trainer = lightning.Trainer(accelerator="cpu", devices=1, logger=False)
+
+    def make():
+        return DataLoader(Noisy(), batch_size=BATCH)
+
+    trainer.predict(
+        model := Predicts(), datamodule=DataModule(predict=make) if as_module else None,
+        dataloaders=None if as_module else make(),
+    )  # fmt: skip
+    assert model.predicted == [*range(RECORDS)]
+
+
+@both
+@pytest.mark.parametrize("limit", [None, 3, STEPS + 4], ids=["whole", "cut", "above"])
+@pytest.mark.parametrize("every", [{"every_n_train_steps": 1}, {"every_n_epochs": 1}], ids=str)
+def test_lightning_goes_on_after_each_checkpoint(tmp_path, as_module, limit, every):
+    options = {} if limit is None else {"limit_train_batches": limit}
+    saves = ModelCheckpoint(tmp_path, save_top_k=-1, filename="{step:03}", **every)
+    whole = fit(as_module, callbacks=[saves], enable_checkpointing=True, **options).steps
+    assert whole == truth(limit)
+    paths = [*tmp_path.glob("*.ckpt")]
+    assert len(paths) == (len(whole) if "every_n_train_steps" in every else EPOCHS)
+    for path in sorted(paths)[::2]:
+        step = int(path.stem.partition("=")[2])
+        assert fit(as_module, ckpt_path=path, **options).steps == whole[step:]
+
+
+def test_a_module_makes_loaders_again():
+    assert fit(True, reload_dataloaders_every_n_epochs=1).steps == truth()
+
+
+class Counts(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter(range(4))
+
+
+@pytest.mark.parametrize("options", [{"dataset": Counts()},
+                                     {"dataset": range(4), "sampler": [3, 1]}])  # fmt: skip
+def test_a_module_refuses_an_order_that_it_cannot_set(options):
+    with pytest.raises(flow.errors.WrongUseError, match=r"give the loader itself to the Trainer"):
+        fit(True, make=lambda: DataLoader(**options))
+
+
+class Run:
+    """A model and a loader of a Fabric."""
+
+    def __init__(self, seed=3):
+        self.fabric = Fabric(accelerator="cpu", devices=1)
+        self.fabric.launch()
+        self.loader = self.fabric.setup_dataloaders(make_loader(seed))
+
+    def train(self, epochs, *, limit=None, stop=-1):
+        seen = []
+        for _ in range(epochs):
+            for batch in itertools.islice(self.loader, limit):
+                seen.append(seen_in(batch))
+                if len(seen) == stop:
+                    return seen
+        return seen
+
+    def saved(self, path):
+        self.fabric.save(path, {"loader": self.loader})
+        return path
+
+    def after(self, path):
+        self.fabric.load(path, {"loader": self.loader})
+        return self
+
+
+def records(steps=None):
+    return [each for _, each in truth(steps)]
+
+
+@pytest.mark.parametrize("limit", [None, 3])
+def test_each_iterator_of_fabric_is_the_next_epoch(limit):
+    assert Run().train(EPOCHS, limit=limit) == records(limit)
+
+
+@pytest.mark.parametrize("stop", [2, STEPS - 1, STEPS, STEPS + 1, 2 * STEPS, 2 * STEPS + 3])
+def test_fabric_goes_on_after_a_step(tmp_path, stop):
+    run = Run()
+    assert run.train(EPOCHS, stop=stop) == records()[:stop]
+    path = run.saved(tmp_path / "run")
+    assert Run(seed=9).after(path).train(EPOCHS - stop // STEPS) == records()[stop:]
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_fabric_goes_on_after_an_epoch(tmp_path, epochs):
+    run = Run()
+    run.train(epochs)
+    path = run.saved(tmp_path / "run")
+    assert Run(seed=9).after(path).train(EPOCHS - epochs) == records()[epochs * STEPS :]
