@@ -150,8 +150,8 @@ def check_sharding(loader: DataLoader[Any], sharding: jax.sharding.Sharding) -> 
 
 def _check_last_batch(reader: Reader, sharding: jax.sharding.Sharding) -> None:
     """Says at once what would come up at the end of the epoch."""
-    rest = max(reader.records, 0) % reader.batch_size
-    if reader.spec["last_batch"] in ("short", "even") and not can_spread(sharding, rest):
+    rest = reader.steps.last_rows
+    if not reader.steps.is_filled and not can_spread(sharding, rest):
         raise InvalidArgumentError(
             f"{reader.name}: the last batch of an epoch has {rest} rows, which {sharding} cannot "
             "spread evenly; give the reader last_batch='pad', 'wrap' or 'drop'"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ... import DataLoader, Error
 from .hand_over import HandOver
+from .lookahead import Lookahead
 
 
 class Owner(Protocol):
@@ -28,15 +28,19 @@ class Owner(Protocol):
 class OnHost(Iterator[Any]):
     """The batches of a loader as tensors of the host."""
 
-    def __init__(self, owner: Owner, begin: Callable[[], Iterator[Any]]) -> None:
+    def __init__(
+        self, owner: Owner, find_place: Callable[[], None], iterate: Callable[[], Iterator[Any]]
+    ) -> None:
+        """Args: what moves the loader before the first batch, and makes its iterator."""
         self._owner = owner
         self._hand_over = owner._hand_over
-        self._begin = begin
+        self._find_place, self._iterate = find_place, iterate
         self._batches: Iterator[Any] | None = None
 
     def __next__(self) -> Any:
         if self._batches is None:
-            self._batches = self._begin()
+            self._find_place()
+            self._batches = self._iterate()
             self._owner.current = None
         return self._hand_over.on_host(next(self._batches))
 
@@ -46,88 +50,67 @@ class OnHost(Iterator[Any]):
         return self._owner.place()[1] == 0
 
 
-@dataclass(frozen=True)
-class _Made:
-    """A batch that is on its way to the device, or what came in its place.
-
-    Attributes:
-        leaves, copied: What HandOver.send() returned.
-        failure: The error of this batch, or StopIteration.
-        place, epoch: Of the loader when this is delivered.
-    """
-
-    leaves: list[Any]
-    copied: Any
-    failure: Exception | None
-    place: tuple[int, int]
-    epoch: int
-
-
 class Ahead(Iterator[Any]):
     """Starts the copy of the next batch before it hands out one; on the host, without copies, it
     only takes the next one, and so knows the last batch of a stream.
-
-    An error takes the place of its batch, and no later batch is made before it was raised.
-
-    Attributes:
-        place, epoch: Of the loader after the last batch that was handed out.
     """
 
-    def __init__(self, owner: Owner, begin: Callable[[], Iterator[Any]]) -> None:
+    def __init__(
+        self, owner: Owner, find_place: Callable[[], None], iterate: Callable[[], Iterator[Any]]
+    ) -> None:
+        """Args: as of OnHost."""
         self._owner = owner
         self._hand_over = owner._hand_over
-        self._begin = begin
-        self._batches: Iterator[Any] | None = None
-        self._made: _Made | None = None
+        self._find_place, self._iterate = find_place, iterate
+        self._batches: Iterator[Any]
+        self._lookahead: Lookahead | None = None
 
     def __next__(self) -> Any:
-        if self._batches is None:
-            self._batches = self._start()
+        if self._lookahead is None:
+            self._lookahead = self._start()
         elif self._owner.current is not self:
             return next(self._batches)  # which says why this iterator is over
-        if self._made is None:
-            self._made = self._make(self._batches)
-        made = self._made  # stays there if making the following one is interrupted
-        following = self._make(self._batches) if made.failure is None else None
-        place = made.place
-        if following is not None and isinstance(following.failure, StopIteration):
-            place = following.place  # the next epoch
-        self._made, self.place, self.epoch = following, place, made.epoch
-        if made.failure is not None:
-            raise made.failure
-        return self._hand_over.receive(made.leaves, made.copied)
+        leaves, copied = next(self._lookahead)
+        return self._hand_over.receive(leaves, copied)
 
     @property
     def at_end(self) -> bool:
         """The last batch was handed out."""
-        return self._made is not None and isinstance(self._made.failure, StopIteration)
+        return self._lookahead is not None and self._lookahead.at_end
 
-    def _start(self) -> Iterator[Any]:
-        loader = self._owner.loader
-        batches = self._begin()
-        self.place = self._made_until = loader._core.cursor.consumed()
-        self.epoch = loader.epoch
-        self._owner.current = self
-        return batches
+    @property
+    def place(self) -> tuple[int, int]:
+        """Epoch and step of the loader after the last batch that was handed out; after the last one
+        of an epoch, those of the next epoch.
+        """
+        ahead = self._lookahead
+        assert ahead is not None
+        place: tuple[int, int] = (ahead.end if ahead.at_end else ahead.place)[0]
+        return place
 
-    def _make(self, batches: Iterator[Any]) -> _Made:
+    @property
+    def epoch(self) -> int:
+        """The epoch that the loader was in then."""
+        assert self._lookahead is not None
+        epoch: int = self._lookahead.place[1]
+        return epoch
+
+    def _start(self) -> Lookahead:
+        self._find_place()
+        self._batches = self._iterate()
+        lookahead = Lookahead(self._send, self._snapshot, self._go_back, (Error,))
+        self._lookahead, self._owner.current = lookahead, self
+        return lookahead
+
+    def _send(self) -> tuple[list[Any], Any]:
+        return self._hand_over.send(next(self._batches))
+
+    def _snapshot(self) -> tuple[tuple[int, int], int]:
         loader = self._owner.loader
-        leaves: list[Any] = []
-        copied = failure = None
-        try:
-            try:
-                batch = next(batches)
-            except (Error, StopIteration) as caught:
-                failure = caught
-            else:
-                leaves, copied = self._hand_over.send(batch)
-            place = loader._core.cursor.consumed()
-            made = _Made(leaves, copied, failure, place, loader.epoch)
-        except BaseException:
-            if loader._core.cursor.consumed() != self._made_until:  # a batch was taken and lost
-                epoch, step = self._made_until
-                loader.seek(step, epoch=epoch)
-                self._batches = self._begin()
-            raise
-        self._made_until = made.place
-        return made
+        return loader._core.cursor.consumed(), loader.epoch
+
+    def _go_back(self, snapshot: tuple[tuple[int, int], int]) -> None:
+        loader, (place, _) = self._owner.loader, snapshot
+        if loader._core.cursor.consumed() != place:
+            loader.seek(place[1], epoch=place[0])
+            self._batches = self._iterate()

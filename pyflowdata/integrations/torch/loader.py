@@ -168,12 +168,13 @@ class TorchLoader(
 
     def _all_steps(self) -> Iterator[BatchT]:
         steps = self._epoch_steps
-        batches = self._lazy(self._begin_epoch, looks_ahead=self._looks_ahead)
+        ahead = self._looks_ahead
+        batches = self._lazy(self._go_to_epoch, self.loader.__iter__, looks_ahead=ahead)
         return hooked(self, announced(batches, -1 if steps is None else steps.last_rows))
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is."""
-        return hooked(self, self._lazy(self._begin_endless))
+        return hooked(self, self._lazy(self._go_to_user, self.loader.repeat))
 
     @property
     def _looks_ahead(self) -> bool:
@@ -191,26 +192,27 @@ class TorchLoader(
         return self._all_steps()
 
     def _lazy(
-        self, begin: Callable[[], Iterator[Any]], *, looks_ahead: bool = False
+        self,
+        find_place: Callable[[], None],
+        iterate: Callable[[], Iterator[Any]],
+        *,
+        looks_ahead: bool = False,
     ) -> OnHost | Ahead:
         check_ranks(self.loader)
-        if self._hand_over.copies is not None or looks_ahead:
-            return Ahead(self, begin)
-        return OnHost(self, begin)
+        is_ahead = self._hand_over.copies is not None or looks_ahead
+        return (Ahead if is_ahead else OnHost)(self, find_place, iterate)
 
-    def _begin_epoch(self) -> Iterator[Any]:
+    def _go_to_epoch(self) -> None:
         if self._chosen is not None:
             self._go(self._chosen, 0)
         elif self.current is not None and self.current.epoch != self.loader.epoch:
             self._go(*self.place())
-        return iter(self.loader)
 
-    def _begin_endless(self) -> Iterator[Any]:
+    def _go_to_user(self) -> None:
         if self._chosen is not None:
             self._go(self._chosen, 0)
         elif self.current is not None:  # go on where the user is, not where the loader is
             self._go(*self.place())
-        return self.loader.repeat()
 
     def set_epoch(self, epoch: int) -> None:
         """Makes the next iterator one of this epoch, also one that exists and has not started.

@@ -36,11 +36,11 @@ from .arguments import (
 from .engine import Engine, Kept, check_stream_count
 from .fetching import StreamPlace
 from .iterators import BatchIterator
-from .one_ahead import OneAhead
 from .orders import EpochOrder
 from .process_iterators import ProcessIterator, StreamIterator
 from .progress import Progress
 from .samplers import is_stateful, restore_epoch
+from .stream_lookahead import StreamLookahead
 from .thread_iterators import InlineIterator, ThreadIterator
 
 __all__ = ["DataLoader"]
@@ -166,7 +166,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         kind = self._iterator_kind()
         engine, steps = self._engine(), self._epoch_steps
         if self._is_iterable and gradient_state() is not None:
-            return announced(OneAhead(functools.partial(kind, engine), progress), -1)
+            return announced(StreamLookahead(functools.partial(kind, engine), progress), -1)
         return announced(kind(engine, progress), -1 if steps is None else steps.last_rows)
 
     def _iterator_kind(self) -> type[BatchIterator]:

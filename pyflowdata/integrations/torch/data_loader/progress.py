@@ -45,6 +45,11 @@ class Progress:
             list(self.streams) if self.streams is not None else None, self.worker,
         )  # fmt: skip
 
+    def snapshot(self) -> Progress:
+        """As it is now, in a Progress that does not change with this one."""
+        streams = None if self.streams is None else [*self.streams]
+        return dataclasses.replace(self, ahead=[*self.ahead], streams=streams)
+
     def become(self, other: Progress) -> None:
         """Takes over all that the other says, for whom holds this one."""
         for one in dataclasses.fields(self):

@@ -112,17 +112,8 @@ def _check_equal_shapes(loader: DataLoader[Any]) -> None:
 
 def _why_uneven(reader: Reader, skips: bool) -> str:
     """Why ranks may have different numbers of rows in a batch; "": they have not."""
-    rule = reader.spec["last_batch"]
-    if reader.world_size == 1:
-        return ""
-    if skips:
+    if skips and reader.world_size > 1:
         return "on_error='skip' leaves rows out on one rank: take 'pad'"
-    if rule in ("pad", "wrap"):
-        return ""
-    if reader.records >= 0 and reader.left_out < 0:
-        return "its batches differ in size, and their rows may not divide: take batches of one size"
-    if rule == "short" and (
-        reader.records < 0 or reader.records % reader.batch_size % reader.world_size
-    ):
-        return "the last batch may not divide: take last_batch='even', 'drop', 'pad' or 'wrap'"
-    return ""
+    why = reader.steps.why_ranks_differ()
+    remedy = "take last_batch='even', 'drop', 'pad' or 'wrap', and batches of one size"
+    return f"{why}: {remedy}" if why else ""
