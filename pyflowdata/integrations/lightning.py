@@ -186,7 +186,7 @@ class _TrainerLoader:
 
     def state_dict(self) -> dict[str, Any]:
         """That of the loader after the last batch that was used."""
-        state, held = self.loader.state_dict(), self._held
+        state, held = self.loader.state_dict(), self._prefetched
         if held > state["position"]:  # at the end of an epoch
             return {**state, "epoch": state["epoch"] - 1, "position": len(self.loader) - held}
         return {**state, "position": state["position"] - held}
