@@ -211,8 +211,10 @@ class TorchLoader(
     def set_epoch(self, epoch: int) -> None:
         """Makes the next iterator one of this epoch, also one that exists and has not begun.
 
-        A place that load_state_dict() chose in this epoch stays.  An iterator that has begun goes
-        on, as one of torch does, and so does state_dict(), until the next one begins.
+        A place that load_state_dict() chose in this epoch stays; after the last batch of a stream
+        the next iterator has no batch, and the one after it is of the next epoch.  A started
+        iterator continues, as one of torch does, and so does state_dict(), until the next one
+        starts.
 
         Args:
             epoch: Counted from 0; trainers call this before each of their epochs.
@@ -228,6 +230,8 @@ class TorchLoader(
             self._chosen = epoch
         elif here != epoch or here == started:
             self._go(epoch, 0)
+        else:
+            self.loader._core.cursor.stays_in_epoch = started is None
 
     def _settle(self) -> None:
         """Brings the DataLoader to where the next iterator begins: a batch that was taken ahead
