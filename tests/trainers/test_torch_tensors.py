@@ -236,3 +236,10 @@ def test_an_attention_over_a_batch_without_padding():
         alone = torch.from_numpy(given["x"]).unflatten(-1, [2, 4]).transpose(0, 1)
         wanted = attend(alone, alone, alone).transpose(0, 1).flatten(-2)
         torch.testing.assert_close(row, wanted)
+
+
+def test_a_column_of_bytes_names_what_it_can_become():
+    text = flow.GeneratorReader([{"t": "a"}] * 4, fields=["t:bytes"], batch_size=2)
+    with flow.DataLoader(text) as loader:
+        with pytest.raises(flow.InvalidArgumentError, match="'jagged' gives a list of bytes"):
+            TorchLoader(loader)

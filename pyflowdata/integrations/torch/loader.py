@@ -218,9 +218,9 @@ class TorchLoader(
         """Makes the next iterator one of this epoch, also one that exists and has not started.
 
         A place that load_state_dict() chose in this epoch stays; after the last batch of a stream
-        the next iterator has no batch, and the one after it is of the next epoch.  An iterator
-        that has started goes on, as one of torch does, and so does state_dict(), until the next
-        one starts.
+        the next iterator has no batch, and the one after it is of the next epoch.  A started
+        iterator continues, as one of torch does, and so does state_dict(), until the next one
+        starts.
 
         Args:
             epoch: Counted from 0; trainers call this before each of their epochs.

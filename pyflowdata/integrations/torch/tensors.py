@@ -120,6 +120,11 @@ def _maker_of(blob: Blob, ragged: str | None) -> Make:
         return make
     if ragged == "dense" or has_equal_rows(blob):
         return _DenseMaker(blob, make)
+    if ragged is None and is_text(blob):
+        raise InvalidArgumentError(
+            f"{blob.name} has rows of bytes, and a tensor has rows of one shape: ragged='jagged' "
+            "gives a list of bytes for each batch"
+        )
     if ragged is None:
         raise InvalidArgumentError(
             f"{blob.name} is ragged, its rows are of shape {blob.shape[1:]}, and a tensor has rows "
