@@ -186,10 +186,10 @@ class _TrainerLoader:
 
     def state_dict(self) -> dict[str, Any]:
         """That of the loader after the last batch that was used."""
-        state, held = self.loader.state_dict(), self._prefetched
-        if held > state["position"]:  # at the end of an epoch
-            return {**state, "epoch": state["epoch"] - 1, "position": len(self.loader) - held}
-        return {**state, "position": state["position"] - held}
+        state, prefetched = self.loader.state_dict(), self._prefetched
+        if prefetched > state["position"]:  # at the end of an epoch
+            return {**state, "epoch": state["epoch"] - 1, "position": len(self.loader) - prefetched}
+        return {**state, "position": state["position"] - prefetched}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As that of the loader."""

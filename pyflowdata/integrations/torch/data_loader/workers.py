@@ -201,7 +201,7 @@ class _Process:
         if code is not None and code < 0:
             how = f"(pid {pid}) is killed by signal: {_signal_name(-code)}"
             if code == -signal.SIGKILL:
-                how += ", as the system does to a process for which it has no memory"
+                how += "; the system was probably out of memory"
         return WorkerError(f"DataLoader worker {how}{self._had()}")
 
     def _had(self) -> str:
@@ -268,7 +268,7 @@ class Workers:
     """The worker processes of a DataLoader.
 
     Attributes:
-        processes: They.
+        processes: One for each worker.
         run: Number of the epoch's run.
     """
 
