@@ -327,6 +327,19 @@ def test_skip_first_batches_of_a_stream_that_drops_its_last():
         assert loader.batch_size is None and not loader.drop_last
 
 
+def test_the_last_batch_of_a_stream_ends_its_epoch_in_the_state():
+    whole = orders(2, "stream")
+    with make_loader("stream") as loader, make_loader("stream") as resumed:
+        loader, resumed = make_accelerator().prepare(loader, resumed)
+        states = [loader.state_dict() for _ in loader]
+        assert [(each["epoch"], each["position"]) for each in states][-2:] == [
+            (0, STEPS - 1), (1, 0)
+        ]  # fmt: skip
+        resumed.load_state_dict(states[-1])
+        resumed.set_epoch(states[-1]["epoch"])
+        assert ids(resumed) == whole[1]
+
+
 def test_the_last_step_of_a_share_is_announced():
     accelerator = make_accelerator()
     for records in (3, RECORDS):

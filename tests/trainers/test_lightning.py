@@ -260,6 +260,17 @@ def test_a_stream_goes_on_after_the_batch_that_was_used(tmp_path, stop):
 
 
 @pytest.mark.cell("Lightning", "epoch-end resume")
+def test_a_stream_that_is_shorter_than_the_limit_goes_on(tmp_path):
+    options = {"limit_train_batches": STEPS + 2}
+    whole = truth(make_stream)
+    for stop in (2, STEPS, STEPS + 1, 2 * STEPS, 3 * STEPS):
+        path = tmp_path / f"{stop}.ckpt"
+        cut = fit(make_stream, True, callbacks=[Stop(stop, path)], **options).steps
+        resumed = fit(make_stream, True, ckpt_path=path, **options).steps
+        assert [(e, each) for e, _, each in cut + resumed] == [(e, each) for e, _, each in whole]
+
+
+@pytest.mark.cell("Lightning", "epoch-end resume")
 def test_a_stream_goes_on_after_an_epoch(tmp_path):
     saves = ModelCheckpoint(tmp_path, save_last=True)
     fit(make_stream, True, callbacks=[saves, Crash(2)], enable_checkpointing=True)

@@ -214,6 +214,34 @@ def test_a_stream_is_an_iterable_dataset_of_batches():
     assert sum(values(plain), []) == [*range(RECORDS)]
 
 
+def test_an_epoch_of_a_stream_comes_once_after_a_state_of_its_last_batch():
+    def make():
+        x = flow.GeneratorReader(
+            lambda: iter(range(RECORDS)), fields=["x:int64"], batch_size=BATCH, shuffle="buffer",
+            shuffle_after_epoch=True, seed=3,
+        )  # fmt: skip
+        return TorchLoader(flow.DataLoader(x))
+
+    loader = make()
+    whole = [values(loader) for _ in range(3)]
+    for count in (STEPS - 1, STEPS):
+        loader = make()
+        batches = iter(loader)
+        for _ in range(count):
+            next(batches)
+        state = loader.state_dict()
+        assert (state["epoch"], state["position"]) == (0, count)
+        for tell in (TorchLoader.set_epoch, lambda each, epoch: each.sampler.set_epoch(epoch)):
+            resumed = make()
+            resumed.load_state_dict(state)
+            for epoch in range(3):
+                tell(resumed, epoch)
+                assert values(resumed) == (whole[epoch] if epoch else whole[0][count:])
+        resumed = make()
+        resumed.load_state_dict(state)  # without set_epoch() there is no empty epoch
+        assert values(resumed) == (whole[0][count:] or whole[1])
+
+
 def test_the_docstring_describes_each_option():
     arguments = TorchLoader.__init__.__doc__.split("Raises:")[0]
     described = re.findall(r"^ {12}(\w+): ", arguments, re.M)
