@@ -26,7 +26,6 @@ _python: Any = random.seed.__self__  # type: ignore[attr-defined]  # of the modu
 _seed_python = super(random.Random, _python).seed
 _torch = torch.default_generator
 _here = threading.local()
-_STATE_BYTES = _torch.get_state().numel()
 _compare: Any = ctypes.CDLL(None).memcmp
 _compare.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
 
@@ -111,7 +110,7 @@ class Watch:
         if self._now() != self._marks:
             return True
         now = _torch.get_state()  # memcmp() takes a tenth of torch.equal()
-        return bool(_compare(self._torch.data_ptr(), now.data_ptr(), _STATE_BYTES))
+        return bool(_compare(self._torch.data_ptr(), now.data_ptr(), now.nbytes))
 
     def undo(self) -> None:
         """Gives the program its states back."""
