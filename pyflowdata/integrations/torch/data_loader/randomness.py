@@ -110,7 +110,7 @@ class Watch:
         if self._now() != self._marks:
             return True
         now = _torch.get_state()  # memcmp() takes a tenth of torch.equal()
-        return bool(_compare(self._torch.data_ptr(), now.data_ptr(), now.numel()))
+        return bool(_compare(self._torch.data_ptr(), now.data_ptr(), now.nbytes))
 
     def undo(self) -> None:
         """Gives the program its states back."""
