@@ -186,15 +186,17 @@ class _TrainerLoader:
 
     def state_dict(self) -> dict[str, Any]:
         """That of the loader after the last batch that was used."""
-        state, held = self.loader.state_dict(), self._held
-        if held > state["position"]:  # at the end of an epoch
-            return {**state, "epoch": state["epoch"] - 1, "position": len(self.loader) - held}
-        return {**state, "position": state["position"] - held}
+        state, prefetched = self.loader.state_dict(), self._prefetched
+        if prefetched > state["position"]:  # at the end of an epoch
+            return {**state, "epoch": state["epoch"] - 1, "position": len(self.loader) - prefetched}
+        return {**state, "position": state["position"] - prefetched}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As that of the loader."""
         self._loaded = self._trainer.fit_loop.epoch_progress.current.processed
         self.loader.load_state_dict(state)
+        if state["epoch"] == self._loaded:
+            self.loader.set_epoch(self._loaded)  # after its last batch it has none
 
 
 class _EpochListener(SequentialSampler):
