@@ -61,6 +61,8 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
       epoch and index, so that an augmentation is the same for any number of workers.
     - Workers are processes that hold the dataset's arrays and tensors once for all of them, and
       write batches into shared memory that is used again; or threads.
+      Tensors from a process are contiguous, also where collate_fn gave other strides, and those
+      that shared memory there do not here.
     - `report()` says whether training waited for batches, and why.
 
     Used by one thread at a time.

@@ -11,12 +11,19 @@ from typing import Any
 from .batch_tasks import END, FailedBatch, Task
 from .fetching import Ended, Fetcher, Stream
 from .iterators import BatchIterator
-from .randomness import OwnGenerators, mixed
+from .randomness import OwnGenerators, mixed, note_key, noted_key
 from .workers import pin
 
 
 class InlineIterator(BatchIterator):
     """num_workers=0: each batch is fetched when it is asked for."""
+
+    def __next__(self) -> Any:
+        outer = noted_key()  # of a loader whose dataset uses this one
+        try:
+            return super().__next__()
+        finally:
+            note_key(outer)
 
     def _begin(self) -> None:
         loader, progress = self._loader, self._progress
