@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
 
-from pyflowdata.integrations.torch import DataLoader  # noqa: E402
+from pyflowdata.integrations.torch import DataLoader, sample_generator  # noqa: E402
 
 
 class Drawing:
@@ -88,3 +88,60 @@ def test_a_seed_of_the_program_between_batches_is_noticed():
         random.seed(step)
         state = random.getstate()
     assert step == 4
+
+
+def _forked():
+    with torch.random.fork_rng():
+        return torch.rand(1).item()
+
+
+def _set_back():
+    state = random.getstate()
+    drawn = random.random()
+    random.setstate(state)
+    return drawn
+
+
+def _of_inner_loader():
+    return next(iter(DataLoader(range(1000), shuffle=True))).item()
+
+
+HIDDEN = {
+    "numpy": lambda: float(np.random.randn()),
+    "gauss": lambda: random.gauss(0, 1),
+    "forked": _forked,
+    "set back": _set_back,
+    "inner loader": _of_inner_loader,
+}
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning")
+@pytest.mark.parametrize("draw", HIDDEN)
+@pytest.mark.parametrize("size", [1, 4])
+def test_draws_that_leave_no_trace_are_keyed(draw, size):
+    """Of a normal number that the generator has kept, and of generators that are set back."""
+    found, after = [], []
+    for workers in (0, 1):
+        np.random.seed(0), random.seed(0), torch.manual_seed(0)
+        kept = np.random.randn(), random.gauss(0, 1)
+        loader = DataLoader(Drawing(HIDDEN[draw]), size, num_workers=workers, seed=1)
+        found.append([value for _, values in loader for value in values.tolist()])
+        after.append((kept, np.random.randn(), random.gauss(0, 1)))
+    assert found[0] == found[1]
+    assert len(set(found[0])) > 15
+    assert after[0] == after[1]
+
+
+class Nesting(Drawing):
+    def __getitem__(self, index):
+        before = sample_generator().random()
+        assert len(list(DataLoader(range(4), 2, seed=5))) == 2
+        return np.array([before, sample_generator().random()])
+
+
+def test_a_loader_in_a_dataset_leaves_the_generator_of_the_sample():
+    rows = torch.cat(list(DataLoader(Nesting(None), 4, seed=1)))
+    assert torch.equal(rows[:, 0], rows[:, 1])
+    assert len(set(rows[:, 0].tolist())) == 20
+    with pytest.raises(RuntimeError, match="sample_generator"):
+        sample_generator()

@@ -12,6 +12,7 @@ from torch.utils.data import IterableDataset
 from .... import InvalidArgumentError, UnsupportedError, world
 from ....errors import shown
 from .orders import EpochOrder, SequentialOrder, ShuffledOrder
+from .randomness import note_hidden_draw
 
 SEEDS = 2**62 - 1  # the largest seed, and the bits that one has
 
@@ -100,6 +101,7 @@ def find_seed(seed: int | None, generator: Any, *, needs_same: bool) -> int:
     if generator is not None and hasattr(generator, "initial_seed"):
         initial: int = generator.initial_seed()
         return initial & SEEDS
+    note_hidden_draw()  # a sample that makes a DataLoader depends on the generator
     return 0 if needs_same else int(torch.initial_seed()) & SEEDS
 
 

@@ -108,6 +108,8 @@ class Fetcher:
         note_samples(lambda: self._key_here(indices, key))
         failure = made = None
         watch.begin()
+        if not watch.sees:
+            return _DRAWN
         try:
             if most is None:
                 made = self._make(indices, samples)
@@ -115,6 +117,8 @@ class Fetcher:
                 self._take(samples, indices[:most])
         except Exception as raised:  # noqa: BLE001  (what user code raises)
             failure = raised
+        finally:
+            watch.end()
         self._draws = watch.is_used()
         if self._draws:
             watch.undo()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import operator
 import random
+import sys
 import threading
 from collections.abc import Callable
 from hashlib import blake2b
@@ -26,6 +27,7 @@ _python: Any = random.seed.__self__  # type: ignore[attr-defined]  # of the modu
 _seed_python = super(random.Random, _python).seed
 _torch = torch.default_generator
 _here = threading.local()
+_LOOKED_AT = 2  # calls of Watch.begin(), the first of which may be for one sample
 _compare: Any = ctypes.CDLL(None).memcmp
 _compare.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
 
@@ -66,10 +68,31 @@ def _python_words() -> Any:
     return words if [*words] == [state[-1], *state[:2]] else None
 
 
+def _hidden_draws() -> int:
+    found: int = getattr(_here, "hidden", 0)
+    return found
+
+
+def note_hidden_draw() -> None:
+    """A generator of the process was used in this thread, and is as it was."""
+    _here.hidden = _hidden_draws() + 1
+
+
+def _see_call(_: Any, event: str, called: Any) -> None:
+    if event == "c_call" and called.__name__ in ("set_state", "setstate"):
+        note_hidden_draw()
+
+
 class Watch:
     """Tells whether one of the three generators was drawn from, and undoes that.
 
-    A draw changes the position in a generator's words, or makes new words.
+    A draw changes the position in a generator's words, or makes new words.  A draw whose generator
+    is set back, as by torch.random.fork_rng(), changes neither: the first batches are looked at for
+    calls of torch's set_state() and random.setstate(), which count as draws.
+
+    Attributes:
+        sees: After begin(): draws will be noticed.  NumPy's second normal number, which is kept for
+            the next call, is drawn without any change; under a profiler no calls are seen.
     """
 
     def __init__(self) -> None:
@@ -79,6 +102,8 @@ class Watch:
         self._marks: Any = None
         self._states: Any = None  # of the program, with these marks of Python and NumPy
         self._torch: Any = None
+        self._begun = self._hidden = 0
+        self.sees = True
 
     def _look_at_numpy(self) -> None:
         self._numpy = np.random.get_bit_generator()  # type: ignore[attr-defined]
@@ -87,7 +112,7 @@ class Watch:
     def _now(self) -> Any:
         python: Any
         if self._words is not None:
-            python = self._words[0], self._words[2]
+            python = self._words[0], self._words[2], _python.gauss_next
         else:
             python = random.getstate()
         if np.random.get_bit_generator() is not self._numpy:  # type: ignore[attr-defined]
@@ -104,10 +129,23 @@ class Watch:
             self._states = random.getstate(), np.random.get_state(legacy=False)
             self._marks = marks
         self._torch = _torch.get_state()
+        self._hidden = _hidden_draws()
+        self.sees = not self._states[1]["has_gauss"]
+        if self._begun < _LOOKED_AT:
+            if sys.getprofile() is not None:
+                self.sees = False
+                return
+            self._begun += 1
+            sys.setprofile(_see_call)
+
+    def end(self) -> None:
+        """Looks at no calls any more."""
+        if sys.getprofile() is _see_call:
+            sys.setprofile(None)
 
     def is_used(self) -> bool:
         """Whether one was drawn from."""
-        if self._now() != self._marks:
+        if self._now() != self._marks or self._hidden != _hidden_draws():
             return True
         now = _torch.get_state()  # memcmp() takes a tenth of torch.equal()
         return bool(_compare(self._torch.data_ptr(), now.data_ptr(), now.nbytes))
@@ -121,7 +159,12 @@ class Watch:
         self._marks = None
 
 
-def note_key(key: int) -> None:
+def noted_key() -> Any:
+    """What note_key() or note_samples() set last in this thread; None: nothing."""
+    return getattr(_here, "key", None)
+
+
+def note_key(key: int | Callable[[], int] | None) -> None:
     """Sets what sample_generator() of this thread gives, and no generator of the process."""
     _here.key = key
 
@@ -165,6 +208,7 @@ class OwnGenerators:
         self._python: Any = None if only_torch else random.Random(key).getstate()
         self._numpy: Any = None if only_torch else np.random.MT19937(key & 0xFFFFFFFF)
         self._program: tuple[Any, Any, Any] | None = None
+        self._normal: Any = None  # of NumPy, with a second normal number that is kept
 
     def __enter__(self) -> None:
         state = _torch.get_state()
@@ -172,6 +216,8 @@ class OwnGenerators:
         if not self._only_torch:
             python = random.getstate()
             numpy = np.random.get_bit_generator()  # type: ignore[attr-defined]
+            normal: Any = np.random.get_state(legacy=False)
+            self._normal = normal if normal["has_gauss"] else None
         self._program = state, python, numpy
         _torch.set_state(self._torch)
         if not self._only_torch:
@@ -187,3 +233,6 @@ class OwnGenerators:
             self._python = random.getstate()
             random.setstate(python)
             np.random.set_bit_generator(numpy)  # type: ignore[attr-defined]
+            if self._normal is not None:
+                np.random.set_state(self._normal)
+        note_hidden_draw()
