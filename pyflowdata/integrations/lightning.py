@@ -110,7 +110,7 @@ class DataModule(LightningDataModule):
         states, self._states = self._states, []
         if fit_loop.restarting and fit_loop._combined_loader_states_to_load:
             return  # in the middle of an epoch, where the Trainer loads the states, once
-        for loader, state in zip(loaders, states or [each.state_dict() for each in loaders]):
+        for loader, state in zip(loaders, states or [each.loader.state_dict() for each in loaders]):
             loader.start(fit_loop.epoch_progress.current.processed, state)
 
     def _close(self, name: str) -> None:
@@ -186,15 +186,17 @@ class _TrainerLoader:
 
     def state_dict(self) -> dict[str, Any]:
         """That of the loader after the last batch that was used."""
-        state, held = self.loader.state_dict(), self._held
-        if held > state["position"]:  # at the end of an epoch
-            return {**state, "epoch": state["epoch"] - 1, "position": len(self.loader) - held}
-        return {**state, "position": state["position"] - held}
+        state, prefetched = self.loader.state_dict(), self._prefetched
+        if prefetched > state["position"]:  # at the end of an epoch
+            return {**state, "epoch": state["epoch"] - 1, "position": len(self.loader) - prefetched}
+        return {**state, "position": state["position"] - prefetched}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As that of the loader."""
         self._loaded = self._trainer.fit_loop.epoch_progress.current.processed
         self.loader.load_state_dict(state)
+        if state["epoch"] == self._loaded:
+            self.loader.set_epoch(self._loaded)  # after its last batch it has none
 
 
 class _EpochListener(SequentialSampler):

@@ -34,6 +34,8 @@ class Cursor:
         iterator: Number of the iterator that may go on.
         must_seek: The library may be at another position.
         lease: Of the sink that takes the batches; None: there is none.
+        stays_in_epoch: An iterator that begins after the last batch of a stream has none; else it
+            goes on with the next epoch.
     """
 
     num_batches: int
@@ -44,6 +46,7 @@ class Cursor:
     iterator: int = 0
     must_seek: bool = False
     lease: Lease | None = None
+    stays_in_epoch: bool = False
 
     def next(self) -> tuple[int, int]:
         """Epoch and position of the next batch; the end of an epoch is the next one's start, unless
@@ -84,6 +87,7 @@ class Cursor:
             self.lease = None
         self.iterator += 1
         self.epoch, self.position, self.started = epoch, position, None
+        self.stays_in_epoch = False
         self.epoch, self.position = self.next()
         self.must_seek = True
 
@@ -91,6 +95,7 @@ class Cursor:
         """To where it was when it was copied to `kept`; iterators that were made since are over."""
         self.iterator, self.started = kept.iterator, kept.started
         self.epoch, self.position, self.lease = kept.epoch, kept.position, kept.lease
+        self.stays_in_epoch = kept.stays_in_epoch
         self.must_seek = True
 
 
@@ -128,7 +133,8 @@ class Batches(Iterator[BatchT]):
         self._number = number
         self._endless = endless
         self._over = False
-        self._resumes = loader.cursor.position > 0  # until a batch was delivered from there
+        # Until a batch was delivered from there.
+        self._resumes = loader.cursor.position > 0 and not loader.cursor.stays_in_epoch
 
     def __next__(self) -> BatchT:
         turns = self._loader.turns

@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, SupportsIndex
 
+import numpy as np
+
 from ..errors import CancelledError, Error, UnsupportedError
 from ..native import check, exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
@@ -29,6 +31,7 @@ from .turns import Turns
 
 _read = lib.pfd_loader_read
 _new_positions = functools.partial(ffi.new, "int64_t[]")
+_FEW = 64  # positions; of a longer range NumPy makes them, at a tenth of the time
 
 
 class LoaderCore:
@@ -112,7 +115,7 @@ class LoaderCore:
 
     def read_rows(self, positions: Iterable[SupportsIndex], epoch: int) -> Any:
         """As DataLoader.read(), in a turn of this thread."""
-        places = _new_positions(list(map(operator.index, positions)))
+        places = _positions(positions)
         status = lib.PFD_PENDING
         try:
             while status == lib.PFD_PENDING:
@@ -225,3 +228,11 @@ class LoaderCore:
         """In a forked child, which lacks the loader's threads; the lock may stay held there."""
         self.turns = Turns()
         self.life = "forked"
+
+
+def _positions(positions: Iterable[SupportsIndex]) -> Any:
+    """Row numbers for the library: int64_t[]."""
+    if isinstance(positions, range) and len(positions) > _FEW:
+        numbers = np.arange(positions.start, positions.stop, positions.step, dtype=np.int64)
+        return ffi.from_buffer("int64_t[]", numbers)
+    return _new_positions(list(map(operator.index, positions)))

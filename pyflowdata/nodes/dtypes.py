@@ -62,7 +62,7 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def dtype_number(dtype: np.dtype[Any]) -> int:
-    """C's number of a dtype; 0: it is none of blobs."""
+    """C's number of a dtype; 0: blobs do not have it."""
     found = _OF_NUMPY.get(dtype, 0)
     return NUMBERS[_BFLOAT16] if not found and is_bfloat16(dtype) else found
 

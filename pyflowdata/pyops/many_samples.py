@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UserFunctionError, shown
+from ..ragged import Ragged
 
 
 class Columns(Sequence[dict[str, Any]]):
@@ -44,6 +45,8 @@ def samples_of(said: str, given: Any, size: int) -> Sequence[Any]:
                     f"{said} was given {size} indices, and the column {shown(key)} that it "
                     f"returned has {found} values; it needs one for each"
                 )
+            if isinstance(column, Ragged):
+                _check_splits(said, key, column)
         return Columns(columns, size)
     if not hasattr(type(given), "__iter__") or isinstance(given, (str, bytes)):
         raise UserFunctionError(
@@ -57,6 +60,15 @@ def samples_of(said: str, given: Any, size: int) -> Sequence[Any]:
             f"{said} was given {size} indices, and returned {_length(samples)} samples"
         )
     return samples
+
+
+def _check_splits(said: str, key: Any, column: Ragged) -> None:
+    splits, size = column.row_splits, len(column.values)
+    if splits[0] < 0 or splits[-1] > size or np.any(splits[1:] < splits[:-1]):
+        raise UserFunctionError(
+            f"{said} returned the column {shown(key)}, a Ragged of {size} values with row_splits "
+            "beyond them: row_splits must not decrease, from 0 to that number"
+        )
 
 
 def _length(values: Any) -> int:

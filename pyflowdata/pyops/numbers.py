@@ -6,6 +6,7 @@ other numbers only the digits that the float dtype has no room for.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,13 @@ Array = npt.NDArray[Any]
 
 _WIDER = {"b": "biuf", "i": "iuf", "u": "uf", "f": "f"}  # what a kind of dtype may become
 _MOST_DIMS = 64  # of NumPy's arrays: a deeper list is none
+
+
+def array_of(value: Any, dtype: np.dtype[Any]) -> Array:
+    """`np.asarray(value)`; for a field of bfloat16 also of torch's tensors of it, which refuse."""
+    if is_bfloat16(dtype) and str(getattr(value, "dtype", "")) == "torch.bfloat16":
+        return np.asarray(value.view(sys.modules["torch"].int16)).view(dtype)
+    return np.asarray(value)
 
 
 def numbers_as(found: Any, array: Array, dtype: np.dtype[Any]) -> Array | None:

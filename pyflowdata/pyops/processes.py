@@ -177,7 +177,7 @@ class _Worker:
         if status < 0:
             how = f"was killed by {_signal_name(-status)}"
             if status == -signal.SIGKILL:
-                how += ", as the system does to a process for which it has no memory"
+                how += "; the system was probably out of memory"
         failure = Told(
             f"a process of {self._said}() (pid {self._process.pid}) {how}; the next batch has a "
             "new one"

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..nodes.row_types import RowType
 from ..ragged import Ragged
 from .many_samples import Columns
-from .numbers import has_mask, numbers_as
+from .numbers import array_of, has_mask, numbers_as
 
 Array = npt.NDArray[Any]
 _LARGE = 1 << 14  # bytes of a sample: it is better copied by NumPy, which needs no GIL for it
@@ -69,7 +69,7 @@ def column_of(values: Any, row_type: RowType) -> Array | None:
         return _of_numbers(values, shape, dtype)
     if not issubclass(kind, (np.ndarray, np.generic)) and hasattr(kind, "__array__"):
         try:
-            values = [np.asarray(value) for value in values]  # tensors
+            values = [array_of(value, dtype) for value in values]  # tensors
         except Exception:  # noqa: BLE001  (what their class raises: said of the sample, later)
             return None
         kind = np.ndarray

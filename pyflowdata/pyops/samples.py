@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..errors import CorruptDataError, OutOfMemoryError, shown
 from ..native import CData, ffi
 from .callbacks import message_of, text_of
-from .numbers import has_mask, numbers_as
+from .numbers import array_of, has_mask, numbers_as
 from .record_layout import RecordLayout
 from .sample_columns import column_of, ragged_column_of, values_by_field
 from ..nodes.dtypes import as_dtype, dtype_name
@@ -181,7 +181,7 @@ class Samples:
                 f"and np.ma.getmaskarray({key}) as a field of its own"
             )
         try:
-            array: Array = np.asarray(value)
+            array = array_of(value, dtype)
         except (CorruptDataError, MemoryError):
             raise
         except Exception as failure:  # noqa: BLE001  (what the class of the value raises)

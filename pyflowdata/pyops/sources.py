@@ -110,7 +110,7 @@ class _Indexed:
         if host.is_cancelled(scratch):
             raise CancelledError("the batch was given up")
         try:
-            given = self.source.__getitems__(ordinals)
+            given = self.source.__getitems__([*ordinals])  # which may be changed there
         except Exception as failure:  # noqa: BLE001  (what the user's code raises)
             return self._read_failed(failure, ordinals, host, scratch)
         except BaseException as failure:

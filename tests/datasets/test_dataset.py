@@ -114,6 +114,20 @@ def test_a_rank_reads_rows_of_all_ranks(data):
             loader.read(range(9))
 
 
+@pytest.mark.parametrize(
+    "rows", [range(0), range(3, 64), range(0, 1000), range(999, -1, -3), range(900, 1000)]
+)
+def test_a_range_of_rows_is_read_as_a_list_of_them(rows):
+    data = flow.from_arrays({"y": np.arange(1000)}).shuffle(seed=1).batch(1000)
+    with flow.DataLoader(data["y"]) as loader:
+        whole = next(iter(loader)).tolist()
+        assert sorted(whole) == [*range(1000)] != whole
+        assert loader.read(rows).tolist() == [whole[row] for row in rows]
+        for wrong in (range(-100, 100), range(901, 1001)):
+            with pytest.raises(flow.InvalidArgumentError, match="there is no row"):
+                loader.read(wrong)
+
+
 def test_ops_over_whole_batches_see_the_rows_that_are_read(tmp_path):
     (tmp_path / "a.txt").write_text("".join(f"{row}\n" for row in range(40)))
     lines = flow.open(tmp_path / "a.txt").batch(8)

@@ -4,6 +4,7 @@ import json
 import pickle
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from reports.recorded import STATS, TUNED, WAITING, recorded, work
 
@@ -334,6 +335,21 @@ def test_a_step_with_a_stack_counts_as_its_batches():
     assert Measures(counters).wait_seconds == pytest.approx(0.4)
     waits, trains = counters.history.waits, counters.history.trains
     assert (waits[25], waits[0], trains[25], trains[47]) == (10, 10, 20, 10)  # 33.6 ms and more
+
+
+@pytest.mark.parametrize("batches", [1, 10])
+def test_steps_count_the_same_one_by_one_and_together(batches):
+    waits = np.array([0.0, 1e-9, 2.0**-20, 0.00019, 0.0002, 0.4, 1e9, 3e-7])
+    trains = waits[::-1].copy()
+    single, many = StepTimes(batches), StepTimes(batches)
+    for wait, train in zip(waits.tolist(), trains.tolist(), strict=True):
+        single.add(wait, train, wait >= 0.0002)
+    many.add_many(waits[:3], trains[:3], waits[:3] >= 0.0002)
+    many.add_many(waits[3:], trains[3:], waits[3:] >= 0.0002)
+    assert many.stats() == pytest.approx(single.stats())
+    one, other = (each.put_into(recorded()).history for each in (single, many))
+    assert (one.waits, one.trains) == (other.waits, other.trains)
+    assert sum(other.trains) == 8 * batches and sum(other.waits) == 3 * batches
 
 
 def test_copies_ahead_are_said_and_counted_since():

@@ -246,6 +246,23 @@ def test_load_state_continues_where_save_state_was(tmp_path, kind, steps, by_han
         assert run.steps == whole[steps:]
 
 
+def test_a_stream_at_its_end_is_at_the_next_epoch(tmp_path):
+    whole = sum(orders(2, "stream"), [])
+    with make_loader("stream") as loader:
+        run = Run(loader).train(loader)
+        run.accelerator.save_state(tmp_path / "checkpoint")
+        assert (loader.state_dict()["epoch"], loader.state_dict()["position"]) == (1, 0)
+        assert loader.place() == (1, 0)
+    reset()
+    with make_loader("stream") as loader:
+        run = Run(loader)
+        run.accelerator.load_state(tmp_path / "checkpoint")
+        for epoch in range(loader.epoch, 2):
+            loader.set_epoch(epoch)
+            run.train(loader)
+        assert run.steps == whole[STEPS:]
+
+
 def test_a_loader_that_is_only_registered_is_restored(tmp_path):
     whole = sum(orders(2), [])
     with make_loader() as loader:

@@ -5,8 +5,8 @@ import importlib.util
 
 import pytest
 from support import torch_own
+from support.torch_own_lists import FAIL_WITH_OURS, NOT_RUN, QUICK
 from tools.fetch_torch_tests import PINNED, folder_of_tests, is_pinned
-from trainers.torch_own_lists import FAIL_WITH_OURS, NOT_RUN, QUICK
 
 NEEDS = {
     "torch": ["torch", "expecttest", "psutil"],

@@ -57,6 +57,19 @@ def test_every_float32_is_rounded_as_torch_does():
     assert found[nan].isnan().all()
 
 
+@pytest.mark.parametrize("fields", [["x:bfloat16[2]", "y:bfloat16"],
+                                    ["x:bfloat16[2]", "y:bfloat16", "r:bfloat16[?]"]])  # fmt: skip
+def test_tensors_of_bfloat16_are_samples(fields):
+    whole = torch.arange(12).reshape(6, 2).bfloat16() * 1.5
+    samples = [(row, row[0], row[: i % 3])[: len(fields)] for i, row in enumerate(whole)]
+    blobs = flow.GeneratorReader(samples, fields=fields, batch_size=6)
+    with TorchLoader(flow.DataLoader(*blobs), ragged="jagged") as loader:
+        (found,) = loader
+    assert torch.equal(found[0], whole) and torch.equal(found[1], whole[:, 0])
+    for row, sample in zip(found[2] if found[2:] else (), samples, strict=False):
+        assert torch.equal(row, sample[2])
+
+
 def test_bfloat16_is_the_memory_of_the_loader():
     rows = np.arange(8 * 3, dtype=np.float32).reshape(8, 3)
     x = flow.Affine(flow.from_arrays({"x": rows}).batch(4)["x"], scale=0.5, dtype="bfloat16")

@@ -71,7 +71,7 @@ def rank_and_world_size(sharding: jax.sharding.Sharding, batch_size: int) -> tup
         batch_size: Rows of the whole batch.
 
     Raises:
-        InvalidArgumentError: The rows of this process are no contiguous run, the rows do not
+        InvalidArgumentError: The rows of this process are not contiguous, the rows do not
             divide, or the run is not one of equal parts: order the mesh by process.
     """
     begin, end = _rows_of_process(sharding, batch_size)

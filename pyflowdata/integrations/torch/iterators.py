@@ -89,7 +89,10 @@ class Ahead(Iterator[Any]):
             self._made = self._make(self._batches)
         made = self._made  # stays there if making the following one is interrupted
         following = self._make(self._batches) if made.failure is None else None
-        self._made, self.place, self.epoch = following, made.place, made.epoch
+        place = made.place
+        if following is not None and isinstance(following.failure, StopIteration):
+            place = following.place  # the next epoch
+        self._made, self.place, self.epoch = following, place, made.epoch
         if made.failure is not None:
             raise made.failure
         return self._hand_over.receive(made.leaves, made.copied)

@@ -168,13 +168,17 @@ class TorchLoader(
 
     def _all_steps(self) -> Iterator[BatchT]:
         steps = self._epoch_steps
-        looks_ahead = steps is None and gradient_state() is not None  # to know the last batch
-        batches = self._lazy(self._begin_epoch, looks_ahead=looks_ahead)
+        batches = self._lazy(self._begin_epoch, looks_ahead=self._looks_ahead)
         return hooked(self, announced(batches, -1 if steps is None else steps.last_rows))
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is."""
         return hooked(self, self._lazy(self._begin_endless))
+
+    @property
+    def _looks_ahead(self) -> bool:
+        """Whether a batch is taken ahead to know the last one, for accelerate."""
+        return self._epoch_steps is None and gradient_state() is not None
 
     def _start_at(self, step: int) -> Iterator[BatchT]:
         """The next epoch from a step on; after load_state_dict() or set_epoch(), that epoch."""
@@ -209,10 +213,12 @@ class TorchLoader(
         return self.loader.repeat()
 
     def set_epoch(self, epoch: int) -> None:
-        """Makes the next iterator one of this epoch, also one that exists and has not begun.
+        """Makes the next iterator one of this epoch, also one that exists and has not started.
 
-        A place that load_state_dict() chose in this epoch stays.  An iterator that has begun goes
-        on, as one of torch does, and so does state_dict(), until the next one begins.
+        A place that load_state_dict() chose in this epoch stays; after the last batch of a stream
+        the next iterator has no batch, and the one after it is of the next epoch.  An iterator
+        that has started goes on, as one of torch does, and so does state_dict(), until the next
+        one starts.
 
         Args:
             epoch: Counted from 0; trainers call this before each of their epochs.
@@ -228,6 +234,8 @@ class TorchLoader(
             self._chosen = epoch
         elif here != epoch or here == started:
             self._go(epoch, 0)
+        else:
+            self.loader._core.cursor.stays_in_epoch = started is None
 
     def _settle(self) -> None:
         """Brings the DataLoader to where the next iterator begins: a batch that was taken ahead
@@ -241,7 +249,10 @@ class TorchLoader(
     def place(self) -> tuple[int, int]:
         """Epoch and step of the batch after the last delivered one, as in state_dict()."""
         if self.current is not None:
-            return self.current.place
+            epoch, step = self.current.place
+            is_whole = self.loader._core.share.count == 1  # else other loaders have steps left
+            is_over = is_whole and step > 0 and self._looks_ahead and self.current.at_end
+            return (epoch + 1, 0) if is_over else (epoch, step)
         return self.loader._core.cursor.consumed()
 
     @contextlib.contextmanager
@@ -265,7 +276,7 @@ class TorchLoader(
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): what was delivered counts, what was made ahead does not."""
         if self.current is not None:
-            return self.loader._core.state_at(*self.current.place)
+            return self.loader._core.state_at(*self.place())
         return self.loader.state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:

@@ -32,7 +32,7 @@ def check_options(given: dict[str, Any]) -> LoaderOptions:
     """Keyword arguments as options.
 
     Raises:
-        TypeError: One is none of them; the text names the nearest.
+        TypeError: One is not an option; the text names the nearest.
     """
     names = tuple(LoaderOptions.__annotations__)
     refuse_arguments({k: v for k, v in given.items() if k not in names}, "TorchLoader", names)

@@ -192,6 +192,28 @@ def test_what_getitems_returns_is_checked(many, text):
         batches(GivenMany(lambda i: i, many), ["x:int64"], shuffle=False, batch_size=7)
 
 
+@pytest.mark.parametrize("splits", [
+    [0, 3, 2, 4, 5, 6, 7, 8], [0, 2**62, 3, 4, 5, 6, 7, 8], [-2, 1, 2, 3, 4, 5, 6, 8],
+    [0, 1, 2, 3, 4, 5, 6, 9], [0, 1, 2, 3, 4, 5, 6, 10**6],
+])  # fmt: skip
+def test_row_splits_of_a_column_are_checked(splits):
+    column = flow.Ragged(np.arange(8), np.array(splits))
+    text = r"__getitems__\(\) returned the column 'x', a Ragged of 8 values with row_splits"
+    with pytest.raises(flow.UserFunctionError, match=text):
+        batches(GivenMany(None, lambda ids: {"x": column}), ["x:int64[?]"], shuffle=False)
+
+
+@pytest.mark.parametrize("change", [list.clear, lambda ids: ids.append(99), list.sort])
+def test_a_source_may_change_its_list_of_indices(change):
+    def many(ids):
+        values = [10 * i for i in ids]
+        change(ids)
+        return values
+
+    found = batches(GivenMany(None, many), ["x:int64"])
+    assert found == batches(Given(lambda i: 10 * i), ["x:int64"])
+
+
 def test_what_a_column_raises_is_said():
     class Lost(list):
         def __iter__(self):

@@ -156,7 +156,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
     def __iter__(self) -> Any:
         """The next epoch; after load_state_dict() or set_epoch() the one that these say.
 
-        An iterator from which no batch was taken is no epoch.
+        An iterator from which no batch was taken does not count as an epoch.
         """
         progress = self._next_progress()
         self._progress, self._wanted_epoch = progress, None
@@ -189,7 +189,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         return progress
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iterator, and one that has not begun, is of this epoch.  A place that
+        """The next iterator, and one that has not started, is of this epoch.  A place that
         load_state_dict() gave in it is kept.
 
         Raises:

@@ -127,9 +127,9 @@ class EpochOrder:
     def set_epoch(self, epoch: int) -> None:
         """Which epoch iter() gives; the loader hears it, as a trainer's own count of epochs."""
         self.epoch = epoch
-        hears = self.loader_hears and self.loader_hears()
-        if hears is not None:
-            hears(epoch)
+        tell_loader = None if self.loader_hears is None else self.loader_hears()
+        if tell_loader is not None:
+            tell_loader(epoch)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_shuffle": None, "loader_hears": None}

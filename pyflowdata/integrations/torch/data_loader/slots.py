@@ -121,7 +121,7 @@ class SlotPool:
             return len(self._mappings) - 1
 
     def give_back(self, number: int) -> None:
-        """Nothing in the slot is of use."""
+        """Releases the slot."""
         self._owners.pop(number, None)
         if number not in self._free:  # Ctrl-C may have an answer read twice
             self._free.append(number)

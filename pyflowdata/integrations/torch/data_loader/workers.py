@@ -219,7 +219,7 @@ class _Process:
         if code is not None and code < 0:
             how = f"(pid {pid}) is killed by signal: {_signal_name(-code)}"
             if code == -signal.SIGKILL:
-                how += ", probably because the memory ran out"
+                how += "; the system was probably out of memory"
         return WorkerError(f"DataLoader worker {how}{self._had()}")
 
     def _had(self) -> str:

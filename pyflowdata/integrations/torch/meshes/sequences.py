@@ -46,13 +46,14 @@ class SequenceShards:
 
     Attributes:
         dim: The dimension of the sequence.
+        world_size: Ranks that get parts of a sequence.
         names: Of the blobs that are cut, by key of the dict or place in the tuple; a bare array
             has the key 0.
     """
 
     def __init__(self, how: ContextParallel, batch: Any) -> None:
         """Args: what is cut, and the blobs in the form of a batch."""
-        self._rank, self._world_size = rank_and_world_size(how.mesh)
+        self._rank, self.world_size = rank_and_world_size(how.mesh)
         self.dim, self._head_tail = how.dim, how.head_tail
         blobs: dict[Any, Blob] = {}
         map_items(batch, blobs.__setitem__)
@@ -85,10 +86,10 @@ class SequenceShards:
 
     def _ranges(self, length: int, name: str) -> list[slice]:
         """The parts of a sequence that this rank gets."""
-        count = 2 * self._world_size if self._head_tail else self._world_size
+        count = 2 * self.world_size if self._head_tail else self.world_size
         if length % count:
             raise InvalidArgumentError(
-                f"context_parallel: {name} has sequences of {length}, which {self._world_size} "
+                f"context_parallel: {name} has sequences of {length}, which {self.world_size} "
                 f"ranks cannot cut into {count} equal parts: pack or pad to a multiple of "
                 f"{count}, as PadBatch(multiple_of={count}) does"
             )

@@ -92,6 +92,32 @@ def test_set_epoch_is_of_the_next_iterator_and_of_one_that_has_not_begun():
     assert values(loader) == whole[0]
 
 
+def test_a_stream_at_its_end_has_no_other_batch_of_a_named_epoch():
+    def make(seed=1):
+        ids = flow.GeneratorReader(
+            lambda: iter(range(6)), fields=["i:int64"], batch_size=2, random_shuffle=True,
+            shuffle_buffer_size=6, shuffle_after_epoch=True, seed=seed,
+        )  # fmt: skip
+        return TorchLoader(flow.DataLoader(ids))
+
+    with make() as loader:
+        whole = [[batch.tolist() for batch in loader] for _ in range(3)]
+    with make() as loader:
+        states = [loader.state_dict() for _ in loader]
+    for position, state in enumerate(states, 1):
+        for set_epoch in (TorchLoader.set_epoch, lambda loader, e: loader.sampler.set_epoch(e)):
+            with make(9) as loader:
+                loader.load_state_dict(state)
+                found = []
+                for epoch in range(3):
+                    set_epoch(loader, epoch)
+                    found.append([batch.tolist() for batch in loader])
+                assert found == [whole[0][position:], *whole[1:]]
+    with make(9) as loader:
+        loader.load_state_dict(states[-1])
+        assert [batch.tolist() for batch in loader] == whole[1], "without a named epoch"
+
+
 def test_set_epoch_keeps_a_loaded_place():
     whole = orders(3)
     loader = make_loader()
