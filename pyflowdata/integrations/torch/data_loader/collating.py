@@ -24,12 +24,17 @@ _FEW = 1 << 16  # bytes; NumPy makes smaller arrays faster than torch
 Allocate = Callable[[int], memoryview]
 _allocate: Allocate | None = None  # in a worker process
 _dtypes: dict[np.dtype[Any], torch.dtype] = {}
-_known = dict(default_collate_fn_map)  # as long as it is this, plain values are collated here
+# As long as torch's has these entries, plain values are collated here.  The loader passes this one
+# for a batch of its own, and only what is collated with it may be in memory that is used again.
+_known = dict(default_collate_fn_map)
 _NUMBERS = {int: np.dtype(np.int64), float: np.dtype(np.float64)}  # what torch makes of them
 
 
 def use_in_worker(allocate: Allocate) -> None:
-    """Has default_collate of this process place arrays and tensors in memory of this function."""
+    """Has collate() of this process place arrays and tensors in memory of this function.
+
+    default_collate() of the program's code, which may keep what it gets, allocates as ever.
+    """
     global _allocate
     _allocate = allocate
     for kind, torchs, ours in (
@@ -70,12 +75,12 @@ def _field(values: Sequence[Any]) -> Any:
     kinds = set(map(type, values))
     (kind,) = kinds if len(kinds) == 1 else (None,)
     if kind is np.ndarray:
-        return _joined(values)
+        return _joined(values, _known)
     if kind in _NUMBERS:
         array = np.array(values)
         if array.dtype == _NUMBERS[kind]:
             return torch.from_numpy(array)
-    return torch_collate(values, collate_fn_map=default_collate_fn_map)
+    return torch_collate(values, collate_fn_map=_known)
 
 
 def _as_tensors(batch: Any) -> Any:
@@ -86,22 +91,26 @@ def _as_tensors(batch: Any) -> Any:
     return default_convert(batch)
 
 
-def _empty(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+def _empty(shape: Sequence[int], dtype: torch.dtype, collate_fn_map: Any) -> torch.Tensor:
     size = dtype.itemsize
     for length in shape:
         size *= length
-    if _allocate is None or size < _LEAST:
+    if _allocate is None or collate_fn_map is not _known or size < _LEAST:
         return torch.empty(tuple(shape), dtype=dtype)
     return torch.frombuffer(_allocate(size), dtype=dtype).view(tuple(shape))
 
 
 def _arrays(samples: Any, *, collate_fn_map: Any = None) -> Any:
     if set(map(type, samples)) != {np.ndarray}:
-        return collate_numpy_array_fn(samples, collate_fn_map=collate_fn_map or _known)
+        return _as_torch(samples, collate_fn_map)
     return _joined(samples, collate_fn_map)
 
 
-def _joined(samples: Sequence[Any], collate_fn_map: Any = None) -> Any:
+def _as_torch(samples: Sequence[Any], collate_fn_map: Any) -> Any:
+    return collate_numpy_array_fn(samples, collate_fn_map=collate_fn_map or default_collate_fn_map)
+
+
+def _joined(samples: Sequence[Any], collate_fn_map: Any) -> Any:
     """Arrays of no subclass."""
     first = samples[0]
     shape, dtype = first.shape, first.dtype
@@ -109,13 +118,13 @@ def _joined(samples: Sequence[Any], collate_fn_map: Any = None) -> Any:
     if known is None and dtype.kind in "biufc" and dtype.isnative:
         known = _dtypes[dtype] = torch.from_numpy(np.empty(0, dtype)).dtype
     if known is None or not shape:
-        return collate_numpy_array_fn(samples, collate_fn_map=collate_fn_map or _known)
+        return _as_torch(samples, collate_fn_map)
     count = len(samples)
     try:  # arrays of one dtype and shape: NumPy compares all lengths but the first
         if len(set(map(len, samples))) > 1:
             raise ValueError
         if _allocate is not None or count * first.nbytes > _FEW:
-            made = _empty((count, *shape), known)
+            made = _empty((count, *shape), known, collate_fn_map)
             joined = made.numpy()
         else:
             joined = np.empty((count, *shape), dtype)
@@ -124,7 +133,7 @@ def _joined(samples: Sequence[Any], collate_fn_map: Any = None) -> Any:
         np.concatenate(samples, out=rows, casting="no")
         return made
     except (TypeError, ValueError):
-        return collate_numpy_array_fn(samples, collate_fn_map=collate_fn_map or _known)
+        return _as_torch(samples, collate_fn_map)
 
 
 def _tensors(samples: Any, *, collate_fn_map: Any = None) -> Any:
@@ -137,4 +146,5 @@ def _tensors(samples: Any, *, collate_fn_map: Any = None) -> Any:
         for one in samples
     ):  # fmt: skip
         return collate_tensor_fn(samples, collate_fn_map=collate_fn_map)
-    return torch.stack(tuple(samples), out=_empty((len(samples), *shape), dtype))
+    made = _empty((len(samples), *shape), dtype, collate_fn_map)
+    return torch.stack(tuple(samples), out=made)

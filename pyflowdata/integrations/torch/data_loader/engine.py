@@ -129,12 +129,23 @@ class Engine:
         return steps
 
     def is_at_end(self, progress: Progress) -> bool:
-        """Whether no batch of the epoch is left, as far as that is known before its end."""
+        """Whether no batch of the epoch is left, as far as that is known before its end.
+
+        Of a sampler it is known once its iterator has ended: its len() may be an estimate.
+        """
         if not progress.has_started or self.is_iterable:
             return False
-        try:
+        if self.order is not None:
             return 0 < len(self) <= progress.position
-        except TypeError:
+        if progress.look_ahead is not None and self._is_length_reached(progress.position):
+            progress.look_ahead()
+        return progress.length is not None and progress.length <= progress.position
+
+    def _is_length_reached(self, position: int) -> bool:
+        """A sampler has given as many batches as it said, and may give more."""
+        try:
+            return len(self) <= position
+        except (TypeError, NotImplementedError):
             return False
 
     # ---- Batches ----
@@ -147,7 +158,7 @@ class Engine:
             dataset=self.dataset,
             is_iterable=self.is_iterable,
             batches=self.is_batched,
-            collate=collate if made is default_collate and not self.is_iterable else made,
+            collate=collate if made is default_collate and self.is_batched else made,
             batch_size=loader.batch_size,
             drop_last=loader.drop_last,
             seeds=("own" if shares else "all") if loader.seed_samples else "none",

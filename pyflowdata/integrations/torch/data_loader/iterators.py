@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 
 from .batch_tasks import END, FailedBatch, Task, TimedOut, len_of
@@ -90,6 +91,7 @@ class BatchIterator(Iterator[Any], ABC):
         if not self._is_begun:
             self._begin()
             self._is_begun = progress.has_started = True
+            progress.after_streams = None
         batch = self._next()
         if is_resumed and batch is END:  # the state was taken after the last batch of an epoch
             self._end()
@@ -162,12 +164,15 @@ class BatchIterator(Iterator[Any], ABC):
             try:
                 indices = next(self._indices)
             except StopIteration:
+                self._progress.length = number
                 if self._run is not None:
                     self._progress.after = self._run.now()
                 return None
             self._number += 1
             if number not in self._ahead:
                 break
+        if self._run is not None:
+            indices = _own(indices)
         key = self._base if self._run is None else mixed(self._base, number)
         return Task(number, indices, key, self._run.state if self._run is not None else None)
 
@@ -185,3 +190,10 @@ class BatchIterator(Iterator[Any], ABC):
         else:
             progress.ahead.append(task.number)
         self._task = None
+
+
+def _own(indices: Any) -> Any:
+    """A copy of what a batch sampler gave, if it may fill that once more for its next batch."""
+    if type(indices) is list or isinstance(indices, np.ndarray):
+        return indices.copy()
+    return indices.clone() if isinstance(indices, torch.Tensor) else indices

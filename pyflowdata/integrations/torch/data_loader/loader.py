@@ -41,7 +41,7 @@ from .one_ahead import OneAhead
 from .orders import EpochOrder
 from .process_iterators import ProcessIterator, StreamIterator
 from .progress import Progress
-from .samplers import is_stateful, restore_epoch
+from .samplers import generator_states, is_stateful, restore_epoch
 from .thread_iterators import InlineIterator, ThreadIterator
 
 __all__ = ["DataLoader"]
@@ -183,9 +183,9 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         if last is None or not last.has_started:
             progress = last.copy() if last is not None else Progress()
         else:
-            progress = Progress(last.epoch + 1)
+            progress = last.next(last.epoch + 1)
         if self._wanted_epoch is not None and self._wanted_epoch != progress.epoch:
-            progress = Progress(self._wanted_epoch)
+            progress = progress.next(self._wanted_epoch)
         return progress
 
     def set_epoch(self, epoch: int) -> None:
@@ -200,7 +200,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         if last is None or last.has_started:
             self._wanted_epoch = epoch
         elif last.epoch != epoch:
-            last.become(Progress(epoch))
+            last.become(last.next(epoch))
         if self.order is not None:
             self.order.epoch = epoch
         for one in (self.sampler, self.batch_sampler):
@@ -227,6 +227,10 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         steps = self._epoch_steps
         batches: int = super().__len__() if steps is None else steps.num_steps
         return batches
+
+    @property
+    def _is_from_sampler(self) -> bool:
+        return self.order is None and not self._is_iterable
 
     @property
     def _epoch_steps(self) -> EpochSteps | None:
@@ -261,7 +265,12 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             progress = Progress(
                 progress.epoch + 1, start=progress.after, streams=progress.after_streams
             )
+        elif self._is_from_sampler and not progress.has_started and not progress.start:
+            sampler = self._engine().index_sampler
+            progress = dataclasses.replace(progress, start=generator_states(sampler))
         streams = progress.streams
+        if streams is None and not progress.has_started:
+            streams = progress.after_streams
         if streams is None and self._is_iterable and not self.num_workers:
             streams = _place_of(self.dataset)
         progress = dataclasses.replace(progress, streams=streams)

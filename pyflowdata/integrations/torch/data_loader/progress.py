@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +24,10 @@ class Progress:
         worker: Of an iterable dataset: which worker has the next batch.
         has_started: A batch was asked for.
         is_over: The epoch is at its end.
-        after_streams: As streams, of the next epoch, where workers keep their datasets.
+        after_streams: As streams, of the epoch that begins next, where workers keep their datasets.
+        length: Batches of the epoch; None as long as the order is not at its end.
+        look_ahead: Takes the sampler's next indices, from which `length` may be known; None: they
+            are taken ahead, or nothing is.
     """
 
     epoch: int = 0
@@ -37,13 +41,23 @@ class Progress:
     has_started: bool = False
     is_over: bool = False
     after_streams: list[StreamPlace] | None = None
+    length: int | None = None
+    look_ahead: Callable[[], None] | None = None
 
     def copy(self) -> Progress:
         """As it was before an iterator began here."""
         return Progress(
             self.epoch, self.position, list(self.ahead), self.start, None, self.sampler,
             list(self.streams) if self.streams is not None else None, self.worker,
+            after_streams=self.after_streams,
         )  # fmt: skip
+
+    def next(self, epoch: int) -> Progress:
+        """The start of an epoch that comes after this one."""
+        return Progress(epoch, after_streams=self.after_streams)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "look_ahead": None}
 
     def become(self, other: Progress) -> None:
         """Takes over all that the other says, for whom holds this one."""

@@ -34,6 +34,12 @@ def _generators(sampler: Any) -> list[torch.Generator]:
     return [one for one in found if isinstance(one, torch.Generator)]
 
 
+def generator_states(sampler: Any) -> dict[str, Any]:
+    """What a state needs of the generators that a sampler draws from, of its own."""
+    states = [one.get_state() for one in _generators(sampler)]
+    return {"generators": states} if states else {}
+
+
 def _own_random(sampler: Any, key: int) -> OwnGenerators | None:
     """The generators of the process, where the sampler draws from them."""
     inner = _inner(sampler)
@@ -80,7 +86,6 @@ class SamplerIterator(Iterator[Any]):
         if start:
             for generator, kept in zip(generators, start.get("generators", ()), strict=False):
                 generator.set_state(kept)
-        self._generators = generators
         self.start = self.now()
         if isinstance(getattr(inner, "epoch", None), int) and hasattr(inner, "set_epoch"):
             self.start["epoch"] = inner.epoch
@@ -104,8 +109,7 @@ class SamplerIterator(Iterator[Any]):
 
     def now(self) -> dict[str, Any]:
         """What a state needs to begin the next epoch, after the last batch of this one."""
-        states = [one.get_state() for one in self._generators]
-        return {"generators": states} if states else {}
+        return generator_states(self._sampler)
 
     def _do(self, call: Any) -> Any:
         if self._random is None:

@@ -23,10 +23,12 @@ class InlineIterator(BatchIterator):
         self._how = loader.fetching()
         self._random = OwnGenerators(0) if self._how.seeds == "all" else None
         self._fetcher = loader.kept_fetcher(self._how, self._random)
-        self._after: Task | None = None
+        self._ahead_task: Task | None = None
         self._stream: Stream | None = None
         if not loader.is_iterable:
             self._begin_order()
+            if self._run is not None:
+                progress.look_ahead = self._look_ahead
             return
         places = loader.check_streams(progress, 1)
         key = mixed(loader.seed, progress.epoch, loader.rank, 0)
@@ -53,13 +55,19 @@ class InlineIterator(BatchIterator):
         if self._stream is not None:
             batch = self._do(self._stream.fetch)
         else:
-            self._task, self._after = self._after or self._take_indices(), None
+            self._task, self._ahead_task = self._ahead_task or self._take_indices(), None
             if self._task is None:
                 return END
-            if self._run is not None:  # whether it is the last one, for a state
-                self._after = self._take_indices()
             batch = self._fetcher.fetch(self._task.indices, self._task.key)
         return pin(batch) if self._pins else batch
+
+    def _look_ahead(self) -> None:
+        """Takes the indices of the next batch; a sampler gives them when asked, not before."""
+        if self._ahead_task is None and self._progress.length is None:
+            self._ahead_task = self._take_indices()
+
+    def _end(self) -> None:
+        self._progress.look_ahead = None
 
     def _deliver(self) -> None:
         self._deliver_task()
