@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
-from typing import Any
+from typing import Any, SupportsIndex
 
 import torch
 from torch.utils.data import IterableDataset
@@ -44,6 +45,26 @@ def check_own(
         raise InvalidArgumentError(
             f"rank = {rank} and world_size = {world_size}; rank must be in [0, world_size)"
         )
+
+
+def check_torchs(num_workers: Any, timeout: Any, prefetch_factor: Any, generator: Any) -> None:
+    """Refuses at once what torch refuses when an iterator is made."""
+    if not isinstance(num_workers, SupportsIndex):
+        raise InvalidArgumentError(f"num_workers = {shown(num_workers)}; it must be an int")
+    if not 0 <= timeout < math.inf:
+        raise InvalidArgumentError(f"timeout = {timeout}; it must be seconds, 0 for no limit")
+    if timeout and not num_workers:
+        raise InvalidArgumentError(
+            f"timeout = {timeout} with num_workers=0: it limits the wait for workers, of which "
+            "there are none; leave it out, or take workers"
+        )
+    is_count = isinstance(prefetch_factor, SupportsIndex) and operator.index(prefetch_factor) > 0
+    if prefetch_factor is not None and not is_count:
+        raise InvalidArgumentError(
+            f"prefetch_factor = {shown(prefetch_factor)}; it must be an int from 1 on"
+        )
+    if generator is not None and not isinstance(generator, torch.Generator):
+        raise InvalidArgumentError(f"generator = {shown(generator)}; it must be a torch.Generator")
 
 
 def find_ranks(rank: Any, world_size: Any) -> tuple[int, int]:
@@ -106,9 +127,11 @@ def find_seed(seed: int | None, generator: Any, *, needs_same: bool) -> int:
 
 
 def warn_of_left_out(order: EpochOrder) -> None:
-    """Warns of samples that no rank gets."""
+    """Warns of samples that no rank gets, if there are any."""
+    if not order.steps.left_out:
+        return
     warnings.warn(
         f"the last {order.steps.left_out} of {order.samples} samples of each epoch are left out, "
         f"as they are fewer than the {order.num_replicas} ranks",
-        stacklevel=4,
+        stacklevel=3,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Protocol
 
 from torch.utils.data import default_collate
@@ -189,7 +190,7 @@ class Engine:
     def take_workers(self) -> Workers:
         """Those that were kept, or new ones."""
         workers, self._kept.workers = self._kept.workers, None
-        if workers is not None:
+        if workers is not None and workers.pid == os.getpid():
             return workers
         loader = self._loader
         return Workers(

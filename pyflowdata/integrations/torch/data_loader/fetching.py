@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from .... import InvalidArgumentError
 from .randomness import Watch, mixed, note_key, note_samples, number_of, seed_all
 
 _COLLATE = 1 << 62  # in place of an index, in the key of what collate_fn draws
@@ -225,7 +226,20 @@ class Stream:
             self._has_ended = place.has_ended
             return
         while self.batches < place.batches:
+            self._skip(place.batches)
+
+    def _skip(self, count: int) -> None:
+        """Takes a batch that was delivered before the state, or raised then."""
+        taken = self.batches
+        try:
             self._take()
+        except Ended:
+            raise InvalidArgumentError(
+                f"the state was taken after {count} batches of an IterableDataset, which now has "
+                f"{taken}"
+            ) from None
+        except Exception:  # noqa: BLE001, S110  (what user code raised before)
+            pass
 
     def _take(self) -> Any:
         how = self._how

@@ -27,6 +27,7 @@ class BatchIterator(Iterator[Any], ABC):
         self._progress = progress
         self._yielded = 0
         self._is_begun = False
+        self._has_failed = False  # a worker has died
         self._task: Task | None = None  # of the batch that _next() gave
         pins = loader.pin_memory and torch.accelerator.is_available()
         accelerator = torch.accelerator.current_accelerator() if pins else None
@@ -46,7 +47,7 @@ class BatchIterator(Iterator[Any], ABC):
 
     def __next__(self) -> Any:
         progress, counts = self._progress, self._loader.counts
-        if progress.is_over:
+        if progress.is_over or self._has_failed:
             raise StopIteration
         begin, is_first = time.perf_counter(), not progress.has_started
         if is_first:
@@ -70,8 +71,8 @@ class BatchIterator(Iterator[Any], ABC):
         except TimedOut:
             raise
         except WorkerError:
-            progress.is_over = True
-            self._end()
+            self._has_failed = True
+            self._fail()
             raise
         except BaseException as failure:
             if not isinstance(failure, Exception):  # Ctrl-C, somewhere in here
@@ -135,6 +136,9 @@ class BatchIterator(Iterator[Any], ABC):
 
     def _end(self) -> None:
         """The epoch is over."""
+
+    def _fail(self) -> None:
+        """The epoch cannot go on."""
 
     # ---- Of map-style datasets ----
 

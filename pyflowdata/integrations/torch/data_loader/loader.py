@@ -26,6 +26,7 @@ from ..rows import TrainerEpochs
 from . import states
 from .arguments import (
     check_own,
+    check_torchs,
     find_ranks,
     find_seed,
     is_map_style,
@@ -141,7 +142,8 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             prefetch_factor=prefetch_factor, persistent_workers=persistent_workers,
             pin_memory_device=pin_memory_device, in_order=in_order,
         )  # fmt: skip
-        if self.order is not None and self.order.steps.left_out and not drop_last:
+        check_torchs(num_workers, timeout, prefetch_factor, generator)
+        if self.order is not None and self.world_size > 1 and not drop_last:
             warn_of_left_out(self.order)
 
     @property

@@ -38,6 +38,11 @@ class _ProcessIterator(BatchIterator):
         if workers is not None:
             self._loader.give_back_workers(workers)
 
+    def _fail(self) -> None:
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.close()
+
     def _receive(self, *, waits: bool, since: float = 0.0) -> None:
         """Takes what has arrived."""
         assert self._workers is not None
@@ -94,7 +99,10 @@ class ProcessIterator(_ProcessIterator):
                 key=lambda process: len(process.pending),
             )
             self._turn = (one.number + 1) % count
-            one.ask(self._workers.run, task.number, task.indices, task.key)
+            try:
+                one.ask(self._workers.run, task.number, task.indices, task.key)
+            except Exception as failure:  # noqa: BLE001  (what pickling a user's class raises)
+                self._done[task.number] = None, FailedBatch(failure)
 
     def _next(self) -> Any:
         if not self._tasks:

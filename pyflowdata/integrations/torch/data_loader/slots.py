@@ -81,7 +81,7 @@ class WorkerSlot:
         """Memory for an array, in the slot."""
         begin = self.end
         self.end = aligned(begin + size)
-        if self.end > self._size:
+        if self.end > self._size or self._memory is None:
             self._grow(self.end)  # what was placed before keeps the former mapping of the pages
         assert self._memory is not None
         return memoryview(self._memory)[begin : begin + size]

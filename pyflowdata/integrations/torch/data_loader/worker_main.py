@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import time
+import weakref
 from typing import Any
 
 import numpy as np
@@ -57,8 +58,15 @@ def _set_worker_info(job: Job, dataset: Any) -> None:
         )
 
 
+# The program's ends of its connections.  A fork closes those that it inherits: the workers are to
+# see the end of the program, whoever lives on.
+ends_of_program: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+
 def main(job: Job) -> None:
     """The process."""
+    for end in list(ends_of_program):
+        end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program
     torch.set_num_threads(1)
     for one in job.path:
@@ -72,6 +80,9 @@ class _Worker:
         self._job = job
         self._socket = socket.socket(fileno=job.socket.fd)
         os.ftruncate(job.file.fd, max(FIRST_PAGE, os.fstat(job.file.fd).st_size))
+        self._program = multiprocessing.parent_process()
+        self._parent = os.getppid()
+        self._is_child = self._program is not None and self._program.pid == self._parent
         self._slots: dict[int, WorkerSlot] = {}
         self._last = (0, -1)  # run and task that were asked for
         self._run = 0
@@ -105,34 +116,37 @@ class _Worker:
             self._cannot = remote_failure(failure, when)
 
     def _allocate(self, size: int) -> memoryview:
-        assert self._slot is not None
+        if self._slot is None:  # no batch is being made
+            return memoryview(bytearray(size))
         return self._slot.allocate(size)
 
     def run(self) -> None:
         """Until the program closes its side, or is not there."""
         self._prepare()
-        program = multiprocessing.parent_process()
-        poll = select.poll()
-        poll.register(self._socket.fileno(), select.POLLIN)
         buffer = bytearray(1 << 16)
-        while True:
-            if not poll.poll(_LOOK_FOR_PROGRAM_MS):
-                if program is not None and not program.is_alive():
-                    return
-                continue
-            try:
+        with contextlib.suppress(ConnectionError):
+            while self._waits(select.POLLIN):
                 size = self._socket.recv_into(buffer)
-            except OSError:
-                return
-            if size == 0:
-                return
-            message = self._read(memoryview(buffer)[:size])
-            with contextlib.suppress(BrokenPipeError):
+                if size == 0:
+                    return
+                message = self._read(memoryview(buffer)[:size])
                 if isinstance(message, Begin):
                     self._begin(message)
                 elif (message.number, message.task) > self._last:
                     self._last = message.number, message.task
                     self._answer(message)
+
+    def _waits(self, event: int) -> bool:
+        """Waits until the connection has a message, or takes one; False: there is no program."""
+        poll = select.poll()
+        poll.register(self._socket.fileno(), event)
+        while not poll.poll(_LOOK_FOR_PROGRAM_MS):
+            program = self._program
+            if program is not None and not program.is_alive():
+                return False
+            if self._is_child and os.getppid() != self._parent:  # a fork keeps the sentinel open
+                return False
+        return True
 
     def _read(self, content: memoryview) -> Begin | Ask:
         """A message; a long one is in the slot whose number is sent."""
@@ -152,6 +166,7 @@ class _Worker:
 
     def _begin(self, begin: Begin) -> None:
         self._run, self._stream, self._begin_failed = begin.number, None, None
+        self._slot = None
         if self._how is None or not self._how.is_iterable:
             return
         try:
@@ -178,8 +193,11 @@ class _Worker:
             kind = "ended"
         except Exception as failure:  # noqa: BLE001
             kind, value = "raised", remote_failure(failure)
-        if self._stream is not None:
-            at = self._stream.place()
+        try:
+            if self._stream is not None:
+                at = self._stream.place()
+        except Exception as failure:  # noqa: BLE001
+            kind, value = "raised", remote_failure(failure, "taking the state of the dataset")
         try:
             content, buffers = pack(value)
         except Exception as failure:  # noqa: BLE001
@@ -196,9 +214,19 @@ class _Worker:
         ))  # fmt: skip
 
     def _send(self, slot: int, answer: Answer) -> None:
-        content = pickle.dumps(answer)
+        try:
+            content = pickle.dumps(answer)
+        except Exception as failure:  # noqa: BLE001  (of the state of a user's dataset)
+            said = pack(remote_failure(failure, "pickling the state of the dataset"))[0]
+            answer = answer._replace(kind="raised", content=said, at=None, places=[], size=0)
+            content = pickle.dumps(answer)
         if len(content) <= LONG:
-            self._socket.sendall(LENGTH.pack(len(content)) + content)
-            return
-        offset, size = self._slot_of(slot).place(memoryview(content))
-        self._socket.sendall(INDIRECT.pack(-1, slot, offset, size))
+            message = LENGTH.pack(len(content)) + content
+        else:
+            offset, size = self._slot_of(slot).place(memoryview(content))
+            message = INDIRECT.pack(-1, slot, offset, size)
+        while self._waits(select.POLLOUT):
+            with contextlib.suppress(BlockingIOError):
+                self._socket.send(message, socket.MSG_DONTWAIT)
+                return
+        raise BrokenPipeError

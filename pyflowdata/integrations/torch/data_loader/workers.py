@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import sys
+import time
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
@@ -34,7 +35,7 @@ from .messages import (
 from .packing import NotPicklable, SharedPickle, pickle_to_memory, unpack
 from .randomness import mixed
 from .slots import SlotPool, SharedFile
-from .worker_main import main
+from .worker_main import ends_of_program, main
 
 _CLOSE_SECONDS = 2.0  # that workers have to end by themselves
 _OWN = "pyflowdata.integrations.torch.data_loader.worker_main"
@@ -88,6 +89,7 @@ class _Process:
         self.slots = SlotPool(self._file)
         os.ftruncate(self._file.fd, FIRST_PAGE)
         self.socket = mine
+        ends_of_program.add(mine)
         theirs = SharedFile(other.detach())
         try:
             self.process = context.Process(
@@ -100,7 +102,6 @@ class _Process:
             raise
         finally:
             theirs.close()
-        self.end = weakref.finalize(self, _end, os.getpid(), self.process, mine, self._file)
 
     # ---- Messages ----
 
@@ -113,14 +114,22 @@ class _Process:
         self.flush()
 
     def flush(self) -> None:
-        """Sends what Ctrl-C kept from being sent; the worker leaves out what it has already."""
+        """Sends what the connection takes.  The rest follows when the worker has read; what Ctrl-C
+        has sent once more, the worker leaves out."""
         while self._unsent:
             try:
-                self.socket.sendall(self._unsent[0])
+                self.socket.send(self._unsent[0], socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
             except OSError:  # it has ended, which the next answer says
                 self._unsent.clear()
                 return
             self._unsent.pop(0)
+
+    @property
+    def events(self) -> int:
+        """What is waited for: answers, and room for messages that are to be sent."""
+        return select.POLLIN | select.POLLOUT if self._unsent else select.POLLIN
 
     def begin(self, begin: Begin) -> None:
         """An epoch begins; tasks of the one before are of no use."""
@@ -131,10 +140,19 @@ class _Process:
         self._send(pickle.dumps(begin), slot)
 
     def ask(self, run: int, task: int, indices: Any, key: int) -> None:
-        """Asks for a batch."""
+        """Asks for a batch.
+
+        Raises:
+            Exception: What pickle says of indices that cannot be pickled.
+        """
         slot = self.slots.take()
+        try:
+            content = pickle.dumps(Ask(run, task, slot, indices, key))
+        except Exception:
+            self.slots.give_back(slot)
+            raise
         self.pending[task], self.asked[task] = slot, indices
-        self._send(pickle.dumps(Ask(run, task, slot, indices, key)), slot)
+        self._send(content, slot)
 
     def answers(self, run: int) -> list[Answer]:
         """What has arrived, without waiting.
@@ -218,12 +236,9 @@ class _Process:
             return ""
 
     def close(self) -> None:
-        """Ends the process, which has a few seconds for that."""
-        if hasattr(self, "end"):
-            self.end()
-        else:
-            self.socket.close()
-            self._file.close()
+        """Closes what is shared with the process."""
+        self.socket.close()
+        self._file.close()
 
 
 def _few(indices: Any) -> str:
@@ -248,20 +263,23 @@ def _quiet() -> Any:
         yield
 
 
-def _end(pid: int, process: Any, mine: socket.socket, file: SharedFile) -> None:
-    """Closes a connection, which ends the process; in a fork of the program only there."""
-    if pid == os.getpid():
-        with contextlib.suppress(OSError):
-            mine.shutdown(socket.SHUT_RDWR)
-    mine.close()
-    file.close()
-    if pid != os.getpid():
-        return
-    with contextlib.suppress(ValueError, AssertionError, OSError):
-        process.join(_CLOSE_SECONDS)
-        if process.is_alive():
-            process.kill()
-            process.join(1)
+def _end(pid: int, processes: list[_Process]) -> None:
+    """Closes the connections, which ends the processes; in a fork of the program only there."""
+    is_program = pid == os.getpid()
+    for one in processes:
+        if is_program:
+            with contextlib.suppress(OSError):
+                one.socket.shutdown(socket.SHUT_RDWR)
+        one.close()
+    until = time.monotonic() + _CLOSE_SECONDS
+    for one in processes if is_program else ():
+        with contextlib.suppress(ValueError, AssertionError, OSError):
+            one.process.join(max(0.0, until - time.monotonic()))
+            if one.process.is_alive():
+                one.process.kill()
+    for one in processes if is_program else ():
+        with contextlib.suppress(ValueError, AssertionError, OSError):
+            one.process.join(1)
 
 
 class Workers:
@@ -270,6 +288,7 @@ class Workers:
     Attributes:
         processes: One for each worker.
         run: Number of the epoch's run.
+        pid: Of the program; a fork of it has no workers.
     """
 
     def __init__(
@@ -288,7 +307,9 @@ class Workers:
             InvalidArgumentError: The dataset cannot be sent.
         """
         self.run = 0
+        self.pid = os.getpid()
         self.processes: list[_Process] = []
+        self._end = weakref.finalize(self, _end, self.pid, self.processes)
         context, given = _context(context, how, init)
 
         def job(number: int, other: SharedFile, file: SharedFile) -> Job:
@@ -307,6 +328,7 @@ class Workers:
                 given.file.close()
         self._poll = select.poll()
         self._by_fd = {}
+        self._events = [select.POLLIN] * count
         for one in self.processes:
             self._poll.register(one.socket.fileno(), select.POLLIN)
             self._by_fd[one.socket.fileno()] = one
@@ -332,6 +354,9 @@ class Workers:
         found = []
         for one in self.processes:
             one.flush()
+            if self._events[one.number] != one.events:
+                self._events[one.number] = one.events
+                self._poll.modify(one.socket.fileno(), one.events)
         for fd, _ in self._poll.poll(wait_ms):
             process = self._by_fd[fd]
             try:
@@ -346,13 +371,8 @@ class Workers:
         return sum(one.slots.bytes for one in self.processes)
 
     def close(self) -> None:
-        """Ends the processes."""
-        processes, self.processes = self.processes, []
-        for one in processes:
-            with contextlib.suppress(OSError):
-                one.socket.shutdown(socket.SHUT_RDWR)
-        for one in processes:
-            one.close()
+        """Ends the processes, which have a few seconds for that, all together."""
+        self._end()
 
 
 def _context(
