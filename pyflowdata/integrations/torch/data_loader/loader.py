@@ -75,7 +75,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
     """
 
     def __init__(
-        self,
+        self: DataLoader[Any],
         dataset: Any,
         batch_size: int | None = 1,
         shuffle: bool | None = None,
