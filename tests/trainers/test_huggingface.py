@@ -6,7 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
-datasets = pytest.importorskip("datasets", reason="datasets is not installed: pip install datasets")
+# Not "datasets" alone, which is a folder of tests, too.
+pytest.importorskip("datasets.arrow_dataset", reason="datasets is not installed")
+import datasets  # noqa: E402
 
 import pyflowdata as flow  # noqa: E402
 from pyflowdata.integrations.huggingface import ArrowRows, from_datasets  # noqa: E402
