@@ -83,7 +83,7 @@ def test_set_epoch_is_of_the_next_iterator_and_of_one_that_has_not_begun():
     assert values(batches) == whole[1]
     batches = iter(loader)
     seen = values(itertools.islice(batches, 2))
-    loader.sampler.set_epoch(0)  # a begun iterator goes on
+    loader.sampler.set_epoch(0)  # a started iterator continues
     assert loader.state_dict()["position"] == 2 and loader.place() == (2, 2)
     assert seen + values(batches) == whole[2]
     loader.set_epoch(0)

@@ -279,7 +279,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         return copy.deepcopy(states.write(progress, self._facts()))
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Makes the next iterator, and one that has not begun, go on where the state was taken.
+        """Makes the next iterator, and one that has not started, continue where the state was taken.
 
         The loader may have another number of workers; and another world size, where batch_size
         times world_size is the same.  The seed is that of the state.
@@ -302,7 +302,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         if self._progress is None or self._progress.has_started:
             self._progress = progress
         else:
-            self._progress.become(progress)  # also for the iterator that has not begun
+            self._progress.become(progress)  # also for the iterator that has not started
         self._wanted_epoch = None
         self._trainer_epochs.forget()
 
