@@ -279,7 +279,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         return copy.deepcopy(states.write(progress, self._facts()))
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Makes the next iterator, and one that has not started, continue where the state was taken.
+        """Makes the next iterator, also one that has not started, continue from the state.
 
         The loader may have another number of workers; and another world size, where batch_size
         times world_size is the same.  The seed is that of the state.
