@@ -184,7 +184,7 @@ test-pages: docs .venv/pages
 # short one make soak CYCLES=20 PIPELINES=100.
 soak: all .venv/train
 	$(IN_VENV) tests/loader/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
-	$(IN_VENV) tests/datasets/soak.py $(if $(PIPELINES),--pipelines $(PIPELINES),--pipelines 5000)
+	$(IN_VENV) tests/support/views/soak.py $(if $(PIPELINES),--pipelines $(PIPELINES),--pipelines 5000)
 
 # Files that other libraries wrote, made again and compared; make fixtures LIBRARY="numpy tensorflow"
 fixtures:

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from bucket_model import BucketModel
+from support.views.bucket_model import BucketModel
 
 import pyflowdata as flow
 from pyflowdata.io import TFRecordWriter

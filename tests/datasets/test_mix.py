@@ -9,7 +9,7 @@ import random
 import numpy as np
 import pyflowdata as flow
 import pytest
-from datasets.mix_model import MixModel, Row
+from support.views.mix_model import MixModel, Row
 from support.oracle import fewer
 
 KIND = 10_000_000  # a record of source s is s * KIND + its number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pack_model
+from support.views import pack_model
 import pytest
 from support.oracle import epoch_order
 

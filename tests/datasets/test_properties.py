@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from datasets import soak, view_model
-from datasets.pipelines import NT, Generator, Made, N, T, V
-from datasets.view_model import Batching, Model
+from support.views import soak, view_model
+from support.views.pipelines import NT, Generator, Made, N, T, V
+from support.views.view_model import Batching, Model
 from support.oracle import fewer
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 import numpy as np
 import pyflowdata as flow
 import pytest
-from datasets import view_model as model
+from support.views import view_model as model
 from support.oracle import fewer
 
 SEED = 5

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from datasets.bucket_model import BucketModel
-from datasets.mix_model import MixModel
+from support.views.bucket_model import BucketModel
+from support.views.mix_model import MixModel
 from support.oracle import lanes_order, permutation, random_bits, random_key, window_order
 
 ONE = 2**64

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pyflowdata as flow
-from datasets import pack_model
-from datasets import view_model as model
-from datasets.bucket_model import BucketModel
+from support.views import pack_model
+from support.views import view_model as model
+from support.views.bucket_model import BucketModel
 from formats.mds import mds_files
 from formats.tfrecord import tfrecords
 from pyflowdata.datasets.base import named_view, several_view

@@ -1,8 +1,8 @@
 """Random pipelines of views, killed anywhere and resumed with other world sizes: every batch of
 every rank is held against the model in view_model.py, bit for bit.
 
-    python tests/datasets/soak.py [--pipelines 1000] [--first 0] [--seconds 0]
-    python tests/datasets/soak.py --killed 7       # one pipeline, in processes that get SIGKILL
+    python tests/support/views/soak.py [--pipelines 1000] [--first 0] [--seconds 0]
+    python tests/support/views/soak.py --killed 7       # one pipeline, in processes that get SIGKILL
 
 A run of a pipeline has some parts.  Each opens a loader for every rank, with its own threads and
 prefetch, loads the state, which went through JSON, takes some steps over the ends of epochs, and
@@ -25,7 +25,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 if __name__ == "__main__":
     sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # a checkout works without being installed
     os.environ.setdefault("PYFLOWDATA_INDEX_DIR", "none")
@@ -33,7 +33,7 @@ if __name__ == "__main__":
 import numpy as np
 
 import pyflowdata as flow
-from datasets.pipelines import WORLD_SIZES, Pipeline, make_pipeline
+from support.views.pipelines import WORLD_SIZES, Pipeline, make_pipeline
 
 MOST_STATE_BYTES = 1000
 
