@@ -2,7 +2,7 @@
 every rank is held against the model in view_model.py, bit for bit.
 
     python tests/support/views/soak.py [--pipelines 1000] [--first 0] [--seconds 0]
-    python tests/support/views/soak.py --killed 7       # one pipeline, in processes that get SIGKILL
+    python tests/support/views/soak.py --killed 7   # one pipeline, in processes that get SIGKILL
 
 A run of a pipeline has some parts.  Each opens a loader for every rank, with its own threads and
 prefetch, loads the state, which went through JSON, takes some steps over the ends of epochs, and
