@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .conformance.causes import CAUSES
 from .conformance.job import Job
+from .conformance.repeat import command_words, repeat_command
 from .conformance.report import Finding, Report
 from .conformance.sanitizers import BuildError, MissingToolError, NativeChecks
 from .conformance.spec import Spec, libraries_of, spec_of
@@ -84,21 +86,31 @@ def run_checks(
     timeout: float = 10.0,
     native: Native | None = None,
     groups: Collection[str] | None = None,
+    only: str | None = None,
+    command: Sequence[str] | None = None,
 ) -> Report:
     """Runs all checks, and returns their report; the arguments are those of check_reader().
 
     Args:
         groups: The groups of checks to run, as docs/reference/check.md names them; None: all.
+        only: One group, or one case of it, "GROUP/CASE", as a finding names it; None: all.
+        command: The words of the command that runs these checks, for the findings that say how to
+            repeat a case; None: made of the arguments.
     """
     report = Report(spec.op)
+    case: str | None = None
+    if only is not None:
+        group, _, name = only.partition("/")
+        groups, case = [group], name or None
     with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:
         others = tuple((os.path.abspath(name), count) for name, count in (also or {}).items())
         files = tuple(os.path.abspath(path) for path in libraries)
         wanted = None if groups is None else frozenset(groups)
-        job = Job(spec, files, records, checksums, others, timeout, folder, wanted)
+        job = Job(spec, files, records, checksums, others, timeout, folder, wanted, case)
+        words = command if command is not None else command_words(spec, files)
         graph: dict[str, Any] = {}
         for said in ask(job):
-            _take(report, said, ignore)
+            _take(report, said, ignore, words)
             if "job" in said:
                 graph, report.op = said, said["op"]
         if native is not None and graph:
@@ -109,11 +121,17 @@ def run_checks(
     return report
 
 
-def _take(report: Report, said: Mapping[str, Any], ignore: Sequence[str]) -> None:
+def _take(
+    report: Report, said: Mapping[str, Any], ignore: Sequence[str], words: Sequence[str] | None
+) -> None:
     group = str(said["group"])
     if "id" in said:
+        id, case = str(said["id"]), str(said.get("case", ""))
+        likely = tuple(said.get("likely") or CAUSES.get(id, ()))
+        repeat = repeat_command(words, group, case) if words else ""
         warning = bool(said.get("warning", False))
-        report.add(Finding(str(said["id"]), str(said["text"]), group, warning), ignore)
+        finding = Finding(id, str(said["text"]), group, warning, likely, case, repeat)
+        report.add(finding, ignore)
     elif "note" in said:
         report.left_out.append(str(said["note"]))
     elif "done" in said:

@@ -29,6 +29,9 @@ The sample is what the reader's attrs name: a few records, at best below 10 KB.
 """
 
 
+_TIMEOUT = 10.0  # seconds
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -48,8 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the format has checksums: damage that is not detected is a fault")  # fmt: skip
     add("--also", action="append", default=[], metavar="FOLDER=N",
         help="a further sample, and how many records it has")  # fmt: skip
+    add("--only", metavar="GROUP[/CASE]",
+        help="run just this, as the finding names it, without sanitizers and --fuzz")  # fmt: skip
     add("--ignore", action="append", default=[], metavar="ID", help="a finding that is wanted")
-    add("--timeout", type=float, default=10.0, metavar="SECONDS",
+    add("--timeout", type=float, default=_TIMEOUT, metavar="SECONDS",
         help="processor time that one pass over the sample may take (%(default)s)")  # fmt: skip
     add("--source", action="append", default=[], metavar="FILE",
         help="a C file of the plugin, for the options below")  # fmt: skip
@@ -102,11 +107,31 @@ def _check(args: argparse.Namespace, folder: str) -> Report:
         texts=pairs(args.attr, "--attr"),
         inputs=tuple(input_of(one) for one in args.input),
     )
+    if args.only is not None:
+        wanted, args.fuzz = [], 0
     native = Native(sources, flags, wanted, args.fuzz) if wanted or args.fuzz else None
     return run_checks(
         spec, [*args.plugin, *libraries], records=args.records, checksums=args.checksums,
         also=_counts(args.also), ignore=args.ignore, timeout=args.timeout, native=native,
+        only=args.only, command=_command(args),
     )  # fmt: skip
+
+
+def _command(args: argparse.Namespace) -> list[str]:
+    """The words of this command, but for what is left out where one case is repeated."""
+    words = ["pyflowdata", "check", *args.library, "--op", args.op]
+    for option in ("attr", "input", "plugin", "also", "ignore", "source"):
+        for given in getattr(args, option):
+            words += [f"--{option}", given]
+    if args.records is not None:
+        words += ["--records", str(args.records)]
+    if args.checksums:
+        words.append("--checksums")
+    if args.timeout != _TIMEOUT:
+        words += ["--timeout", str(args.timeout)]
+    if args.cflags:
+        words.append(f"--cflags={args.cflags}")
+    return words
 
 
 def run(args: argparse.Namespace) -> int:

@@ -21,6 +21,7 @@ class Job:
         limit: Seconds of processor time for one pass over the sample.
         folder: For damaged samples.
         groups: The groups of checks to run; None: all that there are.
+        case: The only one to run of these groups, as a finding names it; None: all.
     """
 
     spec: Spec
@@ -31,6 +32,7 @@ class Job:
     limit: float
     folder: str
     groups: frozenset[str] | None = None
+    case: str | None = None
 
     def load(self) -> None:
         for library in self.libraries:

@@ -16,6 +16,12 @@ from .binding import ffi, lib, new_struct
 Hashes = npt.NDArray[np.uint64]
 Tell = Callable[[str, str], None]  # a finding's id and text
 
+_ORDERS = {
+    lib.PFD_KIT_FORWARD: "forward",
+    lib.PFD_KIT_BACKWARD: "backward",
+    lib.PFD_KIT_SHUFFLED: "shuffled",
+    lib.PFD_KIT_STREAM: "by next()",
+}
 FORWARD, BACKWARD = lib.PFD_KIT_FORWARD, lib.PFD_KIT_BACKWARD
 SHUFFLED, STREAM = lib.PFD_KIT_SHUFFLED, lib.PFD_KIT_STREAM
 MOST_RECORDS = 256
@@ -79,6 +85,24 @@ class Run:
         )
 
 
+def order_name(order: int) -> str:
+    """One of FORWARD, BACKWARD, SHUFFLED and STREAM, in words."""
+    return _ORDERS[order]
+
+
+def _describe(given: Any, doing: str) -> str:
+    """What a run does, for the messages of what it finds."""
+    parts = [doing] if doing else []
+    parts.append(f"records {order_name(given.order)}, {given.range} at a time")
+    if given.seek > 0:
+        parts.append(f"from record {given.seek} on")
+    if given.epoch:
+        parts.append(f"in epoch {given.epoch}")
+    if given.num_threads > 1:
+        parts.append(f"{given.num_threads} threads")
+    return ", ".join([*parts, f"seed {given.seed}"])
+
+
 class Kit:
     """Runs over one node."""
 
@@ -108,13 +132,14 @@ class Kit:
             setattr(given, name, value)
         size: int = given.most_records
         records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
-        said = ffi.new("char[]", doing.encode())
+        where = _describe(given, doing)
+        said = ffi.new("char[]", where.encode())
         given.doing, given.capacity = said, size
         given.records = ffi.cast("uint64_t *", records.ctypes.data)
         given.rows = ffi.cast("uint64_t *", rows.ctypes.data)
         out, err = new_struct("pfd_kit_result"), new_error()
         check(lib.pfd_kit_run(self._blob, given, out, err), err)
-        run = _read_run(out, records, rows, f" (with {doing})" if doing else "")
+        run = _read_run(out, records, rows, f" (with {where})")
         for id, said in () if silent else run.found:
             self._tell(id, said)
         return run

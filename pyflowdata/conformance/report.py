@@ -20,19 +20,31 @@ class Finding:
         text: What was found, what was expected, and what to change.
         group: The group of checks that found it.
         is_warning: Worth knowing, but no fault.
+        likely: Its causes, the most likely one first; may be empty.
+        case: Which case of the group shows it, for --only GROUP/CASE; "" where all of them do.
+        repeat: The command that runs just this case again; "" where there is none.
     """
 
     id: str
     text: str
     group: str
     is_warning: bool = False
+    likely: tuple[str, ...] = ()
+    case: str = ""
+    repeat: str = ""
 
     def __str__(self) -> str:
         head = f"{'warning' if self.is_warning else 'FAULT'} {self.id} ({self.group})"
-        body = textwrap.fill(
-            self.text, _COLUMNS, initial_indent="    ", subsequent_indent="    "
-        )
-        return f"{head}\n{body}"
+        lines = [head, _indented(self.text, "    ")]
+        for number, cause in enumerate(self.likely, 1):
+            lines.append(_indented(f"likely {number}: {cause}", "      "))
+        if self.repeat:  # on one line, to be copied
+            lines.append(f"    again: {self.repeat}")
+        return "\n".join(lines)
+
+
+def _indented(text: str, indent: str) -> str:
+    return textwrap.fill(text, _COLUMNS, initial_indent=indent, subsequent_indent=indent)
 
 
 @dataclass

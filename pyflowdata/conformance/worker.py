@@ -17,46 +17,51 @@ import signal
 import sys
 import time
 import traceback
-import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import Error
-from ..native import lib
-from .direct_calls import Checks
-from .damaged_copies import KINDS
+from .checks import GROUPS, Check
 from .driver import driver_job
 from .job import Job
-from .loader import LoaderChecks, has_groups
-from .spec import flags_of
 
 _GRACE = 10  # a group may take so many times the limit of one pass, by the clock
 _STOP = 3  # exit status of a group after which no other can run
 
-Group = Callable[["_Child"], str]
-
 
 class _Child:
-    """What a group runs with, in its own process."""
+    """What a group runs with, in its own process: checks.Teller."""
 
     def __init__(self, job: Job, pipe: int) -> None:
-        self.job, self.pipe = job, pipe
+        self.job, self.report_fd = job, pipe
+        self._case = ""
 
     def write(self, **said: object) -> None:
-        os.write(self.pipe, (json.dumps(said) + "\n").encode())
+        os.write(self.report_fd, (json.dumps(said) + "\n").encode())
 
-    def tell(self, id: str, text: str) -> None:
-        self.write(id=id, text=text)
+    def begin(self, case: str) -> None:
+        self._case = case
+        self.write(case=case)
 
-    def warn(self, id: str, text: str) -> None:
-        self.write(id=id, text=text, warning=True)
+    def tell(
+        self, id: str, text: str, likely: Sequence[str] = (), case: str | None = None
+    ) -> None:
+        self._say(id=id, text=text, likely=list(likely), case=case)
+
+    def warn(
+        self, id: str, text: str, likely: Sequence[str] = (), case: str | None = None
+    ) -> None:
+        self._say(id=id, text=text, likely=list(likely), case=case, warning=True)
+
+    def _say(self, *, case: str | None, **said: object) -> None:
+        self.write(case=self._case if case is None else case, **said)
 
     def note(self, text: str) -> None:
         self.write(note=text)
 
-    def checks(self) -> Checks:
+    def check(self) -> Check:
         self.job.load()
-        return Checks(self.job, self.tell, self.warn, self.pipe)
+        return Check(self.job, self)
 
 
 class _StopError(Exception):
@@ -90,54 +95,24 @@ def _descriptor(child: _Child) -> str:
     return f"{one.op.name}, {len(one.op.attrs)} attrs, {len(one.op.outputs)} outputs"
 
 
-def _damage_of(kind: str) -> Group:
-    return lambda child: child.checks().damage(kind)
-
-
-def _loader(child: _Child) -> str:
-    child.job.load()
-    warnings.simplefilter("ignore")
-    return LoaderChecks(child.job, child.tell).all()
-
-
-def groups_of(job: Job) -> dict[str, Group]:
-    """The groups that can be run; called in a process that has loaded the plugin."""
-    found: dict[str, Group] = {
-        "records": lambda child: child.checks().records(),
-        "leaks": lambda child: child.checks().leaks(),
-        "threads": lambda child: child.checks().threads(),
-        "failures": lambda child: child.checks().failures(),
-    }
-    if job.spec.inputs:
-        found["types"] = lambda child: child.checks().types()
-    reader = job.spec.reader()
-    flags = flags_of(reader.op)
-    if flags & lib.PFD_READS_FILES and not flags & lib.PFD_READS_FOLDERS:
-        found |= {f"damage: {kind}": _damage_of(kind) for kind in KINDS}
-        found["sizes"] = lambda child: child.checks().sizes()
-    if not has_groups(reader.make()):
-        found["loader"] = _loader
-    return found
-
-
 def _list_groups(child: _Child) -> str:
     said = _descriptor(child)
-    names = groups_of(child.job)
-    reader = child.job.spec.reader()
     try:
-        files = child.checks().kit.files()
+        files = child.check().kit.files()
     except Error as failure:
         child.tell("no-sample", f"there is no sample to check with: {failure}")
         raise _StopError from failure
-    spec = child.job.spec.with_reader(rank=0, world_size=1)
-    node = spec.make()
-    child.write(groups=list(names), op=node.op.name, job=driver_job(node), files=files)
-    if "sizes" not in names:
-        takes_folders = flags_of(reader.op) & lib.PFD_READS_FOLDERS
-        why = "takes whole folders" if takes_folders else "reads no files through the host"
-        child.note(f"damaged samples: {reader.op} {why}")
-    if "loader" not in names:
-        child.note(f"the loader: {reader.op} makes batches by group")
+    names, reasons = [], []
+    for group in GROUPS:
+        why = group.left_out(child.job.spec)
+        if why is None:
+            names.append(group.name)
+        elif why and (said_of := f"{group.title}: {why}") not in reasons:
+            reasons.append(said_of)
+    node = child.job.spec.with_reader(rank=0, world_size=1).make()
+    child.write(groups=names, op=node.op.name, job=driver_job(node), files=files)
+    for reason in reasons:
+        child.note(reason)
     return said
 
 
@@ -147,8 +122,7 @@ def _run_child(job: Job, group: str, pipe: int) -> int:
         if group == "descriptor":
             said = _list_groups(child)
         else:
-            job.load()
-            said = groups_of(job)[group](child)
+            said = next(one for one in GROUPS if one.name == group).run(child.check())
         child.write(done=said)
     except _StopError:
         return _STOP
@@ -200,6 +174,17 @@ def _understand(line: str) -> dict[str, Any]:
     return {"id": id, "text": text}
 
 
+def _with_cases(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was said but for the cases that began, which go to the crashes in them."""
+    case, kept = "", []
+    for one in said:
+        if one.keys() == {"case"}:
+            case = one["case"]
+        else:
+            kept.append({"case": case, **one} if "id" in one else one)
+    return kept
+
+
 def _run_group(job: Job, group: str) -> tuple[list[dict[str, Any]], bool]:
     """What a group said, and whether others can follow."""
     process, pipe = _fork(job, group)
@@ -223,7 +208,7 @@ def _run_group(job: Job, group: str) -> tuple[list[dict[str, Any]], bool]:
     elif not ended and not told:
         said.append({"id": "exit", "text": f"the op ended the process (exit status {code}): an op "
                      "must never call exit(), return host->fail() instead"})
-    return said, code != _STOP
+    return _with_cases(said), code != _STOP
 
 
 def _name(number: int) -> str:

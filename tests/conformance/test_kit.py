@@ -222,7 +222,7 @@ def test_the_docs_name_every_finding():
     exact = {name for name in documented if not name.endswith("…")}
     begun = tuple(name[:-1] for name in documented if name.endswith("…"))
     c_code = "".join(path.read_text() for path in (root / "csrc/kit").glob("*.c"))
-    python = "".join(path.read_text() for path in (root / "pyflowdata/conformance").glob("*.py"))
+    python = "".join(path.read_text() for path in (root / "pyflowdata/conformance").rglob("*.py"))
     ids = set(re.findall(r'(?:pfd_kit_report\([^"]{1,40}|tell\()"([a-z-]+)",', c_code))
     ids |= set(re.findall(r'(?:tell|say|_differs)\(\s*"([a-z-]+)",', python))
     assert len(ids) > 40

@@ -1,4 +1,10 @@
-/* An op with an input: adds up two float64 numbers of each row, without a look at what rows are. */
+/* An op with an input: adds up two float64 numbers of each row, without a look at what rows are.
+ *
+ * group: types
+ * finding: reads-past-input
+ * says: compute\(\) read byte \d+ past .* of input 0
+ * op: PairSum
+ * input: MiniReader */
 #include "pyflowdata/op.h"
 
 #include <string.h>

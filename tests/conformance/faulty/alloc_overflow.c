@@ -1,4 +1,8 @@
-/* Writes a terminating zero behind the memory that it asked for. */
+/* Writes a terminating zero behind the memory that it asked for.
+ *
+ * group: records
+ * finding: writes-past-alloc
+ * says: wrote 1 bytes past the end of the \d+ bytes that */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

@@ -1,4 +1,8 @@
-/* Reads on from the last record instead of looking at all ordinals. */
+/* Reads on from the last record instead of looking at all ordinals.
+ *
+ * group: records
+ * finding: at-not-pure
+ * says: at\(\) .* must be a pure function of the ordinals */
 #include "box.h"
 
 static pfd_status faulty_at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,

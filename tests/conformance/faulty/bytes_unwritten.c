@@ -1,4 +1,8 @@
-/* Does not fill up what is behind a short payload. */
+/* Does not fill up what is behind a short payload.
+ *
+ * group: records
+ * finding: bytes-unwritten
+ * says: wrote only a part of row 0 of output 'values' */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

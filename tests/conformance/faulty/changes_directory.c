@@ -1,4 +1,8 @@
-/* Goes to another folder to open files there. */
+/* Goes to another folder to open files there.
+ *
+ * group: records
+ * finding: process-state
+ * says: open\(\) changed the working directory of the whole */
 #include "box.h"
 
 #include <unistd.h>

@@ -1,4 +1,8 @@
-/* Has a handler of its own for Ctrl-C. */
+/* Has a handler of its own for Ctrl-C.
+ *
+ * group: records
+ * finding: process-state
+ * says: open\(\) changed the handler of the signal SIGINT of */
 #include "box.h"
 
 #include <signal.h>

@@ -1,4 +1,8 @@
-/* Asks for a locale to read numbers with. */
+/* Asks for a locale to read numbers with.
+ *
+ * group: records
+ * finding: process-state
+ * says: open\(\) changed the locale of the whole process */
 #include "box.h"
 
 #include <locale.h>

@@ -1,4 +1,8 @@
-/* Does not look at the checksums. */
+/* Does not look at the checksums.
+ *
+ * group: damage: flipped
+ * finding: damage-unnoticed
+ * says: read without an error .* compare the checksum */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

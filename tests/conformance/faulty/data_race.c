@@ -1,4 +1,8 @@
-/* Keeps what it is looking for in the source, for all threads. */
+/* Keeps what it is looking for in the source, for all threads.
+ *
+ * group: threads
+ * finding: threads-differ
+ * says: several threads at once */
 #include "box.h"
 
 #include <sched.h>

@@ -1,4 +1,8 @@
-/* describe() writes through a pointer that was never set. */
+/* describe() writes through a pointer that was never set.
+ *
+ * group: records
+ * finding: null-pointer
+ * says: describe\(\) used a NULL pointer */
 #include "box.h"
 
 static void describe(void *source, const pfd_record *record, pfd_error *err)

@@ -1,4 +1,8 @@
-/* Begins anew after the end of the epoch. */
+/* Begins anew after the end of the epoch.
+ *
+ * group: records
+ * finding: end-not-kept
+ * says: next\(\) after PFD_END returned status 0; it must be */
 #include "box.h"
 
 static pfd_status faulty_next(void *source, int64_t max, pfd_scratch *scratch, pfd_record *out,

@@ -1,4 +1,8 @@
-/* Ends the program when a file is none of its own. */
+/* Ends the program when a file is none of its own.
+ *
+ * group: failures
+ * finding: exit
+ * says: exit status 1\): an op must never call exit\(\) */
 #include "box.h"
 
 static pfd_status faulty_index(box *self, const pfd_open_args *args, int32_t index, pfd_error *err)

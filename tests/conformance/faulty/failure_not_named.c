@@ -1,4 +1,8 @@
-/* Does not say which row is damaged. */
+/* Does not say which row is damaged.
+ *
+ * group: damage: flipped
+ * finding: no-row
+ * says: say with host->fail_row\(\) which row */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

@@ -1,4 +1,8 @@
-/* Takes a filler for a row that nobody looks at. */
+/* Takes a filler for a row that nobody looks at.
+ *
+ * group: records
+ * finding: filler-differs
+ * says: filler = 1 gives another row */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

@@ -1,4 +1,8 @@
-/* Unpacks each record into a static buffer. */
+/* Unpacks each record into a static buffer.
+ *
+ * group: records
+ * finding: global-state
+ * says: compute\(\) changed the global .* 'unpacked */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

@@ -1,4 +1,6 @@
-/* A reader without a fault that has groups, places and lines. */
+/* A reader without a fault that has groups, places and lines.
+ *
+ * left out: the loader: BoxReader makes batches by group */
 #include "box.h"
 
 static pfd_status group(const pfd_group_args *args, int64_t *group, pfd_error *err)

@@ -1,4 +1,7 @@
-/* An op over whole batches, without a fault: takes the mean of the batch off each number. */
+/* An op over whole batches, without a fault: takes the mean of the batch off each number.
+ *
+ * op: Centre
+ * input: MiniReader */
 #include "pyflowdata/op.h"
 
 static int64_t row_size(const pfd_row_type *type)

@@ -1,4 +1,8 @@
-/* group() reads the byte behind the record. */
+/* group() reads the byte behind the record.
+ *
+ * group: records
+ * finding: reads-past-record
+ * says: group\(\) read byte 1 past the end of the \d+ */
 #include "box.h"
 
 static pfd_status group(const pfd_group_args *args, int64_t *group, pfd_error *err)

@@ -1,4 +1,9 @@
-/* Looks for the end of a file by adding up lengths. */
+/* Looks for the end of a file by adding up lengths.
+ *
+ * group: damage: flipped
+ * finding: hang
+ * says: open\(\) did not end in time .* with .* a length
+ * seconds: 0.5 */
 #include "box.h"
 
 static pfd_status faulty_index(box *self, const pfd_open_args *args, int32_t index, pfd_error *err)

@@ -1,4 +1,8 @@
-/* Asks for as much memory as a damaged length says. */
+/* Asks for as much memory as a damaged length says.
+ *
+ * group: damage: lengths
+ * finding: huge-alloc
+ * says: asked host->alloc\(\) for \d{10} bytes, of files that have */
 #include "box.h"
 
 static pfd_status faulty_index(box *self, const pfd_open_args *args, int32_t index, pfd_error *err)

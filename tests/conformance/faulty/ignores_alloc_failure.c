@@ -1,4 +1,8 @@
-/* Writes to what host->alloc() gave without a look. */
+/* Writes to what host->alloc() gave without a look.
+ *
+ * group: failures
+ * finding: alloc-failure-ignored
+ * says: used the NULL that host->alloc\(\) */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

@@ -1,4 +1,8 @@
-/* Takes a record that could not be read for an empty one. */
+/* Takes a record that could not be read for an empty one.
+ *
+ * group: failures
+ * finding: read-failure-ignored
+ * says: host->read\(\) had failed: return the */
 #include "box.h"
 
 static pfd_status faulty_at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,

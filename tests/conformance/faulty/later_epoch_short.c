@@ -1,4 +1,8 @@
-/* seek() begins a later epoch behind the first record. */
+/* seek() begins a later epoch behind the first record.
+ *
+ * group: records
+ * finding: epoch-differs
+ * says: seek\(\) to epoch 1, next\(\) yields \d+ records */
 #include "box.h"
 
 static pfd_status seek(void *source, int64_t epoch, int64_t position, pfd_scratch *scratch,

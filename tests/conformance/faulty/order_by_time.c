@@ -1,4 +1,8 @@
-/* Begins with another record at each open. */
+/* Begins with another record at each open.
+ *
+ * group: records
+ * finding: open-not-repeatable
+ * says: closed and opened again: .* not on time */
 #include "box.h"
 
 #include <time.h>

@@ -1,4 +1,8 @@
-/* Numbers records anew in each file. */
+/* Numbers records anew in each file.
+ *
+ * group: records
+ * finding: record-field
+ * says: record 7 with ordinal = 0; it must be the one asked for */
 #include "box.h"
 
 static pfd_status faulty_at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,

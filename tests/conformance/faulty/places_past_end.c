@@ -1,4 +1,8 @@
-/* places() fills in one place more than was asked for. */
+/* places() fills in one place more than was asked for.
+ *
+ * group: records
+ * finding: writes-past-found-records
+ * says: places\(\) wrote byte \d+ past the end */
 #include "box.h"
 
 static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)

@@ -1,4 +1,8 @@
-/* Gives the width of the widest row as that of every row. */
+/* Gives the width of the widest row as that of every row.
+ *
+ * group: records
+ * finding: returns-wild-pointer
+ * says: returned a ragged row, number 0 whose bytes */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

@@ -1,4 +1,8 @@
-/* Counts the checksum as well, and comes out below zero. */
+/* Counts the checksum as well, and comes out below zero.
+ *
+ * group: records
+ * finding: ragged-row
+ * says: row \d+ of output 'values' .* num_elements is negative */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

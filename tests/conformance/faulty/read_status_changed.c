@@ -1,4 +1,8 @@
-/* Calls every failure of the disk damage. */
+/* Calls every failure of the disk damage.
+ *
+ * group: failures
+ * finding: read-failure-status
+ * says: failed with PFD_IO .* made PFD_CORRUPT_DATA */
 #include "box.h"
 
 static pfd_status faulty_at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,

@@ -1,4 +1,8 @@
-/* Takes a header for longer than what it asked the host for. */
+/* Takes a header for longer than what it asked the host for.
+ *
+ * group: records
+ * finding: reads-past-read
+ * says: open\(\) read byte \d past the end of the 8 bytes of */
 #include "box.h"
 
 static pfd_status faulty_index(box *self, const pfd_open_args *args, int32_t index, pfd_error *err)

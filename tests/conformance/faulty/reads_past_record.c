@@ -1,4 +1,8 @@
-/* Looks at the byte behind each record. */
+/* Looks at the byte behind each record.
+ *
+ * group: records
+ * finding: reads-past-record
+ * says: compute\(\) read byte 1 past the end of the \d+ */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

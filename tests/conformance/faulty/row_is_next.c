@@ -1,4 +1,8 @@
-/* What fails is named by the row behind it. */
+/* What fails is named by the row behind it.
+ *
+ * group: damage: flipped
+ * finding: row-wrong
+ * says: err->row = \d+ of \d+ .* record alone can be computed */
 #include "box.h"
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)

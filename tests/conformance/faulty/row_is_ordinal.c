@@ -1,4 +1,8 @@
-/* What fails is named by the ordinal of the record instead of its row. */
+/* What fails is named by the ordinal of the record instead of its row.
+ *
+ * group: damage: flipped
+ * finding: no-row
+ * says: PFD_CORRUPT_DATA and err->row = \d+ of 1 rows */
 #include "box.h"
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)

@@ -1,4 +1,10 @@
-/* An op over whole batches that promises rows of one shape: row i has i + 1 numbers. */
+/* An op over whole batches that promises rows of one shape: row i has i + 1 numbers.
+ *
+ * group: records
+ * finding: rows-not-equal
+ * says: rows 0 and 1 of output 'out' differ in shape, though the op has PFD_EQUAL_ROWS
+ * op: Stairs
+ * input: MiniReader */
 #include "pyflowdata/op.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
-/* Keeps bytes that were read for open() alone. */
+/* Keeps bytes that were read for open() alone.
+ *
+ * group: records
+ * finding: late-read
+ * says: at\(\) read memory .* that was no longer its own */
 #include "box.h"
 
 static pfd_status faulty_index(box *self, const pfd_open_args *args, int32_t index, pfd_error *err)

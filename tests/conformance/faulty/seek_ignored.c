@@ -1,4 +1,8 @@
-/* Goes on where it is, whatever seek() asks for; only the beginning is found. */
+/* Goes on where it is, whatever seek() asks for; only the beginning is found.
+ *
+ * group: records
+ * finding: seek-wrong
+ * says: after seek\(\) to record 1, next\(\) yields record 0 */
 #include "box.h"
 
 static pfd_status faulty_seek(void *source, int64_t epoch, int64_t position,

@@ -1,4 +1,8 @@
-/* seek() goes forward and to the beginning, but not back. */
+/* seek() goes forward and to the beginning, but not back.
+ *
+ * group: records
+ * finding: seek-wrong
+ * says: seek\(\) to record 1, next\(\) yields .* also backwards */
 #include "box.h"
 
 static pfd_status seek(void *source, int64_t epoch, int64_t position, pfd_scratch *scratch,

@@ -1,4 +1,7 @@
-/* Shifts a number by as many bits as a damaged byte says, which C does not define. */
+/* Shifts a number by as many bits as a damaged byte says, which C does not define.
+ *
+ * sanitizer: ubsan
+ * says: shift exponent */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

@@ -1,4 +1,8 @@
-/* Returns a bare status. */
+/* Returns a bare status.
+ *
+ * group: damage: flipped
+ * finding: no-message
+ * says: returned status -2 without a message */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

@@ -1,4 +1,8 @@
-/* Gives each thread other values. */
+/* Gives each thread other values.
+ *
+ * group: threads
+ * finding: threads-differ
+ * says: outputs of record \d+ are others .* several threads */
 #include "box.h"
 
 #include <pthread.h>

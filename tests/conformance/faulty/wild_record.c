@@ -1,4 +1,8 @@
-/* Says that a record has more bytes than were read. */
+/* Says that a record has more bytes than were read.
+ *
+ * group: records
+ * finding: returns-wild-pointer
+ * says: at\(\) returned record 0 whose bytes cannot be read */
 #include "box.h"
 
 static pfd_status faulty_at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,

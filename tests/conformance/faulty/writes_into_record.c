@@ -1,4 +1,8 @@
-/* Turns the bytes of a record round where they are. */
+/* Turns the bytes of a record round where they are.
+ *
+ * group: records
+ * finding: writes-into-record
+ * says: wrote into the bytes of record 0, which are */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

@@ -1,4 +1,8 @@
-/* Clears four bytes behind each row before it writes it. */
+/* Clears four bytes behind each row before it writes it.
+ *
+ * group: records
+ * finding: writes-past-output
+ * says: wrote byte 1 past the end of the \d+ bytes of out */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

@@ -1,4 +1,8 @@
-/* Calls damage a fault of the program. */
+/* Calls damage a fault of the program.
+ *
+ * group: damage: flipped
+ * finding: damage-status
+ * says: gives PFD_INVALID_ARGUMENT \(bad data\): damaged data is */
 #include "box.h"
 
 static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)

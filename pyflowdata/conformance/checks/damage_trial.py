@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import Error
-from .kit import FORWARD, Kit, Run, Tell
+from ...errors import Error
+from ..kit import FORWARD, Kit, Run
+from .check import Check
 
 _LEAST_TAIL = 4  # bytes at a file's end that nothing may depend on
 
@@ -13,28 +14,28 @@ _LEAST_TAIL = 4  # bytes at a file's end that nothing may depend on
 class DamageTrial:
     """Runs over damaged copies, compared with one over the file as it is."""
 
-    def __init__(self, kit: Kit, base: Run, kind: str, size: int, rows: int) -> None:
+    def __init__(self, check: Check, kit: Kit, base: Run, kind: str, size: int) -> None:
         """
         Args:
+            check: Which is told of findings.
             kit: A kit over the folder in which the copies are put, one after the other.
             base: Its run over the file as it is.
             kind: What is done to the file: a key of damaged_copies.KINDS.
             size: Of the file, in bytes.
-            rows: Records of one call.
         """
-        self._kit, self._base = kit, base
-        self._kind, self._size, self._rows = kind, size, rows
+        self._check, self._kit, self._base = check, kit, base
+        self._kind, self._size = kind, size
         self._last_read = -1  # the last place where a change of a byte made a difference
         self._tried = self._noticed = self._harmless = 0
         self._unnoticed: list[str] = []
         self._shorter: list[str] = []  # all that is left of the records is as before
         self._unread = 0  # bytes at the end that can be cut off
 
-    def look(self, doing: str, data: bytes, damaged: bytes, tell: Tell) -> None:
+    def look(self, doing: str, data: bytes, damaged: bytes) -> None:
         """Runs over the copy that is in place."""
         self._tried += 1
         try:
-            run = self._kit.run(order=FORWARD, range=self._rows, doing=doing)
+            run = self._kit.run(order=FORWARD, range=self._check.range, doing=doing)
         except Error:  # not of this op
             self._noticed += 1
             return
@@ -53,21 +54,17 @@ class DamageTrial:
         ):
             self._noticed += 1
         else:
-            tell(
+            self._check.tell(
                 "damage-status",
                 f"with {doing}, {run.function} gives {run.status} ({run.message}): damaged data is "
                 "PFD_CORRUPT_DATA, which on_error can pass over; PFD_IO is for the file system, "
                 "the others stop the program",
             )
 
-    def conclude(self, tell_unnoticed: Tell, tell: Tell, warn: Tell) -> None:
-        """Reports findings over all copies together.
-
-        Args:
-            tell_unnoticed: Called for undetected damage, which is a fault only if the format has
-                checksums.
-            tell, warn: Called for faults and for warnings.
-        """
+    def conclude(self) -> None:
+        """Reports findings over all copies together."""
+        check = self._check
+        tell_unnoticed = check.tell if check.job.checksums else check.warn
         if self._unnoticed:
             tell_unnoticed(
                 "damage-unnoticed",
@@ -75,23 +72,30 @@ class DamageTrial:
                 f"without an error and gave other data, for example with {self._unnoticed[0]}: "
                 "compare the checksum before the data is used, or, where the format has none, "
                 "think of adding one",
+                case=self._unnoticed[0],
             )
         if self._shorter:
-            warn(
+            check.warn(
                 "cut-unnoticed",
                 f"{len(self._shorter)} of {self._tried} shorter files were read without an error, "
                 f"as files of fewer records, for example {self._shorter[0]}: no checksum of a "
                 "record can tell; a count of records in the file's header would",
+                case=self._shorter[0],
             )
+        if check.job.case is None:
+            self._conclude_tail()
+
+    def _conclude_tail(self) -> None:
         record = self._size / max(self._base.num_records, 1)
         if self._kind == "flipped":
             self._unread = self._size - 1 - self._last_read
         if self._unread >= max(_LEAST_TAIL, record / 2):
-            tell(
+            self._check.tell(
                 "tail-ignored",
                 f"the last {self._unread} bytes of the file can be {self._kind}, and all records "
                 "are as before: is the last record forgotten, or a loop one too short? Where these "
                 "bytes are a footer, look whether it is there (or ignore tail-ignored)",
+                case="",
             )
 
     def summary(self, is_reader: bool) -> str:

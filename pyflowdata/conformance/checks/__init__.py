@@ -1,0 +1,56 @@
+"""The groups of checks, in the order in which they run: a file for each."""
+
+from __future__ import annotations
+
+import functools
+
+from ...native import lib
+from ..spec import Spec, flags_of
+from .check import Check, Teller
+from .damage import damage
+from ..damaged_copies import KINDS
+from .failures import failures
+from .group import Group
+from .leaks import leaks
+from .loader import has_groups, loader
+from .records import records
+from .sizes import sizes
+from .threads import threads
+from .types import types
+
+__all__ = ["GROUPS", "Check", "Group", "Teller"]
+
+
+def _reads_no_files(spec: Spec) -> str | None:
+    flags = flags_of(spec.reader().op)
+    if not flags & lib.PFD_READS_FILES:
+        return f"{spec.reader().op} reads no files through the host"
+    if flags & lib.PFD_READS_FOLDERS:
+        return f"{spec.reader().op} takes whole folders"
+    return None
+
+
+def _no_inputs(spec: Spec) -> str | None:
+    return None if spec.inputs else ""
+
+
+def _makes_groups(spec: Spec) -> str | None:
+    reader = spec.reader()
+    return f"{reader.op} makes batches by group" if has_groups(reader.make()) else None
+
+
+_DAMAGED = "damaged samples"
+
+GROUPS: tuple[Group, ...] = (
+    Group("records", records, is_quick=True),
+    Group("leaks", leaks, is_quick=True),
+    Group("threads", threads, is_quick=True),
+    Group("types", types, _no_inputs),
+    Group("failures", failures),
+    *(
+        Group(f"damage: {kind}", functools.partial(damage, kind=kind), _reads_no_files, _DAMAGED)
+        for kind in KINDS
+    ),
+    Group("sizes", sizes, _reads_no_files, _DAMAGED),
+    Group("loader", loader, _makes_groups, "the loader"),
+)

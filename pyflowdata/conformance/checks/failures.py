@@ -1,0 +1,77 @@
+"""The host's functions fail, one call after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...native import lib
+from ..kit import Run
+from .check import Check
+from .leaks import grows
+
+_MOST_FAILURES = 40  # calls of which each is made to fail
+
+
+def failures(check: Check) -> str:
+    """The n-th read or allocation fails."""
+    base = check.base()
+    for n in _spread(base.num_reads):
+        _fail(check, base, "read", "PFD_IO", f"read number {n}", fail_read=n)
+        _fail(
+            check, base, "read", "PFD_CORRUPT_DATA", f"read number {n} short", fail_read=n,
+            fail_read_with=lib.PFD_CORRUPT_DATA,
+        )  # fmt: skip
+    for n in _spread(base.num_allocs):
+        _fail(check, base, "alloc", "PFD_OUT_OF_MEMORY", f"alloc number {n}", fail_alloc=n)
+    _cancel(check, base)
+    return f"{base.num_reads} reads and {base.num_allocs} allocations, each failing"
+
+
+def _fail(check: Check, base: Run, what: str, expected: str, doing: str, **options: int) -> None:
+    if not check.case(doing):
+        return
+    run = check.base(doing=f"{doing} failing", rounds=6, silent=True, **options)
+    if any(id.startswith("leaks-") for id, _ in run.found):  # to be sure, over more rounds
+        run = grows(check, doing=f"{doing} failing", **options)
+    for id, text in run.found:
+        check.tell(id, text)
+    if not run.injected or (run.is_whole and run.equals(base)):
+        return
+    if run.status == "PFD_OK":
+        check.tell(
+            f"{what}-failure-ignored",
+            f"host->{what}() failed ({doing}), and the op went on and gave other data: return "
+            "its status when it is not PFD_OK"
+            if what == "read"
+            else f"host->alloc() gave NULL ({doing}), and the op went on and gave other data: "
+            "look for NULL, and fail with PFD_OUT_OF_MEMORY",
+        )
+    elif run.status != expected:
+        check.tell(
+            f"{what}-failure-status",
+            f"host->{what}() failed with {expected} ({doing}), and {run.function} made "
+            f"{run.status} of it ({run.message}): hand the status on, since it says what may "
+            "be done about it",
+        )
+
+
+def _cancel(check: Check, base: Run) -> None:
+    if not check.case("cancelled"):
+        return
+    run = check.base(cancelled=1)
+    if run.status not in ("PFD_OK", "PFD_CANCELLED") or (
+        run.status == "PFD_OK" and not run.equals(base)
+    ):
+        check.tell(
+            "cancel-status",
+            f"while is_cancelled() says 1, {run.function or 'the op'} gives {run.status} "
+            f"({run.message}): finish as usual, or fail with PFD_CANCELLED",
+        )
+
+
+def _spread(count: int) -> Iterable[int]:
+    """Numbers from 1 to count, all of them or some."""
+    if count <= _MOST_FAILURES:
+        return range(1, count + 1)
+    half = _MOST_FAILURES // 2
+    return sorted({*range(1, half + 1), *(1 + i * count // half for i in range(half)), count})

@@ -1,0 +1,32 @@
+"""A group of checks: what a report names, and what --only runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..spec import Spec
+from .check import Check
+
+
+def _always(spec: Spec) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs in a process of its own, so that a crash costs this group alone.
+
+    Attributes:
+        name: As docs/reference/check.md lists it.
+        run: The checks; returns what was looked at, in words.
+        title: Of groups that are left out for one reason, in words.
+        left_out: Why it does not suit an op, "" where that needs no word; None: it runs.
+        is_quick: It also runs with --quick.
+    """
+
+    name: str
+    run: Callable[[Check], str]
+    left_out: Callable[[Spec], str | None] = _always
+    title: str = ""
+    is_quick: bool = False
