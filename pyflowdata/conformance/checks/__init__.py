@@ -16,6 +16,7 @@ from .loader import has_groups, loader
 from .random_numbers import random_numbers
 from .records import records
 from .sizes import sizes
+from .sources import sources
 from .threads import threads
 from .types import types
 
@@ -47,6 +48,7 @@ GROUPS: tuple[Group, ...] = (
     Group("leaks", leaks, is_quick=True),
     Group("threads", threads, is_quick=True),
     Group("random numbers", random_numbers, is_quick=True),
+    Group("two sources", sources),
     Group("types", types, _no_inputs),
     Group("failures", failures),
     *(
