@@ -13,6 +13,7 @@ from .failures import failures
 from .group import Group
 from .leaks import leaks
 from .loader import has_groups, loader
+from .random_numbers import random_numbers
 from .records import records
 from .sizes import sizes
 from .threads import threads
@@ -45,6 +46,7 @@ GROUPS: tuple[Group, ...] = (
     Group("records", records, is_quick=True),
     Group("leaks", leaks, is_quick=True),
     Group("threads", threads, is_quick=True),
+    Group("random numbers", random_numbers, is_quick=True),
     Group("types", types, _no_inputs),
     Group("failures", failures),
     *(
