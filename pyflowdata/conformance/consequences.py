@@ -1,8 +1,8 @@
 """Which findings most likely follow from an earlier one.
 
-Groups of checks run from the plainest use of an op to the most involved: a fault that the first ones
-find shows again in the later ones, in another form.  Only what has no cause of its own in sight is
-taken for a consequence: a leak, a wrong status or a message that is missing never is.
+Groups of checks run from the plainest use of an op to the most involved: a fault that the first
+ones find shows again in the later ones, in another form.  Only what has no cause of its own in
+sight is taken for a consequence: a leak, a wrong status or a message that is missing never is.
 """
 
 from __future__ import annotations
