@@ -246,7 +246,7 @@ def test_integrations_are_on_top():
         "__init__", "batch_forms", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
         "nodes.world",
         "loader.batches", "loader.epoch_steps", "loader.epochs", "loader.opening", "loader.state",
-        "loader.loader_wrapper", "loader.state_form",
+        "loader.loader_wrapper", "loader.state_form", "loader.wrapped_loader",
         "loader.iterator_hook", "loader.loader_argument_hints", "loader.sinks",
         "nodes.argument_hints", "nodes.world", "reports.report", "reports.counters",
         "reports.stats", "reports.step_times", "native.__init__",

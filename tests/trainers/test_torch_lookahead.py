@@ -120,3 +120,23 @@ def test_an_interrupt_of_repeat_loses_no_batch(monkeypatch, stop):
                 next(batches)
         found += [next(batches).tolist() for _ in range(9 - stop)]
     assert found == whole
+
+
+def test_a_share_is_not_over_with_its_last_batch(monkeypatch):
+    """Other loaders have steps of the epoch left, so that a resumed one has none, not epoch 1."""
+
+    def open_loader():
+        data = flow.from_arrays({"i": np.arange(5)})
+        return TorchLoader(flow.DataLoader(data.batch(1)["i"], share=(0, 2)))
+
+    fake_cuda(monkeypatch, FakeStream(), [])
+    with open_loader() as loader, open_loader() as resumed:
+        loader._hand_over.copies = LateCopies(loader.device)
+        batches = iter(loader)
+        assert [next(batches).item() for _ in range(3)] == [0, 2, 4]
+        state = loader.state_dict()
+        assert (state["epoch"], state["position"]) == (0, 5)
+        resumed.load_state_dict(state)
+        assert [[batch.item() for batch in resumed] for _ in range(2)] == [[], [0, 2, 4]]
+        assert next(batches, None) is None
+        assert loader.place() == (1, 0)
