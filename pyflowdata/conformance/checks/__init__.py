@@ -9,6 +9,7 @@ from ..spec import Spec, flags_of
 from .check import Check, Teller
 from .damage import damage
 from ..damaged_copies import KINDS
+from .failing_records import failing_records
 from .failures import failures
 from .group import Group
 from .leaks import leaks
@@ -32,6 +33,10 @@ def _reads_no_files(spec: Spec) -> str | None:
     return None
 
 
+def _cannot_be_damaged(spec: Spec) -> str | None:
+    return None if spec.inputs else _reads_no_files(spec)
+
+
 def _no_inputs(spec: Spec) -> str | None:
     return None if spec.inputs else ""
 
@@ -51,6 +56,7 @@ GROUPS: tuple[Group, ...] = (
     Group("two sources", sources),
     Group("types", types, _no_inputs, is_quick=True),
     Group("failures", failures, is_quick=True, quick_every=4),
+    Group("failing records", failing_records, _cannot_be_damaged, _DAMAGED),
     *(
         Group(
             f"damage: {kind}", functools.partial(damage, kind=kind), _reads_no_files, _DAMAGED,
