@@ -36,6 +36,14 @@ uint32_t pfd_kit_abi_version(void);
 #define PFD_KIT_SHUFFLED 2 /* and each record twice */
 #define PFD_KIT_STREAM 3   /* next(), also where there is at() */
 
+
+/* Where the bytes of a record lie. */
+typedef struct pfd_kit_span {
+    int64_t offset, size; /* as the reader says; of a compressed file in its decompressed bytes */
+    int32_t file;         /* -1: the record was not seen */
+    int32_t reserved;
+} pfd_kit_span;
+
 typedef struct pfd_kit_options {
     uint32_t struct_size;
     int32_t order;              /* PFD_KIT_*; of a stream always PFD_KIT_STREAM */
@@ -62,6 +70,7 @@ typedef struct pfd_kit_options {
     int64_t capacity;           /* of the two */
     int64_t epoch;              /* that seek() is given, >= 0 */
     int64_t seek_from;          /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
+    pfd_kit_span *spans;        /* of each record, as many as capacity; NULL: not wanted */
 } pfd_kit_options;
 
 /* One fault of an op. */
