@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Protocol
 
 from .file_layout import Layout
 
 Damaged = tuple[bytes, str]  # the bytes, and what was done
-Damage = Callable[[bytes, str, Layout], Iterator[Damaged]]
 
 _ANYWHERE = Layout()
+
+
+class Damage(Protocol):
+    """One kind of damage, to a file with this content and name."""
+
+    def __call__(
+        self, data: bytes, name: str, layout: Layout = _ANYWHERE
+    ) -> Iterator[Damaged]: ...
 
 
 def _at(layout: Layout, name: str, place: int) -> str:

@@ -11,9 +11,12 @@ from .damage import damage
 from ..damaged_copies import KINDS
 from .failures import failures
 from .group import Group
+from .large import large
 from .leaks import leaks
 from .loader import has_groups, loader
+from .random_numbers import random_numbers
 from .records import records
+from .sample import sample
 from .sizes import sizes
 from .threads import threads
 from .types import types
@@ -34,6 +37,10 @@ def _no_inputs(spec: Spec) -> str | None:
     return None if spec.inputs else ""
 
 
+def _has_inputs(spec: Spec) -> str | None:
+    return "" if spec.inputs or _reads_no_files(spec) else None
+
+
 def _makes_groups(spec: Spec) -> str | None:
     reader = spec.reader()
     return f"{reader.op} makes batches by group" if has_groups(reader.make()) else None
@@ -44,13 +51,19 @@ _DAMAGED = "damaged samples"
 GROUPS: tuple[Group, ...] = (
     Group("records", records, is_quick=True),
     Group("leaks", leaks, is_quick=True),
-    Group("threads", threads, is_quick=True),
-    Group("types", types, _no_inputs),
-    Group("failures", failures),
+    Group("threads", threads, is_quick=True, is_alone=True),
+    Group("random numbers", random_numbers, is_quick=True),
+    Group("types", types, _no_inputs, is_quick=True),
+    Group("failures", failures, is_quick=True, quick_every=4),
     *(
-        Group(f"damage: {kind}", functools.partial(damage, kind=kind), _reads_no_files, _DAMAGED)
+        Group(
+            f"damage: {kind}", functools.partial(damage, kind=kind), _reads_no_files, _DAMAGED,
+            is_quick=kind in ("cut", "flipped"), quick_every=6,
+        )  # fmt: skip
         for kind in KINDS
     ),
     Group("sizes", sizes, _reads_no_files, _DAMAGED),
-    Group("loader", loader, _makes_groups, "the loader"),
+    Group("sample", sample, _has_inputs),
+    Group("large files", large, _has_inputs),
+    Group("loader", loader, _makes_groups, "the loader", is_alone=True),
 )

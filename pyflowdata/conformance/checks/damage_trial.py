@@ -80,7 +80,7 @@ class DamageTrial:
                 "record can tell; a count of records in the file's header would",
                 case=self._shorter[0],
             )
-        if check.job.case is None and self._victim.is_last:
+        if self._victim.is_last and not check.is_partial:
             self._conclude_tail()
 
     def _conclude_unnoticed(self) -> None:
@@ -108,7 +108,8 @@ class DamageTrial:
             self._check.tell(
                 "tail-ignored",
                 f"the last {self._unread} bytes of {self._victim.path.name} can be {self._kind}, "
-                "and all records are as before: is the last record forgotten, or a loop one too short? Where these "
+                "and all records are as before: is the last record forgotten, or a loop one too "
+                "short? Where these "
                 "bytes are a footer, look whether it is there (or ignore tail-ignored)",
                 case="",
             )

@@ -8,6 +8,15 @@ from pathlib import Path
 from ..kit import Kit
 
 
+_LARGE = 1 << 28  # bytes of a sample of which only the first and the last record are read
+
+
+def is_large(folder: str) -> bool:
+    """The files of a folder have too many bytes for reading all of them."""
+    files = (path for path in Path(folder).iterdir() if path.is_file())
+    return sum(path.stat().st_size for path in files) > _LARGE
+
+
 def overwrite(path: Path, data: bytes) -> None:
     """Write without truncating first: some file systems then wait for the disk at each close."""
     with path.open("r+b") as file:

@@ -7,10 +7,8 @@ from pathlib import Path
 from ...errors import Error, InternalError
 from ..kit import FORWARD, MOST_RECORDS, Run
 from .check import Check
-from .sample_files import copied_files, copy_files
+from .sample_files import copied_files, copy_files, is_large
 from .victims import companion_files
-
-_LARGE = 1 << 28  # bytes of a further sample of which only the first and last record are read
 
 
 def sizes(check: Check) -> str:
@@ -34,7 +32,7 @@ def _count(check: Check, folder: str, count: int, what: str) -> None:
     """A sample of so many records."""
     if not check.case(what):
         return
-    most = 2 if count and _bytes_of(Path(folder)) > _LARGE else MOST_RECORDS
+    most = 2 if is_large(folder) else MOST_RECORDS
     try:
         kit = check.make_kit(check.job.spec.in_folder(folder))
         run = kit.run(order=FORWARD, range=check.range, most_records=most, doing=what)
@@ -56,10 +54,6 @@ def _count(check: Check, folder: str, count: int, what: str) -> None:
             f"{what}: {run.num_records} records ({said}), where {count} are expected"
             + (", or PFD_CORRUPT_DATA" if count == 0 else ""),
         )
-
-
-def _bytes_of(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
 
 
 def _missing(check: Check, paths: list[Path]) -> int:

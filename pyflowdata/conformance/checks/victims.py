@@ -45,7 +45,7 @@ def victims(paths: Sequence[Path], base: Run) -> list[Victim]:
     chosen = [(files[-1], True) for files in kinds.values()]
     chosen += [(files[0], False) for files in kinds.values() if len(files) > 1]
     return [
-        Victim(paths[i], _layout(base, i, 1 if is_last else _SHARE), i in companions, is_last)
+        Victim(paths[i], layout_of(base, i, 1 if is_last else _SHARE), i in companions, is_last)
         for i, is_last in chosen
     ]
 
@@ -64,7 +64,8 @@ def _suffix(path: Path) -> str:
     return re.sub(r"\d+", "0", "".join(path.suffixes))
 
 
-def _layout(base: Run, file: int, share: int) -> Layout:
+def layout_of(base: Run, file: int, share: int = 1) -> Layout:
+    """The records of the file with this index."""
     if base.num_records >= MOST_RECORDS:  # some are not looked at: which they are is not known
         return Layout(share=share)
     spans = [
