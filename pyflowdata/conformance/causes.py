@@ -42,6 +42,21 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "the checksum is not compared, or only some of the bytes go into it",
         "the format has no checksum",
     ),
+    "companion-unnoticed": (
+        "the checksum of the companion is not compared, or only some of its bytes go into it",
+        "the companion has no checksum",
+    ),
+    "companion-missing": (
+        "open() takes a missing companion for one that says nothing",
+        "companions() adds only those that are there, and open() does not look which they are",
+    ),
+    "byte-outside-record": (
+        "record.offset is added, which the host does",
+        "the place is computed from a length in the record, before it is checked",
+    ),
+    "byte-outside-file": (
+        "the place is computed from a length in the file, before it is checked",
+    ),
     "hang": (
         "a loop that goes on by a length from the file, which can be 0",
         "a lock that an earlier call did not release",

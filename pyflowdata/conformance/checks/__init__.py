@@ -12,10 +12,12 @@ from ..damaged_copies import KINDS
 from .failing_records import failing_records
 from .failures import failures
 from .group import Group
+from .large import large
 from .leaks import leaks
 from .loader import has_groups, loader
 from .random_numbers import random_numbers
 from .records import records
+from .sample import sample
 from .sizes import sizes
 from .sources import sources
 from .threads import threads
@@ -39,6 +41,10 @@ def _cannot_be_damaged(spec: Spec) -> str | None:
 
 def _no_inputs(spec: Spec) -> str | None:
     return None if spec.inputs else ""
+
+
+def _has_inputs(spec: Spec) -> str | None:
+    return "" if spec.inputs or _reads_no_files(spec) else None
 
 
 def _makes_groups(spec: Spec) -> str | None:
@@ -65,5 +71,7 @@ GROUPS: tuple[Group, ...] = (
         for kind in KINDS
     ),
     Group("sizes", sizes, _reads_no_files, _DAMAGED),
+    Group("sample", sample, _has_inputs),
+    Group("large files", large, _has_inputs),
     Group("loader", loader, _makes_groups, "the loader", is_alone=True),
 )
