@@ -199,7 +199,7 @@ def _run_group(job: Job, group: str) -> tuple[list[dict[str, Any]], bool]:
     code = os.waitstatus_to_exitcode(status)
     ended = any("done" in one for one in said) or code == _STOP
     told = any("id" in one for one in said)
-    if not in_time and not any(one.get("id") == "hang" for one in said):
+    if not in_time and not any(one.get("id") in ("hang", "waits") for one in said):
         said.append({"id": "hang", "text": f"the group '{group}' did not end within "
                      f"{job.limit * _GRACE:.0f} s: look for a loop or a lock that waits for ever"})
     elif code < 0 and not told:

@@ -62,6 +62,10 @@ typedef struct pfd_kit_options {
     int64_t capacity;           /* of the two */
     int64_t epoch;              /* that seek() is given, >= 0 */
     int64_t seek_from;          /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
+    int32_t watch_state;        /* 1: all of the process's state around each call, also what takes
+                                   time to look at; of one thread */
+    int32_t formats;            /* 1: nothing but probe() and resync() of the op's formats */
+    int64_t clock_behind;       /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
 } pfd_kit_options;
 
 /* One fault of an op. */
@@ -81,6 +85,7 @@ typedef struct pfd_kit_result {
     int64_t num_reads, num_allocs; /* of the first round */
     int64_t num_findings;
     pfd_kit_finding findings[8]; /* the first ones, each id once */
+    int64_t num_clock_reads; /* watch_state: of the plugin's code; -1: they cannot be counted */
 } pfd_kit_result;
 
 /* Checks the op that makes a blob.  PFD_OK whenever the op could be called at all: what it then did
@@ -88,6 +93,13 @@ typedef struct pfd_kit_result {
  * PFD_INVALID_ARGUMENT: an option is wrong.  PFD_UNSUPPORTED: several readers are upstream. */
 pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
                        pfd_error *err);
+
+/* From here on infer(), companions() and propose() of the op that makes the blob are watched where
+ * this process makes nodes of it, until pfd_kit_watch_end() by the same thread.  *options and *out
+ * are borrowed until then; of the options watch_state and those of a crash count. */
+pfd_status pfd_kit_watch_begin(const pfd_blob *blob, const pfd_kit_options *options,
+                               pfd_kit_result *out, pfd_error *err);
+void pfd_kit_watch_end(void);
 
 /* The i-th file that the reader of a blob would read; PFD_END past the last one.  `path` has room
  * for `size` bytes. */

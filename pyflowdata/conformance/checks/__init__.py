@@ -15,6 +15,7 @@ from .leaks import leaks
 from .loader import has_groups, loader
 from .records import records
 from .sizes import sizes
+from .state import state
 from .threads import threads
 from .types import types
 
@@ -45,6 +46,7 @@ GROUPS: tuple[Group, ...] = (
     Group("records", records, is_quick=True),
     Group("leaks", leaks, is_quick=True),
     Group("threads", threads, is_quick=True),
+    Group("state", state, is_quick=True),
     Group("types", types, _no_inputs),
     Group("failures", failures),
     *(
