@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +58,7 @@ class Run:
         num_draws: Random numbers that compute() drew.
         generator: The first other generator of random numbers that was called and watched, "".
         shared_position: The file whose position several threads moved, "".
+        clock_reads: How often the plugin asked for the time, with watch_state; -1: not known.
         found: Id and text of each finding.
         records, rows: A hash for each record and for its row of all outputs; 0: not seen, 1:
             failed.  Of shape (most_records,).
@@ -75,6 +77,7 @@ class Run:
     num_draws: int
     generator: str
     shared_position: str
+    clock_reads: int
     found: tuple[tuple[str, str], ...]
     records: Hashes
     rows: Hashes
@@ -136,12 +139,7 @@ class Kit:
         Raises:
             Error: The op could not be called at all.
         """
-        given = new_struct("pfd_kit_options")
-        defaults = {"range": 16, "most_records": MOST_RECORDS, "num_threads": 1, "rounds": 1,
-                    "fail_read_with": lib.PFD_IO, "report_fd": self._report_fd,
-                    "limit_ms": self._limit_ms, "seed": 1}  # fmt: skip
-        for name, value in {**defaults, **options}.items():
-            setattr(given, name, value)
+        given = self._options(options)
         size: int = given.most_records
         records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
         spans = np.zeros(size, _SPAN)
@@ -181,6 +179,31 @@ class Kit:
         )  # fmt: skip
         return run, records, rows
 
+    def _options(self, options: Mapping[str, int]) -> Any:
+        given = new_struct("pfd_kit_options")
+        defaults = {"range": 16, "most_records": MOST_RECORDS, "num_threads": 1, "rounds": 1,
+                    "fail_read_with": lib.PFD_IO, "report_fd": self._report_fd,
+                    "limit_ms": self._limit_ms, "seed": 1}  # fmt: skip
+        for name, value in {**defaults, **options}.items():
+            setattr(given, name, value)
+        return given
+
+    @contextlib.contextmanager
+    def watch(self) -> Iterator[list[tuple[str, str]]]:
+        """Watches infer(), companions() and propose() of the op where nodes of it are made within;
+        the list, of ids and texts, is filled at the end."""
+        given, out, err = self._options({"watch_state": 1}), new_struct("pfd_kit_result"), new_error()
+        found: list[tuple[str, str]] = []
+        check(lib.pfd_kit_watch_begin(self._blob, given, out, err), err)
+        try:
+            yield found
+        finally:
+            lib.pfd_kit_watch_end()
+            found += [
+                (text(one.id), text(one.text))
+                for one in (out.findings[i] for i in range(out.num_findings))
+            ]
+
     def files(self) -> list[str]:
         """The files that the reader reads, in order.  Raises FileError where they are not there."""
         paths: list[str] = []
@@ -211,6 +234,7 @@ def _read_run(
         num_draws=out.num_draws,
         generator=text(out.generator),
         shared_position=text(out.shared_position),
+        clock_reads=out.num_clock_reads,
         found=tuple(
             (text(found.id), text(found.text) + where)
             for found in (out.findings[i] for i in range(out.num_findings))

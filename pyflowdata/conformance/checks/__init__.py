@@ -20,6 +20,7 @@ from .records import records
 from .sample import sample
 from .sizes import sizes
 from .sources import sources
+from .state import state
 from .threads import threads
 from .types import types
 
@@ -58,6 +59,7 @@ GROUPS: tuple[Group, ...] = (
     Group("records", records, is_quick=True),
     Group("leaks", leaks, is_quick=True),
     Group("threads", threads, is_quick=True, is_alone=True),
+    Group("state", state, is_quick=True),
     Group("random numbers", random_numbers, is_quick=True),
     Group("two sources", sources),
     Group("types", types, _no_inputs, is_quick=True),
