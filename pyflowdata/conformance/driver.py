@@ -1,4 +1,4 @@
-"""The job that driver.c reads: a graph as lines of text."""
+"""The job that drivers/job.h reads: a graph as lines of text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..native import lib
 
 
 def driver_job(node: Node) -> str:
-    """The graph of a node as driver.c reads it, without the plugins."""
+    """The graph of a node as drivers/job.h reads it, without the plugins."""
     order: list[Node] = []
     _collect(node, order)
     lines = []

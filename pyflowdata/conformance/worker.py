@@ -24,6 +24,7 @@ from ..errors import Error
 from .checks import GROUPS, Check
 from .driver import driver_job
 from .job import Job
+from .spec import libraries_of
 
 _GRACE = 10  # a group may take so many times the limit of one pass, by the clock
 _STOP = 3  # exit status of a group after which no other can run
@@ -104,13 +105,16 @@ def _list_groups(child: _Child) -> str:
         raise _StopError from failure
     names, reasons = [], []
     for group in GROUPS:
+        if group.needs_corpus and child.job.corpus is None:
+            continue
         why = group.left_out(child.job.spec)
         if why is None:
             names.append(group.name)
         elif why and (said_of := f"{group.title}: {why}") not in reasons:
             reasons.append(said_of)
     node = child.job.spec.with_reader(rank=0, world_size=1).make()
-    child.write(groups=names, op=node.op.name, job=driver_job(node), files=files)
+    child.write(groups=names, op=node.op.name, job=driver_job(node), files=files,
+                origin=node.op.origin, libraries=libraries_of(child.job.spec))  # fmt: skip
     for reason in reasons:
         child.note(reason)
     return said

@@ -7,6 +7,7 @@ import functools
 from ...native import lib
 from ..spec import Spec, flags_of
 from .check import Check, Teller
+from .corpus import corpus
 from .damage import damage
 from ..damaged_copies import KINDS
 from .failures import failures
@@ -51,6 +52,7 @@ GROUPS: tuple[Group, ...] = (
         Group(f"damage: {kind}", functools.partial(damage, kind=kind), _reads_no_files, _DAMAGED)
         for kind in KINDS
     ),
+    Group("corpus", corpus, _reads_no_files, _DAMAGED, needs_corpus=True),
     Group("sizes", sizes, _reads_no_files, _DAMAGED),
     Group("loader", loader, _makes_groups, "the loader"),
 )

@@ -23,6 +23,7 @@ class Group:
         title: Of groups that are left out for one reason, in words.
         left_out: Why it does not suit an op, "" where that needs no word; None: it runs.
         is_quick: It also runs with --quick.
+        needs_corpus: It runs only where the plugin has a corpus.
     """
 
     name: str
@@ -30,3 +31,4 @@ class Group:
     left_out: Callable[[Spec], str | None] = _always
     title: str = ""
     is_quick: bool = False
+    needs_corpus: bool = False
