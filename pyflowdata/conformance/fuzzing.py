@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import SystemRandom
 
+from ..errors import shown
 from .compiling import BuildError, Compiler, MissingToolError
 from .corpus import Corpus, case_of
 from .reducing import describe_change, reduced
 from .file_kinds import file_of_each_kind, files_like
+from .only import UnknownCaseError
 from .rebuilt import Graph, Program, build
 from .report import Finding
 from .sanitizer_output import OPTIONS, count_of, findings_of, summary
@@ -111,13 +113,13 @@ class Fuzzer:
         return findings, ", ".join(filter(None, [done, self.remark]))
 
     def repeat(self, case: str, corpus: Corpus) -> tuple[list[Finding], str]:
-        """Runs one input of the corpus, as a report names it."""
+        """Runs one input of the corpus, as a report names it.  Raises UnknownCaseError."""
         for file, path in corpus.inputs(self._graph.files, 1 << 30):
             if case_of(file, path) == case:
                 failure = self._run_one(file, path.read_bytes())
                 found = [] if failure is None else [self._finding(file, path, failure)]
                 return found, f"{path} by {self.title}"
-        return [], f"there is no input {case} in {corpus.folder}"
+        raise UnknownCaseError(f"there is no input {shown(case)} in {corpus.folder}")
 
     def _sample(self, victim: Path) -> Path:
         """A new copy of the sample, and the file in it that gets other bytes."""

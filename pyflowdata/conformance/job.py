@@ -23,6 +23,7 @@ class Job:
         groups: The groups of checks to run; None: all that there are.
         corpus: Folder of the inputs that a fuzzer kept; None: there is none.
         case: The only one to run of these groups, as a finding names it; None: all.
+        quick: Only what takes least, and finds most: see checks.Group.
     """
 
     spec: Spec
@@ -34,6 +35,7 @@ class Job:
     folder: str
     groups: frozenset[str] | None = None
     case: str | None = None
+    quick: bool = False
     corpus: str | None = None
 
     def load(self) -> None:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import shown
 from .compiling import BuildError, MissingToolError
 from .corpus import Corpus
 from .fuzzing import Fuzzer
 from .native_samples import write_samples
+from .only import UnknownCaseError
 from .rebuilt import Graph
 from .report import Finding
 from .sanitizers import SANITIZERS, sanitize
@@ -62,7 +64,11 @@ class NativeChecks:
     only: tuple[str, str | None] | None = None
 
     def run(self, said: Mapping[str, Any], folder: Path) -> list[NativeResult]:
-        """Runs them in a folder; `said` is what the checking process says of the graph."""
+        """Runs them in a folder; `said` is what the checking process says of the graph.
+
+        Raises:
+            UnknownCaseError: The only case is none of the group.
+        """
         groups = self._groups()
         if not groups:
             return []
@@ -78,6 +84,8 @@ class NativeChecks:
         samples: dict[str, Path] = {}
         if any(group in SANITIZERS for group in groups):
             samples = write_samples(graph.files, Corpus(self.corpus), folder / "samples", case)
+            if not samples:
+                raise UnknownCaseError(f"the group '{groups[0]}' has no case {shown(case)}")
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(
                 lambda group: self._result(group, graph, samples, case, folder), groups
@@ -104,8 +112,6 @@ class NativeChecks:
         try:
             if group == "fuzz":
                 findings, done = self._run_fuzzer(graph, case, work)
-            elif not samples:
-                return NativeResult(group, left_out=f"there is no case {case}")
             else:
                 findings = sanitize(group, graph, samples, work)
                 done = f"compiled again and run over {len(samples)} samples"
