@@ -86,8 +86,8 @@ class Compiler:
 
         Raises: As library().
         """
-        linker = self._cpp if is_cpp else self._c
-        return _driver(name, linker, tuple(flags), is_cpp, os.getpid())
+        cpp = self._cpp if is_cpp else None
+        return _driver(name, self._c, cpp, tuple(flags), os.getpid())
 
 
 _FLAGS = ("-D_GNU_SOURCE", "-O1", "-g", "-fno-omit-frame-pointer")
@@ -97,10 +97,10 @@ def _headers() -> list[str]:
     return ["-I", include_dir()]
 
 
-def _run(command: Sequence[str]) -> None:
+def _run(command: Sequence[str], folder: Path | None = None) -> None:
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False
+            command, capture_output=True, text=True, errors="replace", check=False, cwd=folder
         )
     except OSError as failure:
         raise MissingToolError(
@@ -134,17 +134,21 @@ def _remove(folder: str, process: int) -> None:
 
 @functools.cache
 def _driver(
-    name: str, compiler: tuple[str, ...], flags: tuple[str, ...], is_cpp: bool, process: int
+    name: str, c: tuple[str, ...], cpp: tuple[str, ...] | None, flags: tuple[str, ...], process: int
 ) -> Path:
-    folder = _programs_folder(process)
-    program = Path(tempfile.mkdtemp(dir=folder), name)
+    folder = Path(tempfile.mkdtemp(dir=_programs_folder(process)))
     sources = [str(_DRIVERS / source) for source in _PROGRAMS[name]]
-    # A library that a plugin needs first is loaded too late for the sanitizers' own functions.
-    language = ["-Wl,--no-as-needed", "-x", "c", *sources, "-x", "none"] if is_cpp else sources
+    common = [*_FLAGS, *_headers(), *flags]
+    linker, linked = c, sources
+    if cpp is not None:
+        _run([*c, *common, "-c", *sources], folder)
+        # A library that a plugin alone needs comes too late for the sanitizers to wrap it.
+        linker = cpp
+        linked = ["-Wl,--no-as-needed", *map(str, sorted(folder.glob("*.o")))]
     libraries = [str(library_path()), str(kit_path())]
-    _run([*compiler, *_FLAGS, *_headers(), *flags, "-rdynamic", *language, *libraries,
-          f"-Wl,-rpath,{library_path().parent}", "-o", str(program)])  # fmt: skip
-    return program
+    _run([*linker, *common, "-rdynamic", *linked, *libraries,
+          f"-Wl,-rpath,{library_path().parent}", "-o", str(folder / name)])  # fmt: skip
+    return folder / name
 
 
 def build_plugin(sources: Sequence[str], flags: Sequence[str], library: Path) -> None:

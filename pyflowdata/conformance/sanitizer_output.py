@@ -7,7 +7,8 @@ import re
 import shutil
 from collections.abc import Sequence
 
-_FRAME = re.compile(r"^\s*#\d+ (?:0x[0-9a-f]+ in )?(.+?) (/\S+?):(\d+)", re.M)
+_MOST_FRAMES = 3
+_FRAME = re.compile(r"^\s*#(\d+) (?:0x[0-9a-f]+ in )?(.+?) (/\S+?):(\d+)", re.M)
 
 # The sanitizers name places by themselves where gcc made the program, and with this tool elsewhere.
 _SYMBOLIZER = shutil.which("llvm-symbolizer")
@@ -60,17 +61,26 @@ def summary(output: str, folders: Sequence[str]) -> str:
     if line is None:
         return ""
     said = re.sub(r"^==\d+==\s*", "", line[0]).strip()
-    said = re.sub(r" 0x[0-9a-f]+ (?=at pc)|at pc 0x.*$|\(pid=\d+\)", "", said).strip()
+    said = re.sub(r" on (unknown )?address.*| 0x[0-9a-f]+|\(pid=.*\)", r"", said).strip()
+    said = said.removeprefix("ERROR: ").removeprefix("WARNING: ")
     said = re.sub(r"^\S*?([^/\s]+:\d+:\d+: runtime error)", r"\1", said)
     summed = re.search(r"^SUMMARY: \w+Sanitizer: (\d+ byte\(s\) leaked.*)$", output, re.M)
-    parts = [said, *([summed[1]] if summed else [])]
+    access = re.search(r"^\s*((?:READ|WRITE) of size \d+)", output, re.M)
+    region = re.search(r"^0x[0-9a-f]+ is located (.+? region)", output, re.M)
+    parts = [said, *(found[1] for found in (access, region, summed) if found)]
     place = place_in(output[line.start() :], folders)
     return "; ".join([*parts, *([place] if place else [])])
 
 
 def place_in(output: str, folders: Sequence[str]) -> str:
-    """The innermost function of the sources in the first stack, "f() at file.c:12"; or ""."""
-    for name, path, line in _FRAME.findall(output):
+    """The innermost functions of the sources in the first stack, "in f() at file.c:12"; or ""."""
+    found: list[str] = []
+    inner = -1
+    for frame in _FRAME.finditer(output):
+        number, name, path, line = frame.groups()
+        if int(number) <= inner or len(found) == _MOST_FRAMES:
+            break  # of the next stack
+        inner = int(number)
         if any(os.path.abspath(path).startswith(f"{folder}{os.sep}") for folder in folders):
-            return f"in {name.partition('(')[0]}() at {os.path.basename(path)}:{line}"
-    return ""
+            found.append(f"{name.partition('(')[0]}() at {os.path.basename(path)}:{line}")
+    return f"in {', from '.join(found)}" if found else ""

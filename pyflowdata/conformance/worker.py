@@ -110,8 +110,9 @@ def _list_groups(child: _Child) -> str:
             left_out[group.name] = why
     node = child.job.spec.with_reader(rank=0, world_size=1).make()
     child.write(
-        groups=names, not_for_it=left_out, op=node.op.name, job=driver_job(node), files=files,
-        origin=node.op.origin, libraries=libraries_of(child.job.spec),
+        groups=names, not_for_it=left_out, op=node.op.name, files=files, origin=node.op.origin,
+        job=driver_job(node, whole_batches=child.job.spec.needs_whole_batches()),
+        libraries=libraries_of(child.job.spec),
     )  # fmt: skip
     titles = {group.name: group.title for group in GROUPS}
     for reason in dict.fromkeys(f"{titles[name]}: {why}" for name, why in left_out.items() if why):

