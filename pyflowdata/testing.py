@@ -17,11 +17,11 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .conformance.causes import CAUSES
+from .conformance.causes import causes_of
 from .conformance.job import Job
 from .conformance.only import Only, UnknownCaseError
 from .conformance.repeat import command_words, repeat_command
@@ -145,7 +145,7 @@ def _take(
     group = str(said["group"])
     if "id" in said:
         id, case = str(said["id"]), str(said.get("case", ""))
-        likely = tuple(said.get("likely") or CAUSES.get(id, ()))
+        likely = tuple(said.get("likely") or causes_of(id))
         repeat = repeat_command(words, group, case) if words else ""
         warning = bool(said.get("warning", False))
         finding = Finding(id, str(said["text"]), group, warning, likely, case, repeat)
@@ -177,7 +177,8 @@ def _run_native(
                                 "that does not end with a damaged length", name)]  # fmt: skip
         report.groups[name] = "compiled again and run"
         for finding in findings:
-            report.add(finding, ignore)
+            likely = finding.likely or causes_of(finding.id)
+            report.add(replace(finding, likely=likely), ignore)
 
 
 def _check(blob: Blob | Sequence[Blob], is_reader: bool, **options: Any) -> Report:

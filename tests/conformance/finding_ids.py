@@ -1,0 +1,41 @@
+"""The ids of all that the kit can find, read from its sources."""
+
+import re
+
+from support.paths import ROOT
+
+_ID = r"([a-z]+(?:-[a-z]+)*)"
+_IN_C = re.compile(
+    r'\b(?:pfd_kit_report|report|tell)\((?:[^"();]|\([^"()]*\)|->){0,90}"%s"(?:\s*:\s*"%s")?,'
+    % (_ID, _ID)
+)
+_IN_PYTHON = re.compile(
+    r'(?:\b_?(?:tell\w*|warn|_differs|Finding)\(\s*|"id": )"%s"(?: if [^"]+ else "%s")?,'
+    % (_ID, _ID)
+)
+_KINDS = re.findall(r'\[PFD_GUARD_\w+\] = +"([a-z-]+)"', (ROOT / "csrc/kit/crash.c").read_text())
+# Ids that a call puts together: of the memory that was touched, or the function that failed.
+_MADE = {
+    "%s-%s-%s": [
+        f"{verb}-{side}-{kind}"
+        for verb in ("reads", "writes") for side in ("past", "before")
+        for kind in _KINDS
+    ],
+    "writes-into-%s": [f"writes-into-{kind}" for kind in _KINDS],
+    "late-%s": [f"late-{kind}" for kind in _KINDS],
+    "{what}-failure-ignored": ["read-failure-ignored", "alloc-failure-ignored"],
+    "{what}-failure-status": ["read-failure-status", "alloc-failure-status"],
+}  # fmt: skip
+
+
+def finding_ids():
+    """Each id once, sorted."""
+    found = {"asan", "ubsan", "tsan"}  # as the options of the command are
+    c_files = (ROOT / "csrc/kit").glob("*.c")
+    python = [*(ROOT / "pyflowdata/conformance").rglob("*.py"), ROOT / "pyflowdata/testing.py"]
+    for paths, pattern in ((c_files, _IN_C), (python, _IN_PYTHON)):
+        for path in paths:
+            text = path.read_text()
+            found.update(id for ids in pattern.findall(text) for id in ids if id)
+            found.update(id for made, ids in _MADE.items() if f'"{made}"' in text for id in ids)
+    return sorted(found)
