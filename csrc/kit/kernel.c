@@ -192,8 +192,10 @@ static pfd_status attempt_run(pfd_kit_call *call, attempt *a, pfd_error *err)
     PFD_TRY(pfd_kit_try_group(call, a->records, a->n, err));
     pfd_error_clear(err);
     call->second = a->second;
+    call->computing = &args;
     pfd_kit_enter(call, "compute()", &a->scratch);
     pfd_status status = pfd_kit_leave(call, op->compute(&args, err), err);
+    call->computing = NULL;
     call->second = 0;
     check_around_outputs(call, a);
     if (status == PFD_CORRUPT_DATA && (err->row >= a->n || (err->row < 0 && a->n > 1)))
@@ -262,8 +264,10 @@ static uint64_t hash_ragged(pfd_kit_call *call, const attempt *a, uint32_t port,
 static uint64_t hash_row(pfd_kit_call *call, const attempt *a, int64_t row)
 {
     uint64_t hash = 0;
+    int32_t only = call->run->options->only_output;
     for (uint32_t i = 0; i < a->node->op->op->num_outputs; i++) {
         const pfd_tensor *tensor = &a->tensors[i];
+        if (only > 0 && i != (uint32_t)only - 1) continue;
         hash = pfd_hash_word(hash, tensor->is_ragged
                                        ? hash_ragged(call, a, i, row)
                                        : pfd_hash_bytes(0, tensor->data + row * tensor->row_bytes,
@@ -408,6 +412,7 @@ pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_
     if (status == PFD_OK)
         status = pfd_kit_inputs_make(node, records, n, random_key, call->run->source, plain, inputs,
                                      err);
+    if (status == PFD_OK) pfd_kit_damage_inputs(call->run, inputs, n, plain);
     if (status == PFD_OK) status = pfd_kit_compute_with(call, inputs, records, n, hashes, err);
     pfd_scratch_free(plain);
     free(inputs);

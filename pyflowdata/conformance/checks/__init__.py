@@ -13,8 +13,10 @@ from .failures import failures
 from .group import Group
 from .leaks import leaks
 from .loader import has_groups, loader
+from .random_numbers import random_numbers
 from .records import records
 from .sizes import sizes
+from .sources import sources
 from .threads import threads
 from .types import types
 
@@ -45,6 +47,8 @@ GROUPS: tuple[Group, ...] = (
     Group("records", records, is_quick=True),
     Group("leaks", leaks, is_quick=True),
     Group("threads", threads, is_quick=True, is_alone=True),
+    Group("random numbers", random_numbers, is_quick=True),
+    Group("two sources", sources),
     Group("types", types, _no_inputs, is_quick=True),
     Group("failures", failures, is_quick=True, quick_every=4),
     *(

@@ -9,6 +9,7 @@ from typing import Protocol
 from ..job import Job
 from ..kit import FORWARD, MOST_RECORDS, Kit, Run
 from ..spec import Spec
+from ...nodes.registry import HOST_OUTPUTS
 
 
 class Teller(Protocol):
@@ -47,6 +48,7 @@ class Check:
         given: The node as the user gave it.
         kit: Over the node of the job.
         is_reader: The op under check is one.
+        outputs: Names of the outputs of the op, without those that the host fills in.
         whole_batches: A row may depend on the other rows of its call.
         has_begun: A case has begun.
         passed_over: The names of those that were not wanted.
@@ -65,6 +67,8 @@ class Check:
         self.job = replace(job, spec=self.given.with_found(node))
         self.kit = Kit(node, teller.tell, teller.report_fd, job.limit)
         self.is_reader = not job.spec.inputs
+        ports = [node.op.outputs[blob.index].name for blob in node.outputs]
+        self.outputs = [name for name in ports if name not in HOST_OUTPUTS]
         self.tell, self.warn, self.note = teller.tell, teller.warn, teller.note
 
     @property
