@@ -28,12 +28,35 @@ _MADE = {
 }  # fmt: skip
 
 
+def _python_files():
+    return [*(ROOT / "pyflowdata/conformance").rglob("*.py"), ROOT / "pyflowdata/testing.py"]
+
+
+def _call(text):
+    """The beginning of a text up to the parenthesis that closes its first one."""
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and character == ")":
+            return text[:place]
+    return text
+
+
+def told_with_causes():
+    """The ids whose causes the check that tells them knows, from what it saw."""
+    found = set()
+    for text in (path.read_text() for path in _python_files()):
+        for call in _IN_PYTHON.finditer(text):
+            if "likely" in _call(text[call.start() :]):
+                found.update(id for id in call.groups() if id)
+    return found
+
+
 def finding_ids():
     """Each id once, sorted."""
     found = {"asan", "ubsan", "tsan"}  # as the options of the command are
     c_files = (ROOT / "csrc/kit").glob("*.c")
-    python = [*(ROOT / "pyflowdata/conformance").rglob("*.py"), ROOT / "pyflowdata/testing.py"]
-    for paths, pattern in ((c_files, _IN_C), (python, _IN_PYTHON)):
+    for paths, pattern in ((c_files, _IN_C), (_python_files(), _IN_PYTHON)):
         for path in paths:
             text = path.read_text()
             found.update(id for ids in pattern.findall(text) for id in ids if id)
