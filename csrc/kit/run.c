@@ -288,8 +288,10 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
     if (options->capacity <= 0 && !own) return pfd_fail_memory(err, size, "the kit");
     pfd_kit_hashes hashes = {.records = own ? own : options->records,
                              .rows = own ? own + size : options->rows,
+                             .spans = options->capacity > 0 ? options->spans : NULL,
                              .size = size,
                              .lock = &lock};
+    for (int64_t i = 0; hashes.spans && i < size; i++) hashes.spans[i].file = -1;
     memset(hashes.records, 0, (size_t)size * sizeof *hashes.records);
     memset(hashes.rows, 0, (size_t)size * sizeof *hashes.rows);
     pthread_mutex_lock(&one);

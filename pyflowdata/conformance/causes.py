@@ -217,6 +217,21 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "the end of the file is taken for the end of the data",
         "the format has no count of records: nothing can tell",
     ),
+    "companion-unnoticed": (
+        "the checksum of the companion is not compared, or only some of its bytes go into it",
+        "the companion has no checksum",
+    ),
+    "companion-missing": (
+        "open() takes a missing companion for one that says nothing",
+        "companions() adds only those that are there, and open() does not look which they are",
+    ),
+    "byte-outside-record": (
+        "record.offset is added, which the host does",
+        "the place is computed from a length in the record, before it is checked",
+    ),
+    "byte-outside-file": (
+        "the place is computed from a length in the file, before it is checked",
+    ),
     "propose-status": ("propose() uses numbers of a header before it compares them",),
     "read-failure-ignored": (
         "the status of host->read() is not looked at",

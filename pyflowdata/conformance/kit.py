@@ -15,6 +15,7 @@ from .binding import ffi, lib, new_struct
 
 Hashes = npt.NDArray[np.uint64]
 Draws = npt.NDArray[np.void]  # of fields as in _DRAW
+_SPAN = np.dtype([("offset", "<i8"), ("size", "<i8"), ("file", "<i4"), ("reserved", "<i4")])
 Tell = Callable[[str, str], None]  # a finding's id and text
 
 _ORDERS = {
@@ -59,6 +60,8 @@ class Run:
         found: Id and text of each finding.
         records, rows: A hash for each record and for its row of all outputs; 0: not seen, 1:
             failed.  Of shape (most_records,).
+        spans: Where the bytes of each record lie, with the fields offset, size and file, which is
+            -1 of a record that was not seen.  Of shape (most_records,).
     """
 
     status: str
@@ -75,6 +78,7 @@ class Run:
     found: tuple[tuple[str, str], ...]
     records: Hashes
     rows: Hashes
+    spans: npt.NDArray[np.void]
 
     @property
     def is_whole(self) -> bool:
@@ -87,14 +91,10 @@ class Run:
             self.rows, other.rows
         )
 
-    def begins(self, other: Run) -> bool:
-        """These are the first records of the other run, or all of them."""
-        seen = self.records != 0
-        return (
-            not np.any(np.diff(seen.astype(np.int8)) > 0)
-            and np.array_equal(self.records[seen], other.records[seen])
-            and np.array_equal(self.rows[seen], other.rows[seen])
-        )
+    def lacks_some(self, other: Run) -> bool:
+        """These are records of the other run, with the same outputs and in the same order."""
+        known = iter(_pairs(other))
+        return all(pair in known for pair in _pairs(self))
 
 
 def order_name(order: int) -> str:
@@ -144,14 +144,16 @@ class Kit:
             setattr(given, name, value)
         size: int = given.most_records
         records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
+        spans = np.zeros(size, _SPAN)
         where = _describe(given, doing)
         said = ffi.new("char[]", where.encode())
         given.doing, given.capacity = said, size
         given.records = ffi.cast("uint64_t *", records.ctypes.data)
         given.rows = ffi.cast("uint64_t *", rows.ctypes.data)
+        given.spans = ffi.cast("pfd_kit_span *", spans.ctypes.data)
         out, err = new_struct("pfd_kit_result"), new_error()
         check(lib.pfd_kit_run(self._blob, given, out, err), err)
-        run = _read_run(out, records, rows, f" (with {where})")
+        run = _read_run(out, records, rows, spans, f" (with {where})")
         for id, said in () if silent else run.found:
             self._tell(id, said)
         return run
@@ -189,7 +191,14 @@ class Kit:
         return paths
 
 
-def _read_run(out: Any, records: Hashes, rows: Hashes, where: str) -> Run:
+def _pairs(run: Run) -> list[tuple[int, int]]:
+    seen = run.records != 0
+    return list(zip(run.records[seen].tolist(), run.rows[seen].tolist()))
+
+
+def _read_run(
+    out: Any, records: Hashes, rows: Hashes, spans: npt.NDArray[np.void], where: str
+) -> Run:
     return Run(
         status=_STATUS.get(out.status, str(out.status)),
         function=text(out.function),
@@ -208,4 +217,5 @@ def _read_run(out: Any, records: Hashes, rows: Hashes, where: str) -> Run:
         ),
         records=records,
         rows=rows,
+        spans=spans,
     )

@@ -36,6 +36,13 @@ uint32_t pfd_kit_abi_version(void);
 #define PFD_KIT_SHUFFLED 2 /* and each record twice */
 #define PFD_KIT_STREAM 3   /* next(), also where there is at() */
 
+/* Where the bytes of a record lie. */
+typedef struct pfd_kit_span {
+    int64_t offset, size; /* as the reader says; of a compressed file in its decompressed bytes */
+    int32_t file;         /* -1: the record was not seen */
+    int32_t reserved;
+} pfd_kit_span;
+
 /* One call of host->random_bits() by compute(). */
 typedef struct pfd_kit_draw {
     uint64_t key; /* the three that it was called with */
@@ -84,6 +91,7 @@ typedef struct pfd_kit_options {
     int32_t damaged_inputs;     /* n > 0: inputs of compute() get other bytes, in the n-th way */
     const pfd_blob *other;      /* of a second node, read by turns on the same thread; NULL: none */
     uint64_t *other_records, *other_rows; /* its hashes, of the same capacity */
+    pfd_kit_span *spans;        /* of each record, as many as capacity; NULL: not wanted */
 } pfd_kit_options;
 
 /* One fault of an op. */

@@ -23,6 +23,12 @@
 #ifndef BOX_GROUP
 #define BOX_GROUP NULL
 #endif
+#ifndef BOX_COMPANIONS
+#define BOX_COMPANIONS NULL
+#endif
+#ifndef BOX_OPS
+#define BOX_OPS &box_op
+#endif
 #ifndef BOX_OP_SIZE
 #define BOX_OP_SIZE sizeof(pfd_op)
 #endif
@@ -71,6 +77,7 @@ static const pfd_op box_op = {
     .outputs = box_outputs,  .num_outputs = PFD_COUNT(box_outputs),
     .infer = box_infer,      .open = BOX_OPEN,
     .compute = BOX_COMPUTE,  .group = BOX_GROUP,
+    .companions = BOX_COMPANIONS,
 };
 
-PFD_PLUGIN("box", "1.0", &box_op)
+PFD_PLUGIN("box", "1.0", BOX_OPS)
