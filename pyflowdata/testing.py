@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .conformance.causes import CAUSES
+from .conformance.causes import causes_of
 from .conformance.corpus import corpus_beside
 from .conformance.job import Job
 from .conformance.native_checks import NativeChecks
@@ -149,7 +149,8 @@ def run_checks(
                     report.groups[result.group] = result.done
                 for finding in result.findings:
                     again = repeat_command(words, result.group, finding.case) if words else ""
-                    report.add(replace(finding, repeat=again), ignore)
+                    likely = finding.likely or causes_of(finding.id)
+                    report.add(replace(finding, repeat=again, likely=likely), ignore)
     return report
 
 
@@ -159,7 +160,7 @@ def _take(
     group = str(said["group"])
     if "id" in said:
         id, case = str(said["id"]), str(said.get("case", ""))
-        likely = tuple(said.get("likely") or CAUSES.get(id, ()))
+        likely = tuple(said.get("likely") or causes_of(id))
         repeat = repeat_command(words, group, case) if words else ""
         warning = bool(said.get("warning", False))
         finding = Finding(id, str(said["text"]), group, warning, likely, case, repeat)
