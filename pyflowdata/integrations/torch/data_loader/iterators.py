@@ -181,7 +181,7 @@ class BatchIterator(Iterator[Any], ABC):
         progress, task = self._progress, self._task
         if task is None:
             return
-        progress.sampler = task.sampler
+        progress.sampler, progress.delivered = task.sampler, task.number
         if task.number == progress.position:
             progress.position += 1
             while progress.position in progress.ahead:

@@ -25,11 +25,13 @@ from ..accelerate_signal import PreparedLoader, announced, gradient_state
 from ..rows import TrainerEpochs
 from . import states
 from .arguments import (
+    LastBatch,
     check_own,
     check_torchs,
     find_ranks,
     find_seed,
     is_map_style,
+    last_batch_of,
     make_order,
     part_of,
     warn_of_left_out,
@@ -98,6 +100,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         seed: int | None = None,
         seed_samples: bool = True,
         global_batch_size: int | None = None,
+        last: LastBatch | None = None,
         rank: int | None = None,
         world_size: int | None = None,
     ) -> None:
@@ -111,6 +114,10 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
                 torch.manual_seed(); of several ranks 0, since they need the same one.
             seed_samples: False leaves the generators of the process to the dataset.
             global_batch_size: Samples of a step of all ranks together, in place of batch_size.
+            last: What becomes of a short last step.  "short" (None): ranks divide its samples, of
+                which some may have one more; it is left out where a rank would have none.  "even":
+                it is cut so that each rank has as many.  "drop": as drop_last.  "pad": each rank
+                has a full batch, filled with the last sample; `real_rows` says how many are real.
             rank, world_size: Of this process; None: as torch.distributed or the launcher say.
 
         Raises:
@@ -122,12 +129,14 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         has_order = sampler is None and batch_sampler is None and is_map_style(dataset)
         if global_batch_size is not None:
             batch_size = part_of(global_batch_size, self.world_size, batch_size, has_order)
+        rule = last_batch_of(last, drop_last, has_order)
+        drop_last = drop_last or rule == "drop"
         self.workers, self.seed_samples = workers, seed_samples
         self.seed = find_seed(seed, generator, needs_same=has_order and self.world_size > 1)
         self.order: EpochOrder | None = None
         if has_order:
             self.order = make_order(
-                dataset, batch_size, shuffle, drop_last, self.seed, self.rank, self.world_size
+                dataset, batch_size, shuffle, rule, self.seed, self.rank, self.world_size
             )
             self.order.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
             sampler, shuffle = self.order, None
@@ -143,7 +152,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             pin_memory_device=pin_memory_device, in_order=in_order,
         )  # fmt: skip
         check_torchs(num_workers, timeout, prefetch_factor, generator)
-        if self.order is not None and self.world_size > 1 and not drop_last:
+        if self.order is not None and rule == "short":
             warn_of_left_out(self.order)
 
     @property
@@ -229,6 +238,16 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         steps = self._epoch_steps
         batches: int = super().__len__() if steps is None else steps.num_steps
         return batches
+
+    @property
+    def real_rows(self) -> int | None:
+        """Samples of the last delivered batch, without those that last="pad" filled it with; None:
+        there was none in this epoch, or a sampler or an IterableDataset gave them."""
+        steps, progress = self._epoch_steps, self._progress
+        if steps is None or progress is None or progress.delivered is None:
+            return None
+        rows = steps.rows_of(progress.delivered, self.rank)
+        return max(0, min(rows.stop, steps.rows) - rows.start)
 
     @property
     def _is_from_sampler(self) -> bool:
