@@ -42,7 +42,14 @@ from .iterators import BatchIterator
 from .orders import EpochOrder
 from .process_iterators import ProcessIterator, StreamIterator
 from .progress import Progress
-from .samplers import generator_states, is_stateful, restore_epoch
+from .samplers import (
+    StreamSampler,
+    epoch_of,
+    generator_states,
+    is_stateful,
+    restore_epoch,
+    tell_epoch,
+)
 from .stream_lookahead import StreamLookahead
 from .thread_iterators import InlineIterator, ThreadIterator
 
@@ -138,12 +145,12 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             self.order = make_order(
                 dataset, batch_size, shuffle, rule, self.seed, self.rank, self.world_size
             )
-            self.order.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
             sampler, shuffle = self.order, None
         self._kept = Kept()
         self._progress: Progress | None = None
         self._tells_epoch = False  # a state was loaded, or set_epoch() called
         self._wanted_epoch: int | None = None
+        self._heard = 0  # the epoch that the program's sampler was told last
         self._trainer_epochs = TrainerEpochs()
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn,
@@ -151,6 +158,9 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             prefetch_factor=prefetch_factor, persistent_workers=persistent_workers,
             pin_memory_device=pin_memory_device, in_order=in_order,
         )  # fmt: skip
+        if self._is_iterable:
+            self.__dict__["sampler"] = StreamSampler()
+        self._listen()
         check_torchs(num_workers, timeout, prefetch_factor, generator)
         if self.order is not None and rule == "short":
             warn_of_left_out(self.order)
@@ -158,6 +168,11 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
     @property
     def _is_iterable(self) -> bool:
         return not is_map_style(self.dataset)
+
+    def _listen(self) -> None:
+        """Hears what a trainer tells the sampler, where that is ours."""
+        if isinstance(self.sampler, (EpochOrder, StreamSampler)):
+            self.sampler.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
 
     def _engine(self) -> Engine:
         return Engine(self, self._kept)
@@ -214,13 +229,22 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             last.become(last.next(epoch))
         if self.order is not None:
             self.order.epoch = epoch
-        for one in (self.sampler, self.batch_sampler):
-            if one is not self.order and hasattr(one, "set_epoch"):
-                one.set_epoch(epoch)
+        elif self._is_from_sampler:
+            sampler = self._engine().index_sampler
+            if epoch_of(sampler) != epoch:
+                tell_epoch(sampler, epoch)
+            self._heard = epoch
 
     def _set_epoch_of_trainer(self, epoch: int) -> None:
-        """What a trainer tells the sampler, which is the order: by its own count of epochs."""
+        """What a trainer tells our own sampler: by its own count of epochs."""
         self.set_epoch(self._trainer_epochs.epoch_of(as_epoch(epoch), self.epoch))
+
+    def _hear_epoch(self, progress: Progress) -> None:
+        """Before the first batch: takes over what the program's sampler was told since the last
+        epoch, so that random numbers and states are of the same one."""
+        told = epoch_of(self._engine().index_sampler) if self._is_from_sampler else None
+        if progress is self._progress and told is not None and told != self._heard:
+            self._set_epoch_of_trainer(told)
 
     @property
     def epoch(self) -> int:
@@ -317,6 +341,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         if self.order is not None:
             self.order.seed, self.order.epoch = self.seed, progress.epoch
         restore_epoch(self._engine().index_sampler, progress.start)
+        self._heard = epoch_of(self._engine().index_sampler) or 0
         self._tells_epoch = True
         if self._progress is None or self._progress.has_started:
             self._progress = progress
@@ -342,8 +367,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _kept=Kept())
-        if self.order is not None:
-            self.order.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
+        self._listen()
 
     # ---- Reports ----
 
