@@ -26,6 +26,8 @@ _MEMORY = (
     "(reads|writes)-.*|late-.*|foreign-scratch|returns-wild-pointer|null-pointer|null-field|"
     "negative-size|crash"
 )
+# Random numbers that belong to another record, or to none, and their consequences.
+_RANDOM = "not-repeatable|open-not-repeatable|own-generator|uses-rand"
 _ENDS = "crash|hang|exit|null-pointer|returns-wild-pointer|loader-fails"
 _COUNTS = "record-count|end-with-records|end-not-kept|tail-ignored|next-count|size-wrong"
 _SEEK = "seek-wrong|stream-differs|epoch-differs|seek-past-end"
@@ -34,6 +36,7 @@ _SEEK = "seek-wrong|stream-differs|epoch-differs|seek-past-end"
 _RULES: tuple[tuple[str, str], ...] = (
     (_MEMORY, f"{_ENDS}|{_DIFFERENT}"),
     (_IMPURE, _DIFFERENT),
+    ("random-ordinal|own-generator|uses-rand|sources-mixed", f"{_DIFFERENT}|{_RANDOM}"),
     ("process-state|fast-math", "batch-dependent|threads-differ|resume-differs|crash|hang"),
     (_COUNTS, "world-coverage|resume-differs|cut-unnoticed|damage-unnoticed|tail-ignored"),
     (_SEEK, "seek-wrong|epoch-differs|seek-past-end|resume-differs|world-coverage|batch-dependent|"
