@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-_Thread_local pfd_kit_call *pfd_kit_active;
-
 /* More than any record needs, and little enough to be handed out. */
 static const int64_t MOST_ALLOC = INT64_C(1) << 30;
 
