@@ -57,11 +57,11 @@ def _makes_groups(spec: Spec) -> str | None:
 _DAMAGED = "damaged samples"
 
 GROUPS: tuple[Group, ...] = (
+    Group("random numbers", random_numbers, is_quick=True),
     Group("records", records, is_quick=True),
     Group("leaks", leaks, is_quick=True),
     Group("threads", threads, is_quick=True, is_alone=True),
     Group("state", state, is_quick=True),
-    Group("random numbers", random_numbers, is_quick=True),
     Group("two sources", sources),
     Group("types", types, _no_inputs, is_quick=True),
     Group("failures", failures, is_quick=True, quick_every=4),
