@@ -9,6 +9,7 @@ from ..spec import Spec, flags_of
 from .check import Check, Teller
 from .damage import damage
 from ..damaged_copies import KINDS
+from .failing_records import failing_records
 from .failures import failures
 from .group import Group
 from .large import large
@@ -19,6 +20,7 @@ from .random_numbers import random_numbers
 from .records import records
 from .sample import sample
 from .sizes import sizes
+from .sources import sources
 from .threads import threads
 from .types import types
 
@@ -32,6 +34,10 @@ def _reads_no_files(spec: Spec) -> str | None:
     if flags & lib.PFD_READS_FOLDERS:
         return f"{spec.reader().op} takes whole folders"
     return None
+
+
+def _cannot_be_damaged(spec: Spec) -> str | None:
+    return None if spec.inputs else _reads_no_files(spec)
 
 
 def _no_inputs(spec: Spec) -> str | None:
@@ -54,8 +60,10 @@ GROUPS: tuple[Group, ...] = (
     Group("leaks", leaks, is_quick=True),
     Group("threads", threads, is_quick=True, is_alone=True),
     Group("random numbers", random_numbers, is_quick=True),
+    Group("two sources", sources),
     Group("types", types, _no_inputs, is_quick=True),
     Group("failures", failures, is_quick=True, quick_every=4),
+    Group("failing records", failing_records, _cannot_be_damaged, _DAMAGED),
     *(
         Group(
             f"damage: {kind}", functools.partial(damage, kind=kind), _reads_no_files, _DAMAGED,
