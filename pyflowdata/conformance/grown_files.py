@@ -57,7 +57,9 @@ class Growth:
     step: int
     into: tuple[int, ...]
 
-    def grown(self, contents: Mapping[str, bytes], added: int) -> dict[str, dict[int, bytes]] | None:
+    def grown(
+        self, contents: Mapping[str, bytes], added: int
+    ) -> dict[str, dict[int, bytes]] | None:
         """The files that change, with about so many bytes more: the pieces of each by offset, and
         zeros between.  None: the fields have no room for such numbers."""
         each = added // len(self.into) // self.step * self.step
@@ -66,9 +68,10 @@ class Growth:
         for field in self.fields:
             data, end = changed[field.file], field.place + field.width
             value = int.from_bytes(data[field.place : end], field.order)
-            value += holes.get(field.number, 0) if field.is_length else sum(
-                size for number, size in holes.items() if number < field.number
-            )  # fmt: skip
+            if field.is_length:
+                value += holes.get(field.number, 0)
+            else:
+                value += sum(size for number, size in holes.items() if number < field.number)
             if not field.fits(value):
                 return None
             data[field.place : end] = value.to_bytes(field.width, field.order)

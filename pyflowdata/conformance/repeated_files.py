@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from .file_layout import Layout
 
-_KINDS = ((4, "little"), (4, "big"), (8, "little"), (8, "big"))  # of a count in a header
+_Order = Literal["little", "big"]
+_KINDS: tuple[tuple[int, _Order], ...] = ((4, "little"), (4, "big"), (8, "little"), (8, "big"))
 _HEADER = 64  # bytes at a file's beginning in which a count is looked for
 
 
@@ -25,7 +27,7 @@ class Repetition:
     data: bytes
     begin: int
     end: int
-    count: tuple[int, int, str] | None
+    count: tuple[int, int, _Order] | None
     num_records: int
 
     def repeated(self, times: int) -> bytes:
@@ -33,7 +35,7 @@ class Repetition:
         if self.count:
             place, width, order = self.count
             total = self.num_records * times
-            data[place : place + width] = total.to_bytes(width, "big" if order == "big" else "little")
+            data[place : place + width] = total.to_bytes(width, order)
         return bytes(data[: self.begin] + data[self.begin : self.end] * times + data[self.end :])
 
     def shift(self, times: int) -> int:
@@ -55,9 +57,9 @@ def repetitions(data: bytes, layout: Layout) -> Iterator[Repetition]:
             yield Repetition(data, begin, end, count, len(records))
 
 
-def _counts(header: bytes, num_records: int) -> Iterator[tuple[int, int, str]]:
+def _counts(header: bytes, num_records: int) -> Iterator[tuple[int, int, _Order]]:
+    """Where the number stands, first as the most likely kind of an integer."""
     for width, order in _KINDS:
-        number = num_records.to_bytes(width, "big" if order == "big" else "little")
-        place = header.find(number)
+        place = header.find(num_records.to_bytes(width, order))
         if place >= 0:
             yield place, width, order

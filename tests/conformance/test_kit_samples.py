@@ -40,7 +40,7 @@ def poor(report):
     ("files", "says"),
     [
         ([[b"one"]], "the sample has only one record, records in one file alone: add"),
-        ([[b"same", b"size"], [b"here"]], "the sample has records of one size alone (8 bytes): add"),
+        ([[b"same", b"size"], [b"here"]], "the sample has records of one size alone (8 bytes): "),
         (
             [[b"five!"], [b"longest"]],
             "no empty record (the shortest has 9 bytes), no record longer than a page, 4096 bytes "

@@ -92,8 +92,8 @@ typedef struct pfd_kit_options {
     const pfd_blob *other;      /* of a second node, read by turns on the same thread; NULL: none */
     uint64_t *other_records, *other_rows; /* its hashes, of the same capacity */
     pfd_kit_span *spans;        /* of each record, as many as capacity; NULL: not wanted */
-    int32_t unguarded;          /* 1: host->read() and host->alloc() give plain memory, for very many
-                                   of them; a finding is then only what a call returns */
+    int32_t unguarded;          /* 1: host->read() and host->alloc() give plain memory, for very
+                                   many of them; a finding is then only what a call returns */
 } pfd_kit_options;
 
 /* One fault of an op. */

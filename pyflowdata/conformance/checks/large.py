@@ -22,6 +22,8 @@ def large(check: Check) -> str:
     """The last file with records, as if it had more than 2 and 4 GB."""
     _limit_memory()
     base = check.base(silent=True)
+    if base.size < 0:
+        return "not tried: the reader is a stream"
     if base.num_records >= MOST_RECORDS or not base.is_whole or base.num_records < 1:
         return "not tried: the sample has too many records, or some that fail"
     paths = [Path(path) for path in check.kit.files()]

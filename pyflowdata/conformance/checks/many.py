@@ -16,19 +16,22 @@ from .victims import companion_files, layout_of
 _MOST_BYTES = 1 << 25  # of a file with the records repeated
 _MOST_FILES = 6000  # which take a quarter of a second
 _LIMITS = {15: "32,768", 16: "65,536"}
+_SHORT_OF = ("PFD_IO", "PFD_OUT_OF_MEMORY", "PFD_UNSUPPORTED")  # descriptors and memory
 
 
 @dataclass(frozen=True)
 class _Fault:
-    """What is wrong with the last record; is_told: the op itself said that it cannot read it."""
+    """What is wrong with the last record; the status with which the op itself said so."""
 
     text: str
-    is_told: bool = False
+    status: str = "PFD_OK"
 
 
 def many(check: Check) -> str:
     """The records of the last file repeated in it; where that cannot be, the files repeated."""
     base = check.base(silent=True)
+    if base.size < 0:
+        return "not tried: the reader is a stream"
     if base.num_records >= MOST_RECORDS or not base.is_whole or base.num_records < 1:
         return "not tried: the sample has too many records, or some that fail"
     paths = [Path(path) for path in check.kit.files()]
@@ -71,7 +74,7 @@ def _repeat(check: Check, kit: Kit, base: Run, way: Repetition, copy: Path) -> s
         below = ((1 << bits) - base.num_records) // way.num_records
         overwrite(copy, way.repeated(below))
         fault = _fault(kit, base, way, below, "")
-        if fault is not None and fault.is_told:
+        if fault is not None and fault.status != "PFD_OK":
             break  # the reader has a limit of its own
         if fault is None:
             above = below + 2 + base.num_records // way.num_records
@@ -117,13 +120,14 @@ def _in_many_files(check: Check, base: Run, paths: list[Path]) -> str:
     for i in range(times):
         os.symlink(parent, folder / str(i))
     files = [str(folder / str(i) / path.name) for i in range(times) for path in paths]
-    fault: _Fault | None
     try:
         kit = check.make_kit(check.job.spec.with_files(files))
         file, offset, size = _last_place(base)
         fault = _fault_at(kit, (file + (times - 1) * len(paths), offset, size), doing)
     except Error as failure:
-        fault = _Fault(f"the op could not be called: {failure}")
+        return f"not tried: {failure}"
+    if fault is not None and fault.status in _SHORT_OF:
+        return f"not tried: {fault.text}"
     if fault is not None:
         _tell(check, _LIMITS[bits], fault, f"{doing}, {times * base.num_records} records,")
     return f"{times * base.num_records} records in {len(files)} files"
@@ -147,13 +151,13 @@ def _fault_at(kit: Kit, expected: tuple[int, int, int], doing: str) -> _Fault | 
     except Error as failure:
         return _Fault(f"the op could not be called: {failure}")
     if run.status not in ("PFD_OK", "PFD_CORRUPT_DATA") or run.function == "open()":
-        return _Fault(f"{run.function} fails with {run.status}, {run.message}", is_told=True)
+        return _Fault(f"{run.function} fails with {run.status}, {run.message}", run.status)
     if run.num_records < 2:
         return _Fault(f"it seems to have {run.num_records} records")
     file, offset, size = (int(run.spans[1][name]) for name in ("file", "offset", "size"))
     if file < 0:
         said = f"the last record fails in {run.function} with {run.status}, {run.message}"
-        return _Fault(said, is_told=True)
+        return _Fault(said, run.status)
     if (file, offset, size) != expected:
         return _Fault(
             f"the last record is said to have {size} bytes at offset {offset} of file {file}, "

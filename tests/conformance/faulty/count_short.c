@@ -2,7 +2,7 @@
  *
  * group: many records
  * finding: count-16-bits
- * says: part-1, with its records repeated, is not read to its end, at about 32,768 records: it seems to have 0
+ * says: part-1, with its records repeated, is not read to its end, at about 32,768 records: it
  * likely: a number of records or files of uint16_t, short */
 #define UNCOUNTED_TOTAL short
 #include "box_uncounted.h"
