@@ -97,10 +97,12 @@ pfd_status pfd_kit_source_open(pfd_kit_call *call, const pfd_node *node, pfd_kit
     copy_methods(&source, out);
     ask_about(call, out);
     call->run->source = out->self;
-    if (out->methods.at && out->size < 0)
+    if (out->methods.at && out->size < 0) {
         pfd_kit_report(call->run, "negative-size",
                        "size() returned %" PRId64 "; it must be the number of records, from 0",
                        out->size);
+        out->size = 0; /* below, a stream's */
+    }
     return PFD_OK;
 }
 

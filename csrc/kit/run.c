@@ -162,6 +162,7 @@ static pfd_status close_round(kit_round *round, pfd_kit_call *call, pfd_status s
     int32_t is_fault_of_op = status != PFD_OK && round->source.is_checked;
     pfd_kit_active = call;
     round->run->result->num_records = round->n;
+    round->run->result->size = round->source.size;
     pfd_kit_source_close(call, &round->source);
     pfd_kit_active = NULL;
     pfd_scratch_free(round->gathered_bytes);

@@ -218,6 +218,10 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "the checksum of the companion is not compared, or only some of its bytes go into it",
         "the companion has no checksum",
     ),
+    "count-16-bits": (
+        "a number of records or files of uint16_t, short or char, or a cast to it",
+        "an array of a fixed length",
+    ),
     "companion-missing": (
         "open() takes a missing companion for one that says nothing",
         "companions() adds only those that are there, and open() does not look which they are",

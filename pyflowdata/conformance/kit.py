@@ -55,6 +55,7 @@ class Run:
         message: What it said.
         injected: A failure that was asked for took place.
         num_records: Looked at.
+        size: All records that the reader says it has; -1 of a stream.
         num_failed: Of them, those that failed.
         num_reads, num_allocs: Calls of the host's functions, in the first round.
         num_draws: Random numbers that compute() drew.
@@ -73,6 +74,7 @@ class Run:
     message: str
     injected: bool
     num_records: int
+    size: int
     num_failed: int
     num_reads: int
     num_allocs: int
@@ -230,6 +232,7 @@ def _read_run(
         message=text(out.error.message),
         injected=bool(out.injected),
         num_records=out.num_records,
+        size=out.size,
         num_failed=out.num_failed,
         num_reads=out.num_reads,
         num_allocs=out.num_allocs,

@@ -96,6 +96,8 @@ typedef struct pfd_kit_options {
                                    time to look at; of one thread */
     int32_t formats;            /* 1: nothing but probe() and resync() of the op's formats */
     int64_t clock_behind;       /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
+    int32_t unguarded;          /* 1: host->read() and host->alloc() give plain memory, for very
+                                   many of them; a finding is then only what a call returns */
 } pfd_kit_options;
 
 /* One fault of an op. */
@@ -111,6 +113,7 @@ typedef struct pfd_kit_result {
     char function[16];   /* which it was: "open()" */
     int32_t injected;    /* a failure that was asked for took place */
     int64_t num_records; /* of the source, as far as they are looked at; of a stream: yielded */
+    int64_t size;        /* of the source, looked at or not; -1: a stream */
     int64_t num_failed;  /* of these, records and rows that failed */
     int64_t num_reads, num_allocs; /* of the first round */
     int64_t num_findings;

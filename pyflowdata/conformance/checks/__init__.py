@@ -16,6 +16,7 @@ from .group import Group
 from .large import large
 from .leaks import leaks
 from .loader import has_groups, loader
+from .many import many
 from .random_numbers import random_numbers
 from .records import records
 from .sample import sample
@@ -77,5 +78,6 @@ GROUPS: tuple[Group, ...] = (
     Group("sizes", sizes, _reads_no_files, _DAMAGED),
     Group("sample", sample, _has_inputs),
     Group("large files", large, _has_inputs),
+    Group("many records", many, _has_inputs),
     Group("loader", loader, _makes_groups, "the loader", is_alone=True),
 )
