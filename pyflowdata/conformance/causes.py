@@ -50,6 +50,10 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a return of a failure that passes over the place where it is put back",
         "a library that the op calls sets it when it is first used",
     ),
+    "uses-rand": (
+        "rand() in place of host->random_bits(), which needs no seed",
+        "a library that the op calls uses it, to shuffle or to name a file",
+    ),
     "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
     "closes-descriptor": (
         "a field that stays 0 where no file is opened, and is closed all the same",
