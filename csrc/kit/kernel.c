@@ -172,6 +172,19 @@ static void check_around_outputs(pfd_kit_call *call, const attempt *a)
     }
 }
 
+/* Where compute() says that a record is damaged. */
+static void check_byte(pfd_kit_call *call, const attempt *a, const pfd_error *err)
+{
+    if (err->row < 0 || err->row >= a->n || err->file[0]) return;
+    const pfd_record *record = &a->records[err->row];
+    if (err->byte >= -1 && err->byte <= record->size) return;
+    pfd_kit_report(call->run, "byte-outside-record",
+                   "compute() failed (\"%.200s\") with err->byte = %" PRId64 " of record %" PRId64
+                   ", which has %" PRId64 " bytes: host->fail_row() takes the offset in the "
+                   "record, from 0, and -1 where there is none; the host adds record.offset",
+                   err->message, err->byte, record->ordinal, record->size);
+}
+
 static pfd_status attempt_run(pfd_kit_call *call, attempt *a, pfd_error *err)
 {
     const pfd_op *op = a->node->op->op;
@@ -192,8 +205,10 @@ static pfd_status attempt_run(pfd_kit_call *call, attempt *a, pfd_error *err)
     PFD_TRY(pfd_kit_try_group(call, a->records, a->n, err));
     pfd_error_clear(err);
     call->second = a->second;
+    call->computing = &args;
     pfd_kit_enter(call, "compute()", &a->scratch);
     pfd_status status = pfd_kit_leave(call, op->compute(&args, err), err);
+    call->computing = NULL;
     call->second = 0;
     check_around_outputs(call, a);
     if (status == PFD_CORRUPT_DATA && (err->row >= a->n || (err->row < 0 && a->n > 1)))
@@ -203,6 +218,7 @@ static pfd_status attempt_run(pfd_kit_call *call, attempt *a, pfd_error *err)
                        " rows: say with host->fail_row() which row it is, so that on_error can "
                        "leave out this one record",
                        err->row, a->n);
+    if (status != PFD_OK && !call->run->options->types) check_byte(call, a, err);
     return status;
 }
 
@@ -262,8 +278,10 @@ static uint64_t hash_ragged(pfd_kit_call *call, const attempt *a, uint32_t port,
 static uint64_t hash_row(pfd_kit_call *call, const attempt *a, int64_t row)
 {
     uint64_t hash = 0;
+    int32_t only = call->run->options->only_output;
     for (uint32_t i = 0; i < a->node->op->op->num_outputs; i++) {
         const pfd_tensor *tensor = &a->tensors[i];
+        if (only > 0 && i != (uint32_t)only - 1) continue;
         hash = pfd_hash_word(hash, tensor->is_ragged
                                        ? hash_ragged(call, a, i, row)
                                        : pfd_hash_bytes(0, tensor->data + row * tensor->row_bytes,
@@ -408,6 +426,7 @@ pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_
     if (status == PFD_OK)
         status = pfd_kit_inputs_make(node, records, n, random_key, call->run->source, plain, inputs,
                                      err);
+    if (status == PFD_OK) pfd_kit_damage_inputs(call->run, inputs, n, plain);
     if (status == PFD_OK) status = pfd_kit_compute_with(call, inputs, records, n, hashes, err);
     pfd_scratch_free(plain);
     free(inputs);

@@ -47,6 +47,7 @@ typedef struct pfd_kit_call {
     int32_t num_locks; /* that it held */
     const char *reading;           /* what the kit looks at that the op returned; NULL: nothing */
     int64_t reading_index;
+    const pfd_compute_args *computing; /* in compute(); NULL: in another function */
 } pfd_kit_call;
 
 extern _Thread_local pfd_kit_call *pfd_kit_active;
@@ -143,6 +144,25 @@ pfd_status pfd_kit_compute_with(pfd_kit_call *call, const pfd_tensor *const *inp
                                 const pfd_record *records, int64_t n, uint64_t *hashes,
                                 pfd_error *err);
 
+/* draws.c: the host's random_bits(), with the draws of compute() noted. */
+uint64_t pfd_kit_random_bits(uint64_t key, int64_t ordinal, int64_t draw);
+
+/* generators.c: watches calls of generators of random numbers, as the options say. */
+void pfd_kit_generators_begin(pfd_kit_run_state *run);
+void pfd_kit_generators_end(void);
+
+/* delays.c: makes threads meet where they could disturb each other, where the options say so. */
+void pfd_kit_delays_begin(pfd_kit_run_state *run);
+void pfd_kit_delays_end(void);
+void pfd_kit_delay(void); /* in functions of the host */
+void pfd_kit_delays_join(int32_t num_threads); /* each thread at first: waits for the others */
+void pfd_kit_delays_part(void);                /* and at last */
+
+/* damaged_inputs.c: gives the tensors, and rows in memory of the scratch, other bytes, where the
+ * options say so. */
+void pfd_kit_damage_inputs(const pfd_kit_run_state *run, const pfd_tensor *const *inputs, int64_t n,
+                           pfd_scratch *scratch);
+
 /* optional.c: functions that an op need not have; called where they are there.  group() is asked
  * twice for each record, whose bytes are guarded; err->row is the one that failed. */
 pfd_status pfd_kit_try_group(pfd_kit_call *call, const pfd_record *records, int64_t n,
@@ -155,7 +175,7 @@ void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const 
 /* types.c: offers infer() inputs of many types, and computes made-up rows of what it accepts. */
 pfd_status pfd_kit_try_types(pfd_kit_run_state *run, pfd_error *err);
 
-/* format_calls.c: asks the formats that the op reads, of its plugin, about the files of the sample. */
+/* format_calls.c: asks the formats that the op reads about the files of the sample. */
 pfd_status pfd_kit_try_formats(pfd_kit_run_state *run, pfd_error *err);
 
 /* growth.c: memory and descriptors in use. */

@@ -42,6 +42,21 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "the checksum is not compared, or only some of the bytes go into it",
         "the format has no checksum",
     ),
+    "companion-unnoticed": (
+        "the checksum of the companion is not compared, or only some of its bytes go into it",
+        "the companion has no checksum",
+    ),
+    "companion-missing": (
+        "open() takes a missing companion for one that says nothing",
+        "companions() adds only those that are there, and open() does not look which they are",
+    ),
+    "byte-outside-record": (
+        "record.offset is added, which the host does",
+        "the place is computed from a length in the record, before it is checked",
+    ),
+    "byte-outside-file": (
+        "the place is computed from a length in the file, before it is checked",
+    ),
     "arithmetic-mode": (
         "a return that passes over the place where it is put back",
         "a library that the op calls sets it when it is first used",
@@ -49,10 +64,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "process-state": (
         "a return of a failure that passes over the place where it is put back",
         "a library that the op calls sets it when it is first used",
-    ),
-    "uses-rand": (
-        "rand() in place of host->random_bits(), which needs no seed",
-        "a library that the op calls uses it, to shuffle or to name a file",
     ),
     "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
     "closes-descriptor": (

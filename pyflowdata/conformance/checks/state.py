@@ -19,8 +19,8 @@ _RECORDS = 48  # looked at in each run, the first and the last ones
 
 # What this group tells; other findings of its runs belong to other groups.
 _IDS = frozenset(
-    "process-state uses-rand arithmetic-mode global-state prints closes-descriptor leaves-thread keeps-lock "
-    "locks-twice format-differs format-score".split()
+    "process-state own-generator arithmetic-mode global-state prints closes-descriptor "
+    "leaves-thread keeps-lock locks-twice format-differs format-score".split()
 )
 # Seconds that the plugin's clocks are slow: another second, minute, hour; another day and year.
 _BEHIND = (7, 1_001, 3 * 3_600, 401 * 86_400)

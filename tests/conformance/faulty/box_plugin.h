@@ -23,6 +23,12 @@
 #ifndef BOX_GROUP
 #define BOX_GROUP NULL
 #endif
+#ifndef BOX_COMPANIONS
+#define BOX_COMPANIONS NULL
+#endif
+#ifndef BOX_OPS
+#define BOX_OPS &box_op
+#endif
 #ifndef BOX_INFER
 #define BOX_INFER box_infer
 #endif
@@ -76,6 +82,7 @@ static const pfd_op box_op = {
     .outputs = box_outputs,  .num_outputs = PFD_COUNT(box_outputs),
     .infer = BOX_INFER,      .open = BOX_OPEN,
     .compute = BOX_COMPUTE,  .group = BOX_GROUP,
+    .companions = BOX_COMPANIONS,
 };
 
-PFD_PLUGIN("box", "1.0", &box_op)
+PFD_PLUGIN("box", "1.0", BOX_OPS)
