@@ -7,6 +7,7 @@ import functools
 from ...native import lib
 from ..spec import Spec, flags_of
 from .check import Check, Teller
+from .corpus import corpus
 from .damage import damage
 from ..damaged_copies import KINDS
 from .failing_records import failing_records
@@ -72,6 +73,7 @@ GROUPS: tuple[Group, ...] = (
         )  # fmt: skip
         for kind in KINDS
     ),
+    Group("corpus", corpus, _reads_no_files, _DAMAGED, needs_corpus=True),
     Group("sizes", sizes, _reads_no_files, _DAMAGED),
     Group("sample", sample, _has_inputs),
     Group("large files", large, _has_inputs),
