@@ -50,7 +50,7 @@ typedef struct pfd_kit_call {
     const pfd_compute_args *computing; /* in compute(); NULL: in another function */
 } pfd_kit_call;
 
-extern _Thread_local pfd_kit_call *pfd_kit_active;
+extern _Thread_local pfd_kit_call *pfd_kit_active; /* active_call.c; NULL: in none */
 
 /* watching_host.c: the checking host. */
 const pfd_host *pfd_kit_host(void);
