@@ -62,6 +62,9 @@ void pfd_kit_scratch_close(pfd_kit_scratch *scratch); /* after a reset; accepts 
 /* report.c: adds a finding, each id once in a result. */
 void pfd_kit_report(pfd_kit_run_state *run, const char *id, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* "process-state": that the function of the call changed something of the whole process. */
+void pfd_kit_process_report(const pfd_kit_call *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* What the op's function returned as an agreed status: also reports what is wrong with it. */
 pfd_status pfd_kit_returned(pfd_kit_run_state *run, const char *function, pfd_status status,
                             pfd_error *err);
@@ -70,6 +73,8 @@ pfd_status pfd_kit_returned(pfd_kit_run_state *run, const char *function, pfd_st
 void pfd_kit_globals_open(pfd_kit_run_state *run);
 void pfd_kit_globals_check(pfd_kit_run_state *run, const char *function);
 void pfd_kit_globals_close(void);
+/* The file of the plugin that the op is in; NULL: it is in none. */
+const char *pfd_kit_library_of(const pfd_kit_run_state *run);
 
 /* process.c: whether they change the state of the process, or keep a lock; its parts are in
  * kit/process_watch.h. */
@@ -77,8 +82,6 @@ void pfd_kit_process_begin(pfd_kit_run_state *run);
 void pfd_kit_process_enter(pfd_kit_call *call);
 void pfd_kit_process_check(pfd_kit_call *call, pfd_status status); /* what the function returned */
 void pfd_kit_process_end(pfd_kit_run_state *run);
-/* The file of the plugin that the op is in; NULL: it is in none. */
-const char *pfd_kit_library_of(const pfd_kit_run_state *run);
 
 /* run.c: around a run, for node_calls.c too.  One at a time, others wait. */
 void pfd_kit_run_begin(pfd_kit_run_state *run);
@@ -175,7 +178,7 @@ void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const 
 /* types.c: offers infer() inputs of many types, and computes made-up rows of what it accepts. */
 pfd_status pfd_kit_try_types(pfd_kit_run_state *run, pfd_error *err);
 
-/* format_calls.c: asks the formats that the op reads, of its plugin, about the files of the sample. */
+/* format_calls.c: asks the formats that the op reads about the files of the sample. */
 pfd_status pfd_kit_try_formats(pfd_kit_run_state *run, pfd_error *err);
 
 /* growth.c: memory and descriptors in use. */

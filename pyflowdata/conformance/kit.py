@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..nodes import Node
-from ..native import check, new_error, text
+from ..native import check, encode, new_error, text
 from .binding import ffi, lib, new_struct
 
 Hashes = npt.NDArray[np.uint64]
@@ -122,6 +122,37 @@ def _describe(given: Any, doing: str) -> str:
     return ", ".join([*parts, f"seed {given.seed}"])
 
 
+def _options(options: Mapping[str, Any], report_fd: int, limit_ms: int) -> Any:
+    given = new_struct("pfd_kit_options")
+    defaults = {"range": 16, "most_records": MOST_RECORDS, "num_threads": 1, "rounds": 1,
+                "fail_read_with": lib.PFD_IO, "report_fd": report_fd, "limit_ms": limit_ms,
+                "seed": 1}  # fmt: skip
+    for name, value in {**defaults, **options}.items():
+        setattr(given, name, value)
+    return given
+
+
+def _findings(out: Any) -> list[tuple[str, str]]:
+    """Id and text of each."""
+    found = (out.findings[i] for i in range(out.num_findings))
+    return [(text(one.id), text(one.text)) for one in found]
+
+
+@contextlib.contextmanager
+def watched_nodes(op: str, report_fd: int, limit: float) -> Iterator[list[tuple[str, str]]]:
+    """Watches infer(), companions() and propose() of an op where nodes of it are made within; the
+    list, of ids and texts, is filled at the end."""
+    given = _options({"watch_state": 1}, report_fd, int(limit * 1000))
+    out, err = new_struct("pfd_kit_result"), new_error()
+    found: list[tuple[str, str]] = []
+    check(lib.pfd_kit_watch_begin(encode(op, "op name"), given, out, err), err)
+    try:
+        yield found
+    finally:
+        lib.pfd_kit_watch_end()
+        found += _findings(out)
+
+
 class Kit:
     """Runs over one node."""
 
@@ -143,7 +174,7 @@ class Kit:
         Raises:
             Error: The op could not be called at all.
         """
-        given = self._options(options)
+        given = _options(options, self._report_fd, self._limit_ms)
         size: int = given.most_records
         records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
         spans = np.zeros(size, _SPAN)
@@ -183,31 +214,6 @@ class Kit:
         )  # fmt: skip
         return run, records, rows
 
-    def _options(self, options: Mapping[str, int]) -> Any:
-        given = new_struct("pfd_kit_options")
-        defaults = {"range": 16, "most_records": MOST_RECORDS, "num_threads": 1, "rounds": 1,
-                    "fail_read_with": lib.PFD_IO, "report_fd": self._report_fd,
-                    "limit_ms": self._limit_ms, "seed": 1}  # fmt: skip
-        for name, value in {**defaults, **options}.items():
-            setattr(given, name, value)
-        return given
-
-    @contextlib.contextmanager
-    def watch(self) -> Iterator[list[tuple[str, str]]]:
-        """Watches infer(), companions() and propose() of the op where nodes of it are made within;
-        the list, of ids and texts, is filled at the end."""
-        given, out, err = self._options({"watch_state": 1}), new_struct("pfd_kit_result"), new_error()
-        found: list[tuple[str, str]] = []
-        check(lib.pfd_kit_watch_begin(self._blob, given, out, err), err)
-        try:
-            yield found
-        finally:
-            lib.pfd_kit_watch_end()
-            found += [
-                (text(one.id), text(one.text))
-                for one in (out.findings[i] for i in range(out.num_findings))
-            ]
-
     def files(self) -> list[str]:
         """The files that the reader reads, in order.  Raises FileError where they are not there."""
         paths: list[str] = []
@@ -240,10 +246,7 @@ def _read_run(
         generator=text(out.generator),
         shared_position=text(out.shared_position),
         clock_reads=out.num_clock_reads,
-        found=tuple(
-            (text(found.id), text(found.text) + where)
-            for found in (out.findings[i] for i in range(out.num_findings))
-        ),
+        found=tuple((id, said + where) for id, said in _findings(out)),
         records=records,
         rows=rows,
         spans=spans,

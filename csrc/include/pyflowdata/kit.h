@@ -131,10 +131,10 @@ typedef struct pfd_kit_result {
 pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
                        pfd_error *err);
 
-/* From here on infer(), companions() and propose() of the op that makes the blob are watched where
- * this process makes nodes of it, until pfd_kit_watch_end() by the same thread.  *options and *out
- * are borrowed until then; of the options watch_state and those of a crash count. */
-pfd_status pfd_kit_watch_begin(const pfd_blob *blob, const pfd_kit_options *options,
+/* From here on infer(), companions() and propose() of an op are watched where this process makes
+ * nodes of it, until pfd_kit_watch_end() by the same thread.  *options and *out are borrowed until
+ * then; of the options watch_state and those of a crash count. */
+pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options,
                                pfd_kit_result *out, pfd_error *err);
 void pfd_kit_watch_end(void);
 
