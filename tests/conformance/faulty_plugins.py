@@ -6,6 +6,7 @@
     likely: a static variable      one of its first cause
     op: Centre                     which one to check; left out: BoxReader
     input: MiniReader              what feeds it: MiniReader (over data/), or an output of BoxReader
+    sample: indexed                files with a companion each, as box_index.h reads them
     seconds: 0.5                   of processor time for a pass, where the fault takes them all
     plugin: good.c                 which one has the BoxReader that feeds it
     sanitizer: ubsan               which one alone finds it
@@ -64,7 +65,10 @@ class Plugin:
         return float(self.words.get("seconds", 2))
 
     def spec(self, samples: Path) -> Spec:
-        """The op to check, over files of the box format."""
+        """The op to check, over files of the box format in a folder "box"; beside it are those of
+        the other samples."""
+        if "sample" in self.words:
+            samples = samples.with_name(self.words["sample"])
         box = Spec("BoxReader", attrs={"data_dir": str(samples)})
         source = self.words.get("input")
         if source is None:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conformance.box_samples import write_box_samples
+from conformance.box_samples import write_box_samples, write_indexed_samples
 from conformance.faulty_plugins import FAULTY, FOLDER, GOOD, PLUGINS
 
 from pyflowdata import testing
@@ -11,7 +11,9 @@ from pyflowdata import testing
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory):
-    return write_box_samples(tmp_path_factory.mktemp("box"))
+    folder = tmp_path_factory.mktemp("samples")
+    write_indexed_samples(folder / "indexed")
+    return write_box_samples(folder / "box")
 
 
 @pytest.fixture

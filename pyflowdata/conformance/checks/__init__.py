@@ -10,13 +10,18 @@ from .check import Check, Teller
 from .corpus import corpus
 from .damage import damage
 from ..damaged_copies import KINDS
+from .failing_records import failing_records
 from .failures import failures
 from .group import Group
+from .large import large
 from .leaks import leaks
 from .loader import has_groups, loader
 from .random_numbers import random_numbers
 from .records import records
+from .sample import sample
 from .sizes import sizes
+from .sources import sources
+from .state import state
 from .threads import threads
 from .types import types
 
@@ -32,8 +37,16 @@ def _reads_no_files(spec: Spec) -> str | None:
     return None
 
 
+def _cannot_be_damaged(spec: Spec) -> str | None:
+    return None if spec.inputs else _reads_no_files(spec)
+
+
 def _no_inputs(spec: Spec) -> str | None:
     return None if spec.inputs else ""
+
+
+def _has_inputs(spec: Spec) -> str | None:
+    return "" if spec.inputs or _reads_no_files(spec) else None
 
 
 def _makes_groups(spec: Spec) -> str | None:
@@ -47,9 +60,12 @@ GROUPS: tuple[Group, ...] = (
     Group("records", records, is_quick=True),
     Group("leaks", leaks, is_quick=True),
     Group("threads", threads, is_quick=True, is_alone=True),
+    Group("state", state, is_quick=True),
     Group("random numbers", random_numbers, is_quick=True),
+    Group("two sources", sources),
     Group("types", types, _no_inputs, is_quick=True),
     Group("failures", failures, is_quick=True, quick_every=4),
+    Group("failing records", failing_records, _cannot_be_damaged, _DAMAGED),
     *(
         Group(
             f"damage: {kind}", functools.partial(damage, kind=kind), _reads_no_files, _DAMAGED,
@@ -59,5 +75,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     Group("corpus", corpus, _reads_no_files, _DAMAGED, needs_corpus=True),
     Group("sizes", sizes, _reads_no_files, _DAMAGED),
+    Group("sample", sample, _has_inputs),
+    Group("large files", large, _has_inputs),
     Group("loader", loader, _makes_groups, "the loader", is_alone=True),
 )

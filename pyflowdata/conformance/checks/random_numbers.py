@@ -34,10 +34,16 @@ def random_numbers(check: Check) -> str:
     return f"{len(draws)} random numbers drawn" if len(draws) else "no random numbers drawn"
 
 
-def _draw(check: Check, seed: int, range: int = 1) -> Draws:
+def _range(check: Check) -> int:
+    """Records of one call: draws of one record alone, where rows do not depend on each other."""
+    return 4 if check.whole_batches else 1
+
+
+def _draw(check: Check, seed: int, range: int = 0) -> Draws:
     return check.kit.draws(
-        _MOST_DRAWS, order=FORWARD, range=range, seed=seed, most_records=_MOST_RECORDS
-    )
+        _MOST_DRAWS, order=FORWARD, range=range or _range(check), seed=seed,
+        most_records=_MOST_RECORDS,
+    )  # fmt: skip
 
 
 def _called(draw: Any) -> str:
@@ -165,7 +171,7 @@ def _equal_draws(check: Check, draws: Draws) -> None:
 
 def _rows_of(check: Check, output: int, changed_draw: int = 0) -> Any:
     return check.kit.run(
-        silent=True, order=FORWARD, range=1, most_records=_MOST_RECORDS,
+        silent=True, order=FORWARD, range=_range(check), most_records=_MOST_RECORDS,
         only_output=output + 1, changed_draw=changed_draw,
     ).rows  # fmt: skip
 
@@ -178,7 +184,7 @@ def _generators(check: Check) -> None:
 
     def run(generators: int, *, seed: int = 1, silent: bool = True) -> Run:
         return check.kit.run(
-            silent=silent, order=FORWARD, range=1, most_records=_MOST_RECORDS, seed=seed,
+            silent=silent, order=FORWARD, range=_range(check), most_records=_MOST_RECORDS, seed=seed,
             generators=lib.PFD_KIT_NAME_GENERATORS | generators,
         )  # fmt: skip
 
