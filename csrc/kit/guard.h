@@ -19,6 +19,9 @@
 #define PFD_GUARD_INPUT 5
 #define PFD_GUARD_ORDINALS 6
 #define PFD_GUARD_FOUND 7 /* the records that at() and next() fill in */
+#define PFD_GUARD_ATTRS 8
+#define PFD_GUARD_RECORDS 9  /* args->records */
+#define PFD_GUARD_TENSORS 10 /* args->inputs */
 
 typedef struct pfd_guarded {
     uint8_t *map;

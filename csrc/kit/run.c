@@ -28,7 +28,7 @@ static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
         wrong = "struct_size";
     else if (o->order < PFD_KIT_FORWARD || o->order > PFD_KIT_STREAM)
         wrong = "order";
-    else if (o->range < 1 || o->range > 1024)
+    else if (o->range < 1 || o->range > 8192)
         wrong = "range";
     else if (o->most_records < 2)
         wrong = "most_records";
@@ -38,6 +38,9 @@ static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
         wrong = "epoch or seek_from";
     else if (o->rounds < 1)
         wrong = "rounds";
+    else if (o->made_input < 0 || o->made_dtype < 0 || o->made_dtype > PFD_BFLOAT16 ||
+             (o->types && !o->made_dtype))
+        wrong = "made_input or made_dtype";
     else if (o->capacity < 0 || (o->capacity > 0 && (!o->records || !o->rows)))
         wrong = "capacity";
     if (!wrong) return PFD_OK;
@@ -145,6 +148,8 @@ static pfd_status open_and_visit(kit_round *round, pfd_kit_call *call, pfd_error
         int64_t most = run->options->most_records;
         round->n = round->source.size < most ? round->source.size : most;
     }
+    if (status == PFD_OK && run->options->ranges)
+        return pfd_kit_try_sample_ranges(call, &round->source, &round->n, err);
     if (status == PFD_OK && reader != run->node) status = gather(round, call, err);
     if (status == PFD_OK) status = visit_all(round, err);
     pfd_kit_active = call;
@@ -224,8 +229,11 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
     pfd_kit_run_state run = {.node = blob->node, .options = options, .result = out};
     pfd_kit_crash_begin(options);
     pfd_kit_process_begin();
-    pfd_status status =
-        options->types ? pfd_kit_try_types(&run, err) : run_rounds(&run, &hashes, err);
+    run.attrs = pfd_kit_attrs_open(blob->node);
+    pfd_status status = !run.attrs       ? pfd_fail_memory(err, 0, "attrs")
+                        : options->types ? pfd_kit_try_types(&run, err)
+                                         : run_rounds(&run, &hashes, err);
+    pfd_kit_attrs_close();
     pfd_kit_process_end();
     pfd_kit_crash_end();
     out->injected = atomic_load(&run.injected);
@@ -247,4 +255,10 @@ pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t siz
     if (status == PFD_OK) memcpy(path, list.paths[i], strlen(list.paths[i]) + 1);
     pfd_path_list_free(&list);
     return status;
+}
+
+const char *pfd_kit_attr(const pfd_blob *blob, int64_t i)
+{
+    const pfd_op *op = blob && blob->node ? blob->node->op->op : NULL;
+    return op && i >= 0 && i < op->num_attrs ? op->attrs[i].name : NULL;
 }

@@ -32,6 +32,7 @@ typedef struct pfd_kit_run_state {
     int32_t round; /* from 0 */
     const void *source; /* of the reader, for its compute() */
     int32_t watch;      /* global memory of the plugin: nothing may change there any more */
+    const void *attrs;  /* of the op, on a page that cannot be written to */
 } pfd_kit_run_state;
 
 /* What a thread is doing, also for the message of a crash. */
@@ -42,9 +43,11 @@ typedef struct pfd_kit_call {
     const char *function;          /* "open()", ...; NULL: none of the op's */
     const char *reading;           /* what the kit looks at that the op returned; NULL: nothing */
     int64_t reading_index;
+    const char *const *row_words; /* what each made-up row is; NULL: rows are of records */
 } pfd_kit_call;
 
 extern _Thread_local pfd_kit_call *pfd_kit_active;
+extern _Thread_local const char *pfd_kit_last_function; /* which was called, for that message */
 
 /* watching_host.c: the checking host. */
 const pfd_host *pfd_kit_host(void);
@@ -73,6 +76,12 @@ void pfd_kit_process_end(void);
 /* crash.c: reports of crashes and of calls that do not end, written to options->report_fd. */
 void pfd_kit_crash_begin(const pfd_kit_options *options);
 void pfd_kit_crash_end(void);
+
+/* stack_fault.c: what a fault has to do with the stack, in words; NULL: nothing.  For the signal
+ * handler: of such a fault no memory on the stack is worth reading. */
+void pfd_kit_stack_begin(void);
+const char *pfd_kit_stack_fault(int signal, const void *address, int32_t by_kernel,
+                                const void *context);
 
 /* call.c: around each call of a function of the op under check. */
 void pfd_kit_enter(pfd_kit_call *call, const char *function, pfd_kit_scratch *scratch);
@@ -118,6 +127,10 @@ pfd_status pfd_kit_inputs_make(const pfd_node *node, const pfd_record *records, 
 /* The only reader that a node depends on, or is; NULL: there are several. */
 const pfd_node *pfd_kit_reader_of(const pfd_node *node);
 
+/* read_only_attrs.c: a copy of a node's attrs that the op cannot write to.  NULL: out of memory. */
+const void *pfd_kit_attrs_open(const pfd_node *node);
+void pfd_kit_attrs_close(void);
+
 /* kernel.c: computes the node under check for these records; hashes each output row (never to 0 or
  * 1).  err->row is the row that failed. */
 pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_t n,
@@ -136,6 +149,15 @@ void pfd_kit_try_describe(pfd_kit_call *call, const pfd_kit_source *source,
                           const pfd_record *record);
 void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const int64_t *ordinals,
                         int64_t n);
+
+/* ranges.c: computes some rows, each alone and in ranges of many lengths; reports, once for all
+ * lengths, where they are not written, or not the same.  all_lengths 0: in one range of all rows only.
+ * Returns the rows of the longest range; 0: no row could be computed. */
+int64_t pfd_kit_try_ranges(pfd_kit_call *call, const pfd_tensor *const *inputs,
+                           const pfd_record *records, int64_t n, int32_t all_lengths);
+/* sample_ranges.c: the same with the first records of a source, and with at() for as many. */
+pfd_status pfd_kit_try_sample_ranges(pfd_kit_call *call, const pfd_kit_source *source,
+                                     int64_t *longest, pfd_error *err);
 
 /* types.c: offers infer() inputs of many types, and computes made-up rows of what it accepts. */
 pfd_status pfd_kit_try_types(pfd_kit_run_state *run, pfd_error *err);

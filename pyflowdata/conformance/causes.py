@@ -6,6 +6,29 @@ A check that can tell more from what it saw gives causes of its own.
 from __future__ import annotations
 
 CAUSES: dict[str, tuple[str, ...]] = {
+    "infer-differs": (
+        "infer() says a larger dtype or a longer row than compute() writes",
+        "rows are written after each other, not row_bytes apart",
+        "no row of the sample is as long as infer() allows, and the rest is not filled up",
+    ),
+    "range-dependent": (
+        "a row uses its neighbours, or numbers of the whole call",
+        "a buffer is not emptied before the next row",
+        "the first or last row, or a single one, is done by other code",
+    ),
+    "stack-overrun": (
+        "an array of fixed size on the stack, to which a whole row or record is copied",
+        "alloca() or an array of variable length, as long as a row or record",
+        "a recursion without an end",
+    ),
+    "writes-into-attrs": (
+        "an attr is corrected or counted down where it is used",
+        "something is kept in the attr struct that belongs to the source",
+    ),
+    "writes-past-output": (
+        "infer() says a shorter row or a smaller dtype than compute() writes",
+        "the last block of a row is written whole",
+    ),
     "bytes-unwritten": (
         "the loop ends with the record's bytes, and the rest of the row is not filled up",
         "infer() says a longer row or a larger dtype than compute() writes",

@@ -46,6 +46,7 @@ class Run:
         injected: A failure that was asked for took place.
         num_records: Looked at.
         num_failed: Of them, those that failed.
+        num_accepted: Shapes that infer() has accepted, where it was offered some.
         num_reads, num_allocs: Calls of the host's functions, in the first round.
         found: Id and text of each finding.
         records, rows: A hash for each record and for its row of all outputs; 0: not seen, 1:
@@ -60,6 +61,7 @@ class Run:
     num_failed: int
     num_reads: int
     num_allocs: int
+    num_accepted: int
     found: tuple[tuple[str, str], ...]
     records: Hashes
     rows: Hashes
@@ -93,6 +95,9 @@ def order_name(order: int) -> str:
 def _describe(given: Any, doing: str) -> str:
     """What a run does, for the messages of what it finds."""
     parts = [doing] if doing else []
+    if given.types or given.ranges:
+        parts += ["the first records of the sample"] if given.ranges else []
+        return ", ".join([*parts, f"seed {given.seed}"])
     parts.append(f"records {order_name(given.order)}, {given.range} at a time")
     if given.seek > 0:
         parts.append(f"from record {given.seek} on")
@@ -144,6 +149,13 @@ class Kit:
             self._tell(id, said)
         return run
 
+    def own_attrs(self) -> set[str]:
+        """The attrs that the op declares, without those of the host."""
+        names: set[str] = set()
+        while (name := lib.pfd_kit_attr(self._blob, len(names))) != ffi.NULL:
+            names.add(text(name))
+        return names
+
     def files(self) -> list[str]:
         """The files that the reader reads, in order.  Raises FileError where they are not there."""
         paths: list[str] = []
@@ -164,6 +176,7 @@ def _read_run(out: Any, records: Hashes, rows: Hashes, where: str) -> Run:
         num_failed=out.num_failed,
         num_reads=out.num_reads,
         num_allocs=out.num_allocs,
+        num_accepted=out.num_accepted,
         found=tuple(
             (text(found.id), text(found.text) + where)
             for found in (out.findings[i] for i in range(out.num_findings))

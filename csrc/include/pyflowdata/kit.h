@@ -39,7 +39,7 @@ uint32_t pfd_kit_abi_version(void);
 typedef struct pfd_kit_options {
     uint32_t struct_size;
     int32_t order;              /* PFD_KIT_*; of a stream always PFD_KIT_STREAM */
-    int64_t range;              /* records of one call of at(), next() and compute(), >= 1 */
+    int64_t range;              /* records of one call of at(), next() and compute(), 1 to 8192 */
     int64_t seek;               /* PFD_KIT_STREAM: begin at this record; -1: without a seek() */
     int64_t most_records;       /* of more than these the first and last ones are looked at, >= 2 */
     int64_t fail_read;          /* number of the read() that fails, from 1; 0: none */
@@ -50,7 +50,8 @@ typedef struct pfd_kit_options {
     int32_t num_threads;        /* in one source at once; above 1 some checks are left out */
     int32_t rounds;             /* open to close, >= 1; from 6 on leaks are looked for */
     int32_t twice;              /* 1: every compute() is called twice, and has to agree */
-    int32_t types;              /* 1: nothing but inputs of many types, of an op with inputs */
+    int32_t types;              /* 1: nothing but inputs of a dtype and many shapes and values, of
+                                   an op with inputs */
     int32_t reserved;           /* 0 */
     int32_t watch_globals;      /* 1: from the second round on, the plugin's global memory */
     int32_t report_fd;          /* for crashes and endless calls; -1: signals are left alone */
@@ -62,6 +63,11 @@ typedef struct pfd_kit_options {
     int64_t capacity;           /* of the two */
     int64_t epoch;              /* that seek() is given, >= 0 */
     int64_t seek_from;          /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
+    int32_t ranges;             /* 1: nothing but the first records, alone and in ranges of many
+                                   lengths: result.num_records is the longest */
+    int32_t made_input;         /* `types`: which input is varied, from 0 */
+    int32_t made_dtype;         /* `types`: of that input, PFD_BOOL ... */
+    int32_t made_large;         /* `types`: 1: rows of some MB, 0: rows of 0 to 4,099 elements */
 } pfd_kit_options;
 
 /* One fault of an op. */
@@ -81,6 +87,7 @@ typedef struct pfd_kit_result {
     int64_t num_reads, num_allocs; /* of the first round */
     int64_t num_findings;
     pfd_kit_finding findings[8]; /* the first ones, each id once */
+    int64_t num_accepted;        /* `types`: how many shapes infer() has accepted */
 } pfd_kit_result;
 
 /* Checks the op that makes a blob.  PFD_OK whenever the op could be called at all: what it then did
@@ -92,6 +99,10 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
 /* The i-th file that the reader of a blob would read; PFD_END past the last one.  `path` has room
  * for `size` bytes. */
 pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err);
+
+/* Name of the i-th attr that the op of a blob declares, without those of the host; NULL past the
+ * last one. */
+const char *pfd_kit_attr(const pfd_blob *blob, int64_t i);
 
 /* ---- Benchmark of ops ---------------------------------------------------------------------------
  *

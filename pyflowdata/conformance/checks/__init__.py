@@ -8,11 +8,13 @@ from ...native import lib
 from ..spec import Spec, flags_of
 from .check import Check, Teller
 from .damage import damage
+from .choices import choices
 from ..damaged_copies import KINDS
 from .failures import failures
 from .group import Group
 from .leaks import leaks
 from .loader import has_groups, loader
+from .ranges import ranges
 from .records import records
 from .sizes import sizes
 from .threads import threads
@@ -43,9 +45,11 @@ _DAMAGED = "damaged samples"
 
 GROUPS: tuple[Group, ...] = (
     Group("records", records, is_quick=True),
+    Group("ranges", ranges, is_quick=True),
     Group("leaks", leaks, is_quick=True),
     Group("threads", threads, is_quick=True),
     Group("types", types, _no_inputs),
+    Group("choices", choices),
     Group("failures", failures),
     *(
         Group(f"damage: {kind}", functools.partial(damage, kind=kind), _reads_no_files, _DAMAGED)
