@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define PFD_KIT_NUM_LENGTHS 20
+#define PFD_KIT_MOST_LENGTH 4097
 #define PFD_KIT_LENGTH_WORDS 240
 
 extern const int64_t pfd_kit_lengths[PFD_KIT_NUM_LENGTHS]; /* 1 to 17, 65, 257, 4097 */

@@ -89,7 +89,7 @@ pfd_status pfd_kit_try_sample_ranges(pfd_kit_call *call, const pfd_kit_source *s
         if (source->is_checked && source->size >= 0) status = ask(call, source, records, n, err);
         if (status == PFD_OK)
             status = pfd_kit_inputs_make(node, records, n, 0, source->self, plain, inputs, err);
-        if (status == PFD_OK) *longest = pfd_kit_try_ranges(call, inputs, records, n, 1);
+        if (status == PFD_OK) *longest = pfd_kit_try_ranges(call, inputs, records, n, PFD_KIT_MOST_LENGTH);
     }
     pfd_kit_scratch_reset(&scratch, call->run, "at()");
     pfd_kit_scratch_close(&scratch);

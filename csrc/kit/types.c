@@ -1,6 +1,7 @@
 /* Offers an op inputs of many types, and computes rows of those that its infer() accepts. */
 #include "core/error.h"
 #include "core/scratch.h"
+#include "kit/lengths.h"
 #include "kit/made_up.h"
 #include "kit/visit.h"
 
@@ -11,7 +12,7 @@
 static const int64_t MOST_ROW_BYTES = 9 << 20; /* types with larger rows are not computed */
 static const int64_t LARGE = 1050000;          /* elements of a large row */
 
-/* Shapes of rows; the first ones are computed in ranges of many lengths too. */
+/* Shapes of rows; the first one that is accepted is computed in ranges of many lengths too. */
 static const pfd_row_type shapes[] = {
     {.ndim = 0},
     {.ndim = 1, .shape = {7}},
@@ -26,7 +27,7 @@ static const pfd_row_type shapes[] = {
     {.ndim = 3, .shape = {4, 4, 3}},
     {.ndim = 3, .shape = {-1, -1, 3}},
 };
-enum { num_shapes = sizeof shapes / sizeof *shapes, num_long = 3 };
+enum { num_shapes = sizeof shapes / sizeof *shapes };
 
 /* Of large rows; where dimensions vary, of LARGE elements. */
 static const pfd_row_type large_shapes[] = {
@@ -115,7 +116,7 @@ static int32_t outputs_fit(const trial *t)
 }
 
 /* It may fail in any way: the numbers are made up. */
-static void compute(trial *t, int64_t rows, int64_t large, int32_t all_lengths)
+static void compute(trial *t, int64_t rows, int64_t large, int64_t most)
 {
     const pfd_op *op = t->node.op->op;
     pfd_record records[PFD_KIT_MADE_ROWS];
@@ -127,7 +128,7 @@ static void compute(trial *t, int64_t rows, int64_t large, int32_t all_lengths)
     for (int64_t i = 0; i < rows; i++)
         records[i] = (pfd_record){.data = (const uint8_t *)"", .ordinal = i};
     t->call.row_words = pfd_kit_made_words;
-    if (can) (void)pfd_kit_try_ranges(&t->call, inputs, records, rows, all_lengths);
+    if (can) (void)pfd_kit_try_ranges(&t->call, inputs, records, rows, most);
     t->call.row_words = NULL;
     free(inputs);
     pfd_scratch_reset(t->scratch);
@@ -151,13 +152,16 @@ static void try_all(trial *t)
     const pfd_kit_options *o = t->run->options;
     uint32_t varied = (uint32_t)o->made_input;
     int32_t accepted = 0;
-    for (int32_t i = 0; !o->made_large && i < num_shapes; i++) {
+    for (int32_t i = 0; o->made_rows != PFD_KIT_LARGE_ROWS && i < num_shapes; i++) {
+        if (o->made_rows == PFD_KIT_ONE_SHAPE && accepted) break;
         if (!offer(t, varied, &shapes[i])) continue;
         accepted++;
-        compute(t, PFD_KIT_MADE_ROWS, 0, i < num_long || accepted == 1);
+        int64_t most = o->made_rows == PFD_KIT_ONE_SHAPE ? 17 : PFD_KIT_MOST_LENGTH;
+        compute(t, PFD_KIT_MADE_ROWS, 0, accepted == 1 ? most : 0);
     }
     /* A dense one and a ragged one are enough. */
-    for (int32_t i = 0, dense = 0, ragged = 0; o->made_large && i < num_large_shapes; i++) {
+    for (int32_t i = 0, dense = 0, ragged = 0;
+         o->made_rows == PFD_KIT_LARGE_ROWS && i < num_large_shapes; i++) {
         int32_t *done = large_shapes[i].shape[0] < 0 ? &ragged : &dense;
         if (*done || !offer(t, varied, &large_shapes[i])) continue;
         *done = 1;

@@ -36,6 +36,10 @@ uint32_t pfd_kit_abi_version(void);
 #define PFD_KIT_SHUFFLED 2 /* and each record twice */
 #define PFD_KIT_STREAM 3   /* next(), also where there is at() */
 
+#define PFD_KIT_MANY_SHAPES 0 /* rows of 0 to 4,099 elements */
+#define PFD_KIT_ONE_SHAPE 1   /* the first of them that infer() accepts, in ranges of 1 to 17 rows */
+#define PFD_KIT_LARGE_ROWS 2  /* of some MB */
+
 typedef struct pfd_kit_options {
     uint32_t struct_size;
     int32_t order;              /* PFD_KIT_*; of a stream always PFD_KIT_STREAM */
@@ -67,7 +71,7 @@ typedef struct pfd_kit_options {
                                    lengths: result.num_records is the longest */
     int32_t made_input;         /* `types`: which input is varied, from 0 */
     int32_t made_dtype;         /* `types`: of that input, PFD_BOOL ... */
-    int32_t made_large;         /* `types`: 1: rows of some MB, 0: rows of 0 to 4,099 elements */
+    int32_t made_rows;          /* `types`: PFD_KIT_MANY_SHAPES ... */
 } pfd_kit_options;
 
 /* One fault of an op. */

@@ -41,8 +41,11 @@ def _changes(check: Check) -> Iterator[tuple[str, str | bool]]:
         if attr.name not in own or attr.type.element is not None:
             continue
         now = node.values.get(attr.name, attr.default)
+        switches = any(node.op.switch(port.name) == attr for port in node.op.outputs)
         is_bool = isinstance(attr.default, bool) or isinstance(now, bool)
-        values: tuple[str | bool, ...] = (False, True) if is_bool else attr.choices
+        # Without the output that it turns on there would be nothing to look at.
+        bools = (True,) if switches else (False, True)
+        values: tuple[str | bool, ...] = bools if is_bool else attr.choices
         for value in values[:_MOST_VALUES]:
             if value != now:
                 yield attr.name, value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...native import lib
+from ..binding import lib
 from ..kit import Run
 from .check import Check
 from .ranges import likely_of
@@ -14,7 +14,9 @@ _DTYPES = {
     "uint32": lib.PFD_UINT32, "uint64": lib.PFD_UINT64, "float16": lib.PFD_FLOAT16,
     "bfloat16": lib.PFD_BFLOAT16,
 }  # fmt: skip
-_MOST_LARGE = 2  # dtypes of each input, with rows of some MB
+# Dtypes of the first input, and of each other one: the first that infer() accepts.
+_MOST_LARGE = (2, 1)  # tried with rows of some MB
+_MOST_SHAPES = (4, 1)  # tried with all shapes
 
 
 def types(check: Check) -> str:
@@ -22,25 +24,24 @@ def types(check: Check) -> str:
     offered = accepted = 0
     for index, blob in enumerate(check.given.make().inputs):
         name = blob.node.op.outputs[blob.index].name
-        large = 0
+        taken = 0  # dtypes
         for dtype, number in _DTYPES.items():
             what = f"input {index} ({name}) of {dtype}"
-            run = _run(check, what, index, number)
-            if run is None:
-                continue
-            offered += run.num_records
-            accepted += run.num_accepted
-            if run.num_accepted and large < _MOST_LARGE:
-                large += 1
-                _run(check, f"{what}, large rows", index, number, made_large=1)
+            rows = lib.PFD_KIT_MANY_SHAPES if taken < _MOST_SHAPES[index > 0] else lib.PFD_KIT_ONE_SHAPE
+            run = _run(check, what, index, number, rows)
+            offered += run.num_records if run else 0
+            accepted += run.num_accepted if run else 0
+            taken += run.num_accepted > 0 if run else 1
+            if taken <= _MOST_LARGE[index > 0] and (run is None or run.num_accepted):
+                _run(check, f"{what}, large rows", index, number, lib.PFD_KIT_LARGE_ROWS)
     return f"{offered} types of inputs offered, rows made up of the {accepted} accepted"
 
 
-def _run(check: Check, case: str, index: int, dtype: int, **options: int) -> Run | None:
+def _run(check: Check, case: str, index: int, dtype: int, rows: int) -> Run | None:
     if not check.case(case):
         return None
     run = check.kit.run(doing=case, silent=True, types=1, made_input=index, made_dtype=dtype,
-                        **options)  # fmt: skip
+                        made_rows=rows)  # fmt: skip
     for id, text in run.found:
         check.tell(id, text, likely_of(text))
     return run
