@@ -23,11 +23,12 @@ from typing import Any
 
 from .conformance.causes import CAUSES
 from .conformance.job import Job
+from .conformance.only import Only, UnknownCaseError
 from .conformance.repeat import command_words, repeat_command
 from .conformance.report import Finding, Report
 from .conformance.sanitizers import BuildError, MissingToolError, NativeChecks
 from .conformance.spec import Spec, libraries_of, spec_of
-from .conformance.workers import ask
+from .conformance.workers import ask, ask_here
 from .errors import InvalidArgumentError
 from .nodes import Blob
 
@@ -36,6 +37,7 @@ __all__ = [
     "Finding",
     "Native",
     "Report",
+    "UnknownCaseError",
     "check_decoder",
     "check_reader",
     "run_checks",
@@ -87,32 +89,48 @@ def run_checks(
     native: Native | None = None,
     groups: Collection[str] | None = None,
     only: str | None = None,
+    quick: bool = False,
     command: Sequence[str] | None = None,
+    here: bool = False,
+    progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Runs all checks, and returns their report; the arguments are those of check_reader().
+    """Runs all checks, and returns their report; the other arguments are those of check_reader().
 
     Args:
         groups: The groups of checks to run, as docs/reference/check.md names them; None: all.
-        only: One group, or one case of it, "GROUP/CASE", as a finding names it; None: all.
         command: The words of the command that runs these checks, for the findings that say how to
             repeat a case; None: made of the arguments.
+        here: The checks may be forks of this process, which has loaded no plugins; it saves to
+            start another one.
+        progress: Is told the name of each group that begins.
+
+    Raises:
+        UnknownCaseError: `only` is no group or case, or the group does not suit the op.
     """
     report = Report(spec.op)
-    case: str | None = None
-    if only is not None:
-        group, _, name = only.partition("/")
-        groups, case = [group], name or None
+    asked = Only(only)
     with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:
         others = tuple((os.path.abspath(name), count) for name, count in (also or {}).items())
         files = tuple(os.path.abspath(path) for path in libraries)
         wanted = None if groups is None else frozenset(groups)
-        job = Job(spec, files, records, checksums, others, timeout, folder, wanted, case)
+        job = asked.of(
+            Job(spec, files, records, checksums, others, timeout, folder, wanted, quick=quick)
+        )
         words = command if command is not None else command_words(spec, files)
         graph: dict[str, Any] = {}
-        for said in ask(job):
+
+        def take(said: dict[str, Any]) -> None:
             _take(report, said, ignore, words)
+            asked.take(said)
             if "job" in said:
-                graph, report.op = said, said["op"]
+                graph.update(said)
+                report.op = said["op"]
+            if "starts" in said and progress is not None:
+                progress(said["group"])
+
+        (ask_here if here else ask)(job, take)
+        if not report.findings:
+            asked.look(report.op)
         if native is not None and graph:
             sources = [os.fspath(source) for source in native.sources]
             work = Path(folder, "native")
@@ -185,6 +203,8 @@ def check_reader(
     ignore: Sequence[str] = (),
     timeout: float = 10.0,
     native: Native | None = None,
+    only: str | None = None,
+    quick: bool = False,
 ) -> Report:
     """Checks a reader op over a sample: files of a few records, best below 10 KB.
 
@@ -196,6 +216,8 @@ def check_reader(
         ignore: Ids of findings that are known and accepted.
         timeout: Seconds of CPU time that one pass over the sample may take.
         native: Sanitizers and fuzzing, for which the plugin's sources are needed.
+        only: One group, or one case of it, "GROUP/CASE", as a finding names it; None: all.
+        quick: Only what takes least and finds most; the report says what is left out.
 
     Returns:
         The report; it may have warnings.
@@ -206,7 +228,7 @@ def check_reader(
     """
     return _check(
         blob, True, records=records, checksums=checksums, also=also, ignore=ignore,
-        timeout=timeout, native=native,
+        timeout=timeout, native=native, only=only, quick=quick,
     )  # fmt: skip
 
 
@@ -216,6 +238,8 @@ def check_decoder(
     ignore: Sequence[str] = (),
     timeout: float = 10.0,
     native: Native | None = None,
+    only: str | None = None,
+    quick: bool = False,
 ) -> Report:
     """Checks an op with inputs over the records of its reader.
 
@@ -224,6 +248,8 @@ def check_decoder(
         ignore: Ids of findings that are known and accepted.
         timeout: Seconds of CPU time that one pass over the sample may take.
         native: Sanitizers and fuzzing, for which the plugin's sources are needed.
+        only: One group, or one case of it, "GROUP/CASE", as a finding names it; None: all.
+        quick: Only what takes least and finds most; the report says what is left out.
 
     Returns:
         The report; it may have warnings.
@@ -232,4 +258,6 @@ def check_decoder(
         CheckFailed: The op has faults; the text lists each with what to change.
         InvalidArgumentError: It is a reader.
     """
-    return _check(blob, False, ignore=ignore, timeout=timeout, native=native)
+    return _check(
+        blob, False, ignore=ignore, timeout=timeout, native=native, only=only, quick=quick
+    )

@@ -205,8 +205,10 @@ pfd_status pfd_kit_attempt_run(pfd_kit_call *call, pfd_kit_attempt *a, pfd_error
     PFD_TRY(pfd_kit_try_group(call, a->records, distinct, err));
     pfd_error_clear(err);
     call->second = a->second;
+    call->computing = &args;
     pfd_kit_enter(call, "compute()", &a->scratch);
     pfd_status status = pfd_kit_leave(call, op->compute(&args, err), err);
+    call->computing = NULL;
     call->second = 0;
     check_around_outputs(call, a);
     if (status == PFD_CORRUPT_DATA && (err->row >= a->n || (err->row < 0 && a->n > 1)))
@@ -275,6 +277,7 @@ pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_
     if (status == PFD_OK)
         status = pfd_kit_inputs_make(node, records, n, random_key, call->run->source, plain, inputs,
                                      err);
+    if (status == PFD_OK) pfd_kit_damage_inputs(call->run, inputs, n, plain);
     if (status == PFD_OK) status = pfd_kit_compute_with(call, inputs, records, n, hashes, err);
     pfd_scratch_free(plain);
     free(inputs);

@@ -61,8 +61,10 @@ static uint64_t hash_ragged(pfd_kit_call *call, const pfd_kit_attempt *a, uint32
 uint64_t pfd_kit_hash_row(pfd_kit_call *call, const pfd_kit_attempt *a, int64_t row)
 {
     uint64_t hash = 0;
+    int32_t only = call->run->options->only_output;
     for (uint32_t i = 0; i < a->node->op->op->num_outputs; i++) {
         const pfd_tensor *tensor = &a->outputs[i];
+        if (only > 0 && i != (uint32_t)only - 1) continue;
         hash = pfd_hash_word(hash, tensor->is_ragged
                                        ? hash_ragged(call, a, i, row)
                                        : pfd_hash_bytes(0, tensor->data + row * tensor->row_bytes,

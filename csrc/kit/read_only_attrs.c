@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-/* The struct, and the strings and lists that it points to; one run at a time. */
-static int32_t struct_region = -1, text_region = -1;
-
 static int64_t round_up(int64_t bytes)
 {
     return (bytes + 7) / 8 * 8;
@@ -59,29 +56,32 @@ static int64_t copy_pointed(const pfd_attr *row, uint8_t *field, uint8_t *to)
     }
 }
 
-const void *pfd_kit_attrs_open(const pfd_node *node)
+/* One region for the struct, one for the strings and lists that it points to. */
+int32_t pfd_kit_attrs_open(pfd_kit_run_state *run)
 {
-    const pfd_op *op = node->op->op;
+    const pfd_op *op = run->node->op->op;
     int64_t bytes = op->attrs_struct_size, texts = 0;
-    struct_region = pfd_guard_make(PFD_GUARD_ATTRS, 0, bytes, 8, 0, 0);
-    if (struct_region < 0) return NULL;
-    uint8_t *copy = pfd_guard_at(struct_region)->data;
-    if (bytes > 0) memcpy(copy, pfd_attrs_struct(node->attrs), (size_t)bytes);
+    int32_t *regions = run->attr_regions;
+    regions[1] = -1;
+    regions[0] = pfd_guard_make(PFD_GUARD_ATTRS, 0, bytes, 8, 0, 0);
+    if (regions[0] < 0) return 0;
+    uint8_t *copy = pfd_guard_at(regions[0])->data;
+    if (bytes > 0) memcpy(copy, pfd_attrs_struct(run->node->attrs), (size_t)bytes);
     for (uint32_t i = 0; i < op->num_attrs; i++)
         texts += copy_pointed(&op->attrs[i], copy + op->attrs[i].offset, NULL);
-    text_region = pfd_guard_make(PFD_GUARD_ATTRS, 0, texts, 8, 0, 0);
-    if (text_region < 0) return NULL;
-    uint8_t *to = pfd_guard_at(text_region)->data;
+    regions[1] = pfd_guard_make(PFD_GUARD_ATTRS, 0, texts, 8, 0, 0);
+    if (regions[1] < 0) return 0;
+    uint8_t *to = pfd_guard_at(regions[1])->data;
     for (uint32_t i = 0; i < op->num_attrs; i++)
         to += copy_pointed(&op->attrs[i], copy + op->attrs[i].offset, to);
-    pfd_guard_make_read_only(struct_region);
-    pfd_guard_make_read_only(text_region);
-    return copy;
+    pfd_guard_make_read_only(regions[0]);
+    pfd_guard_make_read_only(regions[1]);
+    run->attrs = copy;
+    return 1;
 }
 
-void pfd_kit_attrs_close(void)
+void pfd_kit_attrs_close(pfd_kit_run_state *run)
 {
-    pfd_guard_release(struct_region);
-    pfd_guard_release(text_region);
-    struct_region = text_region = -1;
+    pfd_guard_release(run->attr_regions[0]);
+    pfd_guard_release(run->attr_regions[1]);
 }

@@ -41,6 +41,9 @@ static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
     else if (o->made_input < 0 || o->made_dtype < 0 || o->made_dtype > PFD_BFLOAT16 ||
              (o->types && !o->made_dtype))
         wrong = "made_input or made_dtype";
+    else if (o->other && (!o->other->node || !o->other_records || !o->other_rows || !o->capacity ||
+                          !pfd_kit_reader_of(o->other->node)))
+        wrong = "other";
     else if (o->capacity < 0 || (o->capacity > 0 && (!o->records || !o->rows)))
         wrong = "capacity";
     if (!wrong) return PFD_OK;
@@ -85,7 +88,9 @@ static pfd_status gather(kit_round *round, pfd_kit_call *call, pfd_error *err)
 static void *visit_in_thread(void *ctx)
 {
     pfd_kit_visit *visit = ctx;
+    pfd_kit_delays_join(visit->call.run->options->num_threads);
     if (pfd_kit_visit_open(visit)) (void)pfd_kit_visit_records(visit);
+    pfd_kit_delays_part();
     pfd_kit_visit_close(visit);
     return NULL;
 }
@@ -120,17 +125,17 @@ static pfd_status visit_in_threads(kit_round *round, pfd_error *err)
 static pfd_status visit_all(kit_round *round, pfd_error *err)
 {
     const pfd_kit_options *o = round->run->options;
-    int32_t is_stream =
+    int32_t by_next =
         !round->gathered &&
         (round->source.size < 0 || (o->order == PFD_KIT_STREAM && round->source.methods.next));
-    if (o->num_threads > 1 && !is_stream) return visit_in_threads(round, err);
+    if (o->num_threads > 1 && !by_next) return visit_in_threads(round, err);
     pfd_kit_visit visit = make_visit(round, 0);
     if (!pfd_kit_visit_open(&visit)) {
         pfd_kit_visit_close(&visit);
         return pfd_fail_memory(err, 0, "the kit");
     }
     /* How an op fails is in the result; only failures that are not its fault are returned. */
-    if (is_stream)
+    if (by_next)
         (void)pfd_kit_visit_stream(&visit, &round->n);
     else
         (void)pfd_kit_visit_records(&visit);
@@ -138,7 +143,7 @@ static pfd_status visit_all(kit_round *round, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status open_and_visit(kit_round *round, pfd_kit_call *call, pfd_error *err)
+static pfd_status open_round(kit_round *round, pfd_kit_call *call, pfd_error *err)
 {
     pfd_kit_run_state *run = round->run;
     const pfd_node *reader = pfd_kit_reader_of(run->node);
@@ -148,12 +153,23 @@ static pfd_status open_and_visit(kit_round *round, pfd_kit_call *call, pfd_error
         int64_t most = run->options->most_records;
         round->n = round->source.size < most ? round->source.size : most;
     }
-    if (status == PFD_OK && run->options->ranges)
-        return pfd_kit_try_sample_ranges(call, &round->source, &round->n, err);
     if (status == PFD_OK && reader != run->node) status = gather(round, call, err);
-    if (status == PFD_OK) status = visit_all(round, err);
-    pfd_kit_active = call;
     return status;
+}
+
+/* After open_round(), whose status or a later one it is given; returns what is not the op's fault.
+ */
+static pfd_status close_round(kit_round *round, pfd_kit_call *call, pfd_status status)
+{
+    int32_t is_fault_of_op = status != PFD_OK && round->source.is_checked;
+    pfd_kit_active = call;
+    round->run->result->num_records = round->n;
+    pfd_kit_source_close(call, &round->source);
+    pfd_kit_active = NULL;
+    pfd_scratch_free(round->gathered_bytes);
+    free(round->gathered);
+    /* What open() of the op under check says is in the result already. */
+    return is_fault_of_op && round->run->result->status != PFD_OK ? PFD_OK : status;
 }
 
 static pfd_status run_round(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
@@ -162,15 +178,79 @@ static pfd_status run_round(pfd_kit_run_state *run, const pfd_kit_hashes *hashes
     pfd_kit_call call = {.run = run};
     atomic_store(&run->num_reads, 0);
     atomic_store(&run->num_allocs, 0);
-    pfd_status status = open_and_visit(&round, &call, err);
-    int32_t is_fault_of_op = status != PFD_OK && round.source.is_checked;
-    run->result->num_records = round.n;
-    pfd_kit_source_close(&call, &round.source);
-    pfd_kit_active = NULL;
-    pfd_scratch_free(round.gathered_bytes);
-    free(round.gathered);
-    /* What open() of the op under check says is in the result already. */
-    return is_fault_of_op && run->result->status != PFD_OK ? PFD_OK : status;
+    pfd_status status = open_round(&round, &call, err);
+    if (status == PFD_OK && run->options->ranges)
+        status = pfd_kit_try_sample_ranges(&call, &round.source, &round.n, err);
+    else if (status == PFD_OK)
+        status = visit_all(&round, err);
+    return close_round(&round, &call, status);
+}
+
+/* ---- Two sources by turns ----------------------------------------------------------------------
+ */
+static int32_t is_stream(const kit_round *round)
+{
+    return !round->gathered && round->source.size < 0;
+}
+
+static void step(kit_round *round, pfd_kit_visit *visit, pfd_status *status)
+{
+    if (*status != PFD_OK) return;
+    pfd_kit_active = &visit->call;
+    *status = is_stream(round) ? pfd_kit_visit_stream_some(visit, &round->n)
+                               : pfd_kit_visit_some(visit);
+}
+
+/* A range of the one, a range of the other, as long as there are any.  How an op fails is in the
+ * results. */
+static pfd_status visit_by_turns(kit_round *one, kit_round *two, pfd_error *err)
+{
+    kit_round *rounds[2] = {one, two};
+    pfd_kit_visit visits[2] = {make_visit(one, 0), make_visit(two, 0)};
+    pfd_status status[2] = {PFD_OK, PFD_OK};
+    int32_t has_memory = 1;
+    for (int i = 0; i < 2; i++)
+        if (!pfd_kit_visit_open(&visits[i])) has_memory = 0;
+    for (int i = 0; i < 2 && has_memory; i++) {
+        pfd_kit_active = &visits[i].call;
+        if (is_stream(rounds[i])) status[i] = pfd_kit_visit_stream_begin(&visits[i]);
+    }
+    while (has_memory && (status[0] == PFD_OK || status[1] == PFD_OK))
+        for (int i = 0; i < 2; i++) step(rounds[i], &visits[i], &status[i]);
+    for (int i = 0; i < 2; i++) pfd_kit_visit_close(&visits[i]);
+    return has_memory ? PFD_OK : pfd_fail_memory(err, 0, "the kit");
+}
+
+static void hand_on_findings(pfd_kit_run_state *run, const pfd_kit_result *other)
+{
+    for (int64_t i = 0; i < other->num_findings; i++)
+        pfd_kit_report(run, other->findings[i].id, "%s", other->findings[i].text);
+}
+
+static pfd_status run_by_turns(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
+{
+    const pfd_kit_options *o = run->options;
+    pfd_kit_result other_result = {.struct_size = sizeof other_result};
+    pfd_kit_run_state other_run = {.node = o->other->node, .options = o, .result = &other_result};
+    pfd_kit_hashes other_hashes = *hashes;
+    other_hashes.records = o->other_records;
+    other_hashes.rows = o->other_rows;
+    pfd_error_init(&other_result.error);
+    kit_round one = {.run = run, .hashes = *hashes};
+    kit_round two = {.run = &other_run, .hashes = other_hashes};
+    pfd_kit_call calls[2] = {{.run = run}, {.run = &other_run}};
+    if (!pfd_kit_attrs_open(&other_run)) {
+        pfd_kit_attrs_close(&other_run);
+        return pfd_fail_memory(err, 0, "attrs");
+    }
+    pfd_status status = open_round(&one, &calls[0], err), other_status = PFD_OK;
+    if (status == PFD_OK) other_status = open_round(&two, &calls[1], err);
+    if (status == PFD_OK && other_status == PFD_OK) status = visit_by_turns(&one, &two, err);
+    other_status = close_round(&two, &calls[1], other_status);
+    status = close_round(&one, &calls[0], status);
+    pfd_kit_attrs_close(&other_run);
+    hand_on_findings(run, &other_result);
+    return status == PFD_OK ? other_status : status;
 }
 
 /* ---- The interface
@@ -229,11 +309,15 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
     pfd_kit_run_state run = {.node = blob->node, .options = options, .result = out};
     pfd_kit_crash_begin(options);
     pfd_kit_process_begin();
-    run.attrs = pfd_kit_attrs_open(blob->node);
-    pfd_status status = !run.attrs       ? pfd_fail_memory(err, 0, "attrs")
-                        : options->types ? pfd_kit_try_types(&run, err)
-                                         : run_rounds(&run, &hashes, err);
-    pfd_kit_attrs_close();
+    pfd_kit_generators_begin(&run);
+    pfd_kit_delays_begin(&run);
+    pfd_status status = !pfd_kit_attrs_open(&run) ? pfd_fail_memory(err, 0, "attrs")
+                        : options->types          ? pfd_kit_try_types(&run, err)
+                        : options->other          ? run_by_turns(&run, &hashes, err)
+                                                  : run_rounds(&run, &hashes, err);
+    pfd_kit_attrs_close(&run);
+    pfd_kit_delays_end();
+    pfd_kit_generators_end();
     pfd_kit_process_end();
     pfd_kit_crash_end();
     out->injected = atomic_load(&run.injected);

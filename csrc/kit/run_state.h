@@ -32,7 +32,8 @@ typedef struct pfd_kit_run_state {
     int32_t round; /* from 0 */
     const void *source; /* of the reader, for its compute() */
     int32_t watch;      /* global memory of the plugin: nothing may change there any more */
-    const void *attrs;  /* of the op, on a page that cannot be written to */
+    const void *attrs;  /* of the op, on pages that cannot be written to */
+    int32_t attr_regions[2];
 } pfd_kit_run_state;
 
 /* What a thread is doing, also for the message of a crash. */
@@ -44,6 +45,7 @@ typedef struct pfd_kit_call {
     const char *reading;           /* what the kit looks at that the op returned; NULL: nothing */
     int64_t reading_index;
     const char *const *row_words; /* what each made-up row is; NULL: rows are of records */
+    const pfd_compute_args *computing; /* in compute(); NULL: in another function */
 } pfd_kit_call;
 
 extern _Thread_local pfd_kit_call *pfd_kit_active;
@@ -127,9 +129,10 @@ pfd_status pfd_kit_inputs_make(const pfd_node *node, const pfd_record *records, 
 /* The only reader that a node depends on, or is; NULL: there are several. */
 const pfd_node *pfd_kit_reader_of(const pfd_node *node);
 
-/* read_only_attrs.c: a copy of a node's attrs that the op cannot write to.  NULL: out of memory. */
-const void *pfd_kit_attrs_open(const pfd_node *node);
-void pfd_kit_attrs_close(void);
+/* read_only_attrs.c: gives a run a copy of its node's attrs that the op cannot write to.  0: out of
+ * memory; close() all the same. */
+int32_t pfd_kit_attrs_open(pfd_kit_run_state *run);
+void pfd_kit_attrs_close(pfd_kit_run_state *run);
 
 /* kernel.c: computes the node under check for these records; hashes each output row (never to 0 or
  * 1).  err->row is the row that failed. */
@@ -140,6 +143,25 @@ pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_
 pfd_status pfd_kit_compute_with(pfd_kit_call *call, const pfd_tensor *const *inputs,
                                 const pfd_record *records, int64_t n, uint64_t *hashes,
                                 pfd_error *err);
+
+/* draws.c: the host's random_bits(), with the draws of compute() noted. */
+uint64_t pfd_kit_random_bits(uint64_t key, int64_t ordinal, int64_t draw);
+
+/* generators.c: watches calls of generators of random numbers, as the options say. */
+void pfd_kit_generators_begin(pfd_kit_run_state *run);
+void pfd_kit_generators_end(void);
+
+/* delays.c: makes threads meet where they could disturb each other, where the options say so. */
+void pfd_kit_delays_begin(pfd_kit_run_state *run);
+void pfd_kit_delays_end(void);
+void pfd_kit_delay(void); /* in functions of the host */
+void pfd_kit_delays_join(int32_t num_threads); /* each thread at first: waits for the others */
+void pfd_kit_delays_part(void);                /* and at last */
+
+/* damaged_inputs.c: gives the tensors, and rows in memory of the scratch, other bytes, where the
+ * options say so. */
+void pfd_kit_damage_inputs(const pfd_kit_run_state *run, const pfd_tensor *const *inputs, int64_t n,
+                           pfd_scratch *scratch);
 
 /* optional.c: functions that an op need not have; called where they are there.  group() is asked
  * twice for each record, whose bytes are guarded; err->row is the one that failed. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const int64_t MOST_ROW_BYTES = 9 << 20; /* types with larger rows are not computed */
-static const int64_t LARGE = 1050000;          /* elements of a large row */
+static const int64_t LARGE = 300001;           /* elements of a large row whose size varies */
 
 /* Shapes of rows; the first one that is accepted is computed in ranges of many lengths too. */
 static const pfd_row_type shapes[] = {
@@ -29,11 +29,11 @@ static const pfd_row_type shapes[] = {
 };
 enum { num_shapes = sizeof shapes / sizeof *shapes };
 
-/* Of large rows; where dimensions vary, of LARGE elements. */
+/* Of large rows: as float64 larger than a stack. */
 static const pfd_row_type large_shapes[] = {
     {.ndim = 1, .shape = {1050000}},         {.ndim = 1, .shape = {-1}},
     {.ndim = 2, .shape = {525000, 2}},      {.ndim = 2, .shape = {-1, 2}},
-    {.ndim = 3, .shape = {500, 700, 3}},    {.ndim = 3, .shape = {-1, -1, 3}},
+    {.ndim = 3, .shape = {300, 400, 3}},    {.ndim = 3, .shape = {-1, -1, 3}},
 };
 enum { num_large_shapes = sizeof large_shapes / sizeof *large_shapes };
 
@@ -109,7 +109,7 @@ static int32_t outputs_fit(const trial *t)
         int64_t bytes = pfd_dtype_size(type->dtype);
         for (int32_t d = 0; d < type->ndim; d++) {
             if (type->shape[d] > 0) bytes *= type->shape[d];
-            if (bytes > 4 * MOST_ROW_BYTES) return 0;
+            if (bytes > 2 * MOST_ROW_BYTES) return 0;
         }
     }
     return 1;

@@ -102,6 +102,7 @@ static void *kit_alloc(pfd_scratch *scratch, int64_t bytes)
         report_size(call, bytes);
         return NULL;
     }
+    pfd_kit_delay();
     return hand_out(call, owner, PFD_GUARD_ALLOC, number, bytes, 64);
 }
 
@@ -137,6 +138,7 @@ static pfd_status kit_read(const pfd_file *file, int64_t offset, int64_t size, p
     memcpy(copy, bytes, (size_t)size);
     pfd_guard_make_read_only(owner->first);
     *data = copy;
+    pfd_kit_delay();
     return PFD_OK;
 }
 
@@ -186,6 +188,7 @@ static void fill_host_table(void)
     host_table.alloc = kit_alloc;
     host_table.is_cancelled = kit_is_cancelled;
     host_table.read = kit_read;
+    host_table.random_bits = pfd_kit_random_bits;
     if (host_table.open_frames) host_table.open_frames = kit_open_frames;
 }
 

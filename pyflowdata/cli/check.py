@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import shlex
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from ..conformance import workers
 from ..conformance.spec import Spec
 from ..conformance.sanitizers import SANITIZERS, BuildError, MissingToolError, build_plugin
 from ..conformance.report import Report
 from ..plugins.packages import library_path
-from ..testing import Native, run_checks
+from ..testing import Native, UnknownCaseError, run_checks
+from .check_watch import watch
 from .op_arguments import input_of, pairs
 from .usage import UsageError
 
@@ -24,6 +27,7 @@ LIB is a plugin, or C files of one (then it is compiled first); without it the o
 The sample is what the reader's attrs name: a few records, at best below 10 KB.
 
   pyflowdata check ./my_reader.so --op MyReader --attr data_dir=samples --records 12
+  pyflowdata check my_reader.c --op MyReader --attr data_dir=samples --watch
   pyflowdata check my_reader.c --op MyReader --attr data_dir=samples --asan --tsan --fuzz 60
   pyflowdata check ./my_decoder.so --op MyDecoder --input 'MiniReader data_dir=data'
 """
@@ -51,6 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the format has checksums: damage that is not detected is a fault")  # fmt: skip
     add("--also", action="append", default=[], metavar="FOLDER=N",
         help="a further sample, and how many records it has")  # fmt: skip
+    add("--quick", action="store_true",
+        help="only what takes least and finds most, in less than a second")  # fmt: skip
+    add("--watch", action="store_true",
+        help="check again whenever a source, the plugin or the sample is saved: the quick checks "
+        "first and all when those pass (with --quick only those); Ctrl-C ends it")  # fmt: skip
     add("--only", metavar="GROUP[/CASE]",
         help="run just this, as the finding names it, without sanitizers and --fuzz")  # fmt: skip
     add("--ignore", action="append", default=[], metavar="ID", help="a finding that is wanted")
@@ -90,31 +99,68 @@ def _split(args: argparse.Namespace) -> tuple[list[str], list[str]]:
     return libraries, sources
 
 
-def _check(args: argparse.Namespace, folder: str) -> Report:
-    libraries, sources = _split(args)
+def _refuse_wrong(args: argparse.Namespace, sources: Sequence[str]) -> None:
     wanted = [name for name in SANITIZERS if getattr(args, name)]
     if (wanted or args.fuzz > 0) and not sources:
         raise UsageError("sanitizers and --fuzz need the plugin's sources: give --source FILE")
+    if (wanted or args.fuzz > 0) and args.quick:
+        raise UsageError("--quick leaves out sanitizers and --fuzz: give one or the other")
     if args.timeout <= 0 or args.fuzz < 0:
         raise UsageError("--timeout and --fuzz are seconds, and cannot be negative")
+    if args.watch and args.json:
+        raise UsageError("--watch prints for people: leave out --json")
+
+
+def _check(args: argparse.Namespace, folder: str, quick: bool, build: bool = True) -> Report:
+    """Args: the arguments; where the plugin is built; whether to run the quick checks alone; False:
+    it is built already."""
+    libraries, sources = _split(args)
+    _refuse_wrong(args, sources)
+    here = quick and workers.can_ask_here()
+    if not here:
+        workers.prepare()
     flags = shlex.split(args.cflags)
     if not libraries and sources:
         library = Path(folder, "plugin.so")
-        build_plugin(sources, flags, library)
+        if build:
+            build_plugin(sources, flags, library)
         libraries = [str(library)]
     spec = Spec(
         args.op,
         texts=pairs(args.attr, "--attr"),
         inputs=tuple(input_of(one) for one in args.input),
     )
-    if args.only is not None:
-        wanted, args.fuzz = [], 0
-    native = Native(sources, flags, wanted, args.fuzz) if wanted or args.fuzz else None
-    return run_checks(
-        spec, [*args.plugin, *libraries], records=args.records, checksums=args.checksums,
-        also=_counts(args.also), ignore=args.ignore, timeout=args.timeout, native=native,
-        only=args.only, command=_command(args),
-    )  # fmt: skip
+    is_whole = args.only is None and not quick
+    wanted = [name for name in SANITIZERS if getattr(args, name) and is_whole]
+    fuzz = args.fuzz if is_whole else 0
+    native = Native(sources, flags, wanted, fuzz) if wanted or fuzz else None
+    with _progress() as progress:
+        try:
+            return run_checks(
+                spec, [*args.plugin, *libraries], records=args.records, checksums=args.checksums,
+                also=_counts(args.also), ignore=args.ignore, timeout=args.timeout, native=native,
+                only=args.only, quick=quick, command=_command(args), here=here, progress=progress,
+            )  # fmt: skip
+        except UnknownCaseError as failure:
+            raise UsageError(f"--only {args.only}: {failure}") from None
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[str], None] | None]:
+    """Says on a terminal which group of checks has begun last."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+
+    def show(group: str) -> None:
+        sys.stderr.write(f"\r\033[Kchecking: {group}")
+        sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        sys.stderr.write("\r\033[K")
+        sys.stderr.flush()
 
 
 def _command(args: argparse.Namespace) -> list[str]:
@@ -134,14 +180,39 @@ def _command(args: argparse.Namespace) -> list[str]:
     return words
 
 
+def _watched(args: argparse.Namespace) -> list[Path]:
+    """Files and folders whose change makes another check worth while."""
+    sources = [name for name in args.library if name.endswith(".c")] + args.source
+    libraries = [name for name in args.library if not name.endswith(".c")]
+    values = [one.partition("=")[2] for one in args.attr]
+    for given in args.input:
+        values += input_of(given)[0].texts.values()
+    named = [Path(part) for value in values for part in (value, *value.split(","))]
+    also = [Path(folder) for folder in _counts(args.also)]
+    beside = [Path(path).parent.glob("*.h*") for path in (sources if not libraries else [])]
+    return [
+        *(Path(library_path(name)) for name in libraries),
+        *(Path(source) for source in (sources if not libraries else [])),
+        *(header for headers in beside for header in headers),
+        *(path for path in named if path.exists() and str(path) not in ("", ".")),
+        *also,
+    ]
+
+
 def run(args: argparse.Namespace) -> int:
     """Checks the op.  Returns 0 if it passed, 1 if it has faults, 2 if it cannot be used so."""
-    try:
-        with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:
-            report = _check(args, folder)
-    except (BuildError, MissingToolError) as failure:
-        print(f"the plugin cannot be compiled: {failure}", file=sys.stderr)
-        return 1
+    with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:
+        if args.watch:
+            kinds = [True] if args.quick else [False] if args.only else [True, False]
+            return watch(
+                lambda: _watched(args), lambda quick, build: _check(args, folder, quick, build),
+                kinds,
+            )  # fmt: skip
+        try:
+            report = _check(args, folder, args.quick)
+        except (BuildError, MissingToolError) as failure:
+            print(f"the plugin cannot be compiled: {failure}", file=sys.stderr)
+            return 1
     if args.json:
         print(json.dumps({**asdict(report), "passed": report.passed}, indent=2))
     else:

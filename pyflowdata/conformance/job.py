@@ -22,6 +22,7 @@ class Job:
         folder: For damaged samples.
         groups: The groups of checks to run; None: all that there are.
         case: The only one to run of these groups, as a finding names it; None: all.
+        quick: Only what takes least, and finds most: see checks.Group.
     """
 
     spec: Spec
@@ -33,6 +34,7 @@ class Job:
     folder: str
     groups: frozenset[str] | None = None
     case: str | None = None
+    quick: bool = False
 
     def load(self) -> None:
         for library in self.libraries:

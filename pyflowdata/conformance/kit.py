@@ -14,6 +14,7 @@ from ..native import check, new_error, text
 from .binding import ffi, lib, new_struct
 
 Hashes = npt.NDArray[np.uint64]
+Draws = npt.NDArray[np.void]  # of fields as in _DRAW
 Tell = Callable[[str, str], None]  # a finding's id and text
 
 _ORDERS = {
@@ -25,6 +26,11 @@ _ORDERS = {
 FORWARD, BACKWARD = lib.PFD_KIT_FORWARD, lib.PFD_KIT_BACKWARD
 SHUFFLED, STREAM = lib.PFD_KIT_SHUFFLED, lib.PFD_KIT_STREAM
 MOST_RECORDS = 256
+
+_DRAW = np.dtype(
+    [("key", np.uint64)]
+    + [(name, np.int64) for name in ("ordinal", "draw", "first", "first_offset", "num_rows")]
+)
 
 _STATUS = {
     getattr(lib, name): name
@@ -48,6 +54,9 @@ class Run:
         num_failed: Of them, those that failed.
         num_accepted: Shapes that infer() has accepted, where it was offered some.
         num_reads, num_allocs: Calls of the host's functions, in the first round.
+        num_draws: Random numbers that compute() drew.
+        generator: The first other generator of random numbers that was called and watched, "".
+        shared_position: The file whose position several threads moved, "".
         found: Id and text of each finding.
         records, rows: A hash for each record and for its row of all outputs; 0: not seen, 1:
             failed.  Of shape (most_records,).
@@ -61,6 +70,9 @@ class Run:
     num_failed: int
     num_reads: int
     num_allocs: int
+    num_draws: int
+    generator: str
+    shared_position: str
     num_accepted: int
     found: tuple[tuple[str, str], ...]
     records: Hashes
@@ -123,7 +135,7 @@ class Kit:
         self._report_fd = report_fd
         self._limit_ms = int(limit * 1000)
 
-    def run(self, *, doing: str = "", silent: bool = False, **options: int) -> Run:
+    def run(self, *, doing: str = "", silent: bool = False, **options: Any) -> Run:
         """One run; `options` are those of `pfd_kit_options`.  A silent one tells nobody.
 
         Raises:
@@ -156,6 +168,29 @@ class Kit:
             names.add(text(name))
         return names
 
+    def draws(self, most: int, *, doing: str = "", **options: Any) -> Draws:
+        """The first random numbers that compute() draws in a run, which tells nobody.
+
+        Returns: An array of shape (draws,) with a field for each of `pfd_kit_draw`.
+        """
+        noted = ffi.new("pfd_kit_draw[]", most)
+        run = self.run(doing=doing, silent=True, draws=noted, most_draws=most, **options)
+        known = min(run.num_draws, most)
+        found: Draws = np.frombuffer(ffi.buffer(noted), _DRAW)[:known].copy()
+        return found
+
+    def run_with(self, other: Kit, *, doing: str, **options: Any) -> tuple[Run, Hashes, Hashes]:
+        """Runs over both nodes by turns, on one thread; the other's records and rows come after
+        the run."""
+        size = options.get("most_records", MOST_RECORDS)
+        records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
+        run = self.run(
+            doing=doing, silent=True, other=other._blob,
+            other_records=ffi.cast("uint64_t *", records.ctypes.data),
+            other_rows=ffi.cast("uint64_t *", rows.ctypes.data), **options,
+        )  # fmt: skip
+        return run, records, rows
+
     def files(self) -> list[str]:
         """The files that the reader reads, in order.  Raises FileError where they are not there."""
         paths: list[str] = []
@@ -176,6 +211,9 @@ def _read_run(out: Any, records: Hashes, rows: Hashes, where: str) -> Run:
         num_failed=out.num_failed,
         num_reads=out.num_reads,
         num_allocs=out.num_allocs,
+        num_draws=out.num_draws,
+        generator=text(out.generator),
+        shared_position=text(out.shared_position),
         num_accepted=out.num_accepted,
         found=tuple(
             (text(found.id), text(found.text) + where)

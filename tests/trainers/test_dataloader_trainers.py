@@ -15,6 +15,8 @@ from lightning.pytorch.callbacks import ModelCheckpoint  # noqa: E402
 from pyflowdata.integrations.lightning import DataModule  # noqa: E402
 from pyflowdata.integrations.torch import DataLoader  # noqa: E402
 
+from support.trainer_truth import epochs_of  # noqa: E402
+
 RECORDS, BATCH, STEPS, EPOCHS = 29, 6, 5, 3
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Lightning's own
@@ -42,8 +44,7 @@ def seen_in(batch):
 
 def truth(steps=None):
     """What the steps of each epoch have, in a loop that nothing interrupts."""
-    loader = make_loader()
-    wholes = [[seen_in(batch) for batch in loader] for _ in range(EPOCHS)]
+    wholes = epochs_of(make_loader(), EPOCHS, seen_in)
     return [(epoch, each) for epoch, whole in enumerate(wholes) for each in whole[:steps]]
 
 

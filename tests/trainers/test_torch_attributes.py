@@ -3,7 +3,6 @@
 import itertools
 import re
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
@@ -18,22 +17,22 @@ import pyflowdata as flow  # noqa: E402
 from pyflowdata.integrations.torch import TorchLoader  # noqa: E402
 from pyflowdata.integrations.torch.options import LoaderOptions  # noqa: E402
 
+from support.trainer_truth import epochs_of, numbered_blob  # noqa: E402
+
 RECORDS, BATCH = 29, 6
 STEPS = 5
 
 
 def make_loader(*, last="short", rank=0, world_size=1, shuffle=True, seed=3):
-    data = flow.from_arrays({"i": np.arange(RECORDS)})
-    if shuffle:
-        data = data.shuffle(seed=seed)
-    batch = data.batch(BATCH, last=last, rank=rank, world_size=world_size)
-    return TorchLoader(flow.DataLoader(batch["i"]))
+    blob = numbered_blob(
+        RECORDS, BATCH, shuffle=shuffle, seed=seed, last=last, rank=rank, world_size=world_size
+    )
+    return TorchLoader(flow.DataLoader(blob))
 
 
 def orders(count, **attrs):
     """The rows of each epoch, by the NumPy loader in steps of one after another."""
-    loader = make_loader(**attrs).loader
-    return [[batch.tolist() for batch in loader] for _ in range(count)]
+    return epochs_of(make_loader(**attrs).loader, count)
 
 
 def values(batches):

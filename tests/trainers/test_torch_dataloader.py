@@ -17,6 +17,7 @@ from support.numbered_samples import (  # noqa: E402
     ids,
     taken,
 )
+from support.trainer_truth import epochs_of, numbered_blob  # noqa: E402
 
 import pyflowdata as flow  # noqa: E402
 from pyflowdata.integrations.torch import DataLoader  # noqa: E402
@@ -36,9 +37,7 @@ def test_samples_and_their_order_are_torchs(way):
 
 
 def test_shuffle_is_the_global_one_of_a_flow_loader_and_new_in_each_epoch():
-    data = flow.from_arrays({"i": np.arange(SAMPLES)}).shuffle(seed=3)
-    with flow.DataLoader(data.batch(BATCH)["i"]) as loader:
-        epochs = [[batch.tolist() for batch in loader] for _ in range(2)]
+    epochs = epochs_of(flow.DataLoader(numbered_blob(SAMPLES, BATCH)), 2)
     own = DataLoader(Numbers(), BATCH, shuffle=True, seed=3)
     assert [ids(own), ids(own)] == epochs
     assert epochs[0] != epochs[1]

@@ -40,6 +40,18 @@ uint32_t pfd_kit_abi_version(void);
 #define PFD_KIT_ONE_SHAPE 1   /* the first of them that infer() accepts, in ranges of 1 to 17 rows */
 #define PFD_KIT_LARGE_ROWS 2  /* of some MB */
 
+/* One call of host->random_bits() by compute(). */
+typedef struct pfd_kit_draw {
+    uint64_t key; /* the three that it was called with */
+    int64_t ordinal, draw;
+    int64_t first, first_offset; /* ordinal and offset of the record of the call's row 0 */
+    int64_t num_rows;            /* of that call of compute() */
+} pfd_kit_draw;
+
+#define PFD_KIT_NAME_GENERATORS 1 /* those of the process, such as rand(), are findings */
+#define PFD_KIT_FIX_SYSTEM 2      /* those of the system, such as getrandom(), repeat their numbers */
+#define PFD_KIT_FIX_SEEDED 4      /* those with a state that the op owns, such as rand_r(), too */
+
 typedef struct pfd_kit_options {
     uint32_t struct_size;
     int32_t order;              /* PFD_KIT_*; of a stream always PFD_KIT_STREAM */
@@ -67,6 +79,16 @@ typedef struct pfd_kit_options {
     int64_t capacity;           /* of the two */
     int64_t epoch;              /* that seek() is given, >= 0 */
     int64_t seek_from;          /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
+    pfd_kit_draw *draws;        /* what compute() draws, as far as there is room; NULL: not wanted */
+    int64_t most_draws;         /* of these */
+    int64_t changed_draw;       /* number of the random_bits() that gives another number, from 1 */
+    int32_t only_output;        /* n > 0: `rows` are of the n-th output alone */
+    int32_t generators;         /* PFD_KIT_*_GENERATORS: of random numbers, but random_bits() */
+    int32_t delays;             /* 1: threads wait for each other where the op calls the host or the
+                                   C library: after a seek, a copy or an allocation */
+    int32_t damaged_inputs;     /* n > 0: inputs of compute() get other bytes, in the n-th way */
+    const pfd_blob *other;      /* of a second node, read by turns on the same thread; NULL: none */
+    uint64_t *other_records, *other_rows; /* its hashes, of the same capacity */
     int32_t ranges;             /* 1: nothing but the first records, alone and in ranges of many
                                    lengths: result.num_records is the longest */
     int32_t made_input;         /* `types`: which input is varied, from 0 */
@@ -91,6 +113,10 @@ typedef struct pfd_kit_result {
     int64_t num_reads, num_allocs; /* of the first round */
     int64_t num_findings;
     pfd_kit_finding findings[8]; /* the first ones, each id once */
+    int64_t num_draws;           /* also beyond options->most_draws */
+    char generator[32]; /* the first of the system or with a state of the op: "rand_r"; "": none */
+    char shared_position[256]; /* of which file a thread moved the position that another one had
+                                  just set, "descriptor 7, /data/part-0"; "": none seen */
     int64_t num_accepted;        /* `types`: how many shapes infer() has accepted */
 } pfd_kit_result;
 

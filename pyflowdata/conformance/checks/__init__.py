@@ -14,9 +14,11 @@ from .failures import failures
 from .group import Group
 from .leaks import leaks
 from .loader import has_groups, loader
+from .random_numbers import random_numbers
 from .ranges import ranges
 from .records import records
 from .sizes import sizes
+from .sources import sources
 from .threads import threads
 from .types import types
 
@@ -47,14 +49,19 @@ GROUPS: tuple[Group, ...] = (
     Group("records", records, is_quick=True),
     Group("ranges", ranges, is_quick=True),
     Group("leaks", leaks, is_quick=True),
-    Group("threads", threads, is_quick=True),
-    Group("types", types, _no_inputs),
+    Group("threads", threads, is_quick=True, is_alone=True),
+    Group("random numbers", random_numbers, is_quick=True),
+    Group("two sources", sources),
+    Group("types", types, _no_inputs, is_quick=True, quick_every=4),
     Group("choices", choices),
-    Group("failures", failures),
+    Group("failures", failures, is_quick=True, quick_every=4),
     *(
-        Group(f"damage: {kind}", functools.partial(damage, kind=kind), _reads_no_files, _DAMAGED)
+        Group(
+            f"damage: {kind}", functools.partial(damage, kind=kind), _reads_no_files, _DAMAGED,
+            is_quick=kind in ("cut", "flipped"), quick_every=6,
+        )  # fmt: skip
         for kind in KINDS
     ),
     Group("sizes", sizes, _reads_no_files, _DAMAGED),
-    Group("loader", loader, _makes_groups, "the loader"),
+    Group("loader", loader, _makes_groups, "the loader", is_alone=True),
 )

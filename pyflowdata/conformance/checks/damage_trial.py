@@ -82,7 +82,7 @@ class DamageTrial:
                 "record can tell; a count of records in the file's header would",
                 case=self._shorter[0],
             )
-        if check.job.case is None:
+        if not check.is_partial:
             self._conclude_tail()
 
     def _conclude_tail(self) -> None:

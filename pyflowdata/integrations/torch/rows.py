@@ -17,6 +17,7 @@ from ... import DataLoader
 from ...batch_forms import map_arrays
 from ...loader.epoch_steps import EpochSteps
 from ...loader.epochs import as_epoch
+from ...loader.wrapped_loader import WrappedLoader
 
 
 class Owner(Protocol):
@@ -48,9 +49,9 @@ def steps_of(loader: DataLoader[Any]) -> EpochSteps | None:
     steps of the same epoch.
     """
     steps = min(loader.readers, key=lambda reader: reader.records).steps
-    is_shared = loader._core.cursor.share.count > 1
-    is_known = steps.is_known and not is_shared and steps.num_steps == len(loader)
-    return steps if is_known else None
+    if WrappedLoader(loader).is_shared or not steps.is_known:
+        return None
+    return steps if steps.num_steps == len(loader) else None
 
 
 class StepRows(list[int]):

@@ -13,6 +13,7 @@ from torch.utils.data import DistributedSampler, RandomSampler, SequentialSample
 from .... import DataLoader as FlowLoader
 from .... import from_arrays
 from ....loader.epoch_steps import EpochSteps
+from ....loader.wrapped_loader import WrappedLoader
 
 _ROWS = 4096  # of an epoch's order, read at once
 
@@ -25,7 +26,7 @@ class _Shuffle:
         data = from_arrays({"index": np.arange(samples)}).shuffle(seed=seed)
         batch = data.batch(_ROWS, rank=0, world_size=1)
         self._loader = FlowLoader(batch["index"], num_threads=1, prefetch=1)
-        self._loader._core.observed.drop_report_at_end()
+        WrappedLoader(self._loader).drop_report_at_end()
 
     def rows(self, epoch: int, begin: int, end: int) -> list[int]:
         """The samples at these positions."""
