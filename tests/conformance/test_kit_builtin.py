@@ -41,6 +41,9 @@ UNNOTICED = {
 # `types` gives them made-up bytes all the same.
 EVERY = ["records", "leaks", "threads", "types", "failures", "sizes", "sample", "large files",
          "many records", "loader"]
+EVERY = [
+    "records", "ranges", "leaks", "threads", "types", "choices", "failures", "sizes", "loader",
+]
 DAMAGED = ["damage: flipped", "damage: cut", "damage: zeros", "damage: lengths", "damage: swapped"]
 UNDAMAGED = {
     "AdjustSharpness", "Affine", "AutoContrast", "CSVCellTypes", "CSVEncoder", "Cast",
