@@ -42,8 +42,50 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "the checksum is not compared, or only some of the bytes go into it",
         "the format has no checksum",
     ),
+    "companion-unnoticed": (
+        "the checksum of the companion is not compared, or only some of its bytes go into it",
+        "the companion has no checksum",
+    ),
+    "companion-missing": (
+        "open() takes a missing companion for one that says nothing",
+        "companions() adds only those that are there, and open() does not look which they are",
+    ),
+    "byte-outside-record": (
+        "record.offset is added, which the host does",
+        "the place is computed from a length in the record, before it is checked",
+    ),
+    "byte-outside-file": (
+        "the place is computed from a length in the file, before it is checked",
+    ),
+    "arithmetic-mode": (
+        "a return that passes over the place where it is put back",
+        "a library that the op calls sets it when it is first used",
+    ),
+    "process-state": (
+        "a return of a failure that passes over the place where it is put back",
+        "a library that the op calls sets it when it is first used",
+    ),
+    "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
+    "closes-descriptor": (
+        "a field that stays 0 where no file is opened, and is closed all the same",
+        "close() twice, where open() fails or at the end",
+    ),
+    "keeps-lock": (
+        "a return of a failure that passes over the unlock",
+        "a goto or continue between lock and unlock",
+    ),
+    "locks-twice": ("a function that takes the lock calls another one that takes it too",),
+    "leaves-thread": (
+        "close() does not end the thread, or does not join it",
+        "open() fails after it has started the thread",
+    ),
+    "locale-dependent": ("strtod(), atof(), sscanf() or snprintf() on numbers of the files",),
+    "waits": (
+        "a lock that an earlier call did not release",
+        "a condition that nobody signals",
+        "a read from a pipe or a terminal",
+    ),
     "hang": (
         "a loop that goes on by a length from the file, which can be 0",
-        "a lock that an earlier call did not release",
     ),
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from .binding import ffi, lib, new_struct
 
 Hashes = npt.NDArray[np.uint64]
 Draws = npt.NDArray[np.void]  # of fields as in _DRAW
+_SPAN = np.dtype([("offset", "<i8"), ("size", "<i8"), ("file", "<i4"), ("reserved", "<i4")])
 Tell = Callable[[str, str], None]  # a finding's id and text
 
 _ORDERS = {
@@ -58,9 +60,12 @@ class Run:
         num_draws: Random numbers that compute() drew.
         generator: The first other generator of random numbers that was called and watched, "".
         shared_position: The file whose position several threads moved, "".
+        clock_reads: How often the plugin asked for the time, with watch_state; -1: not known.
         found: Id and text of each finding.
         records, rows: A hash for each record and for its row of all outputs; 0: not seen, 1:
             failed.  Of shape (most_records,).
+        spans: Where the bytes of each record lie, with the fields offset, size and file, which is
+            -1 of a record that was not seen.  Of shape (most_records,).
     """
 
     status: str
@@ -74,9 +79,11 @@ class Run:
     num_draws: int
     generator: str
     shared_position: str
+    clock_reads: int
     found: tuple[tuple[str, str], ...]
     records: Hashes
     rows: Hashes
+    spans: npt.NDArray[np.void]
 
     @property
     def is_whole(self) -> bool:
@@ -89,14 +96,10 @@ class Run:
             self.rows, other.rows
         )
 
-    def begins(self, other: Run) -> bool:
-        """These are the first records of the other run, or all of them."""
-        seen = self.records != 0
-        return (
-            not np.any(np.diff(seen.astype(np.int8)) > 0)
-            and np.array_equal(self.records[seen], other.records[seen])
-            and np.array_equal(self.rows[seen], other.rows[seen])
-        )
+    def lacks_some(self, other: Run) -> bool:
+        """These are records of the other run, with the same outputs and in the same order."""
+        known = iter(_pairs(other))
+        return all(pair in known for pair in _pairs(self))
 
 
 def order_name(order: int) -> str:
@@ -138,22 +141,19 @@ class Kit:
         Raises:
             Error: The op could not be called at all.
         """
-        given = new_struct("pfd_kit_options")
-        defaults = {"range": 16, "most_records": MOST_RECORDS, "num_threads": 1, "rounds": 1,
-                    "fail_read_with": lib.PFD_IO, "report_fd": self._report_fd,
-                    "limit_ms": self._limit_ms, "seed": 1}  # fmt: skip
-        for name, value in {**defaults, **options}.items():
-            setattr(given, name, value)
+        given = self._options(options)
         size: int = given.most_records
         records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
+        spans = np.zeros(size, _SPAN)
         where = _describe(given, doing)
         said = ffi.new("char[]", where.encode())
         given.doing, given.capacity = said, size
         given.records = ffi.cast("uint64_t *", records.ctypes.data)
         given.rows = ffi.cast("uint64_t *", rows.ctypes.data)
+        given.spans = ffi.cast("pfd_kit_span *", spans.ctypes.data)
         out, err = new_struct("pfd_kit_result"), new_error()
         check(lib.pfd_kit_run(self._blob, given, out, err), err)
-        run = _read_run(out, records, rows, f" (with {where})")
+        run = _read_run(out, records, rows, spans, f" (with {where})")
         for id, said in () if silent else run.found:
             self._tell(id, said)
         return run
@@ -181,6 +181,31 @@ class Kit:
         )  # fmt: skip
         return run, records, rows
 
+    def _options(self, options: Mapping[str, int]) -> Any:
+        given = new_struct("pfd_kit_options")
+        defaults = {"range": 16, "most_records": MOST_RECORDS, "num_threads": 1, "rounds": 1,
+                    "fail_read_with": lib.PFD_IO, "report_fd": self._report_fd,
+                    "limit_ms": self._limit_ms, "seed": 1}  # fmt: skip
+        for name, value in {**defaults, **options}.items():
+            setattr(given, name, value)
+        return given
+
+    @contextlib.contextmanager
+    def watch(self) -> Iterator[list[tuple[str, str]]]:
+        """Watches infer(), companions() and propose() of the op where nodes of it are made within;
+        the list, of ids and texts, is filled at the end."""
+        given, out, err = self._options({"watch_state": 1}), new_struct("pfd_kit_result"), new_error()
+        found: list[tuple[str, str]] = []
+        check(lib.pfd_kit_watch_begin(self._blob, given, out, err), err)
+        try:
+            yield found
+        finally:
+            lib.pfd_kit_watch_end()
+            found += [
+                (text(one.id), text(one.text))
+                for one in (out.findings[i] for i in range(out.num_findings))
+            ]
+
     def files(self) -> list[str]:
         """The files that the reader reads, in order.  Raises FileError where they are not there."""
         paths: list[str] = []
@@ -191,7 +216,14 @@ class Kit:
         return paths
 
 
-def _read_run(out: Any, records: Hashes, rows: Hashes, where: str) -> Run:
+def _pairs(run: Run) -> list[tuple[int, int]]:
+    seen = run.records != 0
+    return list(zip(run.records[seen].tolist(), run.rows[seen].tolist()))
+
+
+def _read_run(
+    out: Any, records: Hashes, rows: Hashes, spans: npt.NDArray[np.void], where: str
+) -> Run:
     return Run(
         status=_STATUS.get(out.status, str(out.status)),
         function=text(out.function),
@@ -204,10 +236,12 @@ def _read_run(out: Any, records: Hashes, rows: Hashes, where: str) -> Run:
         num_draws=out.num_draws,
         generator=text(out.generator),
         shared_position=text(out.shared_position),
+        clock_reads=out.num_clock_reads,
         found=tuple(
             (text(found.id), text(found.text) + where)
             for found in (out.findings[i] for i in range(out.num_findings))
         ),
         records=records,
         rows=rows,
+        spans=spans,
     )

@@ -3,16 +3,17 @@
 import re
 
 import pytest
-from conformance.box_samples import write_box_samples
+from conformance.box_samples import write_box_samples, write_indexed_samples
 from conformance.faulty_plugins import FAULTY, FOLDER, GOOD, PLUGINS
-from support.plugin_sources import compile_library
 
 from pyflowdata import testing
 
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory):
-    return write_box_samples(tmp_path_factory.mktemp("box"))
+    folder = tmp_path_factory.mktemp("samples")
+    write_indexed_samples(folder / "indexed")
+    return write_box_samples(folder / "box")
 
 
 @pytest.fixture
@@ -20,11 +21,8 @@ def check(tmp_path, samples):
     """Compiles and checks a plugin, by some groups or by all."""
 
     def run(plugin, groups=None):
-        library = compile_library(
-            tmp_path / f"{plugin.name}.so", plugin.path, flags=("-D_GNU_SOURCE",)
-        )
         return testing.run_checks(
-            plugin.spec(samples), [str(library)], checksums=True, timeout=plugin.seconds,
+            plugin.spec(samples), plugin.compile(tmp_path), checksums=True, timeout=plugin.seconds,
             groups=groups,
         )  # fmt: skip
 

@@ -36,6 +36,13 @@ uint32_t pfd_kit_abi_version(void);
 #define PFD_KIT_SHUFFLED 2 /* and each record twice */
 #define PFD_KIT_STREAM 3   /* next(), also where there is at() */
 
+/* Where the bytes of a record lie. */
+typedef struct pfd_kit_span {
+    int64_t offset, size; /* as the reader says; of a compressed file in its decompressed bytes */
+    int32_t file;         /* -1: the record was not seen */
+    int32_t reserved;
+} pfd_kit_span;
+
 /* One call of host->random_bits() by compute(). */
 typedef struct pfd_kit_draw {
     uint64_t key; /* the three that it was called with */
@@ -45,7 +52,7 @@ typedef struct pfd_kit_draw {
 } pfd_kit_draw;
 
 #define PFD_KIT_NAME_GENERATORS 1 /* those of the process, such as rand(), are findings */
-#define PFD_KIT_FIX_SYSTEM 2      /* those of the system, such as getrandom(), repeat their numbers */
+#define PFD_KIT_FIX_SYSTEM 2      /* those of the system, such as getrandom(), repeat numbers */
 #define PFD_KIT_FIX_SEEDED 4      /* those with a state that the op owns, such as rand_r(), too */
 
 typedef struct pfd_kit_options {
@@ -74,7 +81,7 @@ typedef struct pfd_kit_options {
     int64_t capacity;           /* of the two */
     int64_t epoch;              /* that seek() is given, >= 0 */
     int64_t seek_from;          /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
-    pfd_kit_draw *draws;        /* what compute() draws, as far as there is room; NULL: not wanted */
+    pfd_kit_draw *draws;        /* what compute() draws, as far as there is room; NULL: none */
     int64_t most_draws;         /* of these */
     int64_t changed_draw;       /* number of the random_bits() that gives another number, from 1 */
     int32_t only_output;        /* n > 0: `rows` are of the n-th output alone */
@@ -84,6 +91,11 @@ typedef struct pfd_kit_options {
     int32_t damaged_inputs;     /* n > 0: inputs of compute() get other bytes, in the n-th way */
     const pfd_blob *other;      /* of a second node, read by turns on the same thread; NULL: none */
     uint64_t *other_records, *other_rows; /* its hashes, of the same capacity */
+    pfd_kit_span *spans;        /* of each record, as many as capacity; NULL: not wanted */
+    int32_t watch_state;        /* 1: all of the process's state around each call, also what takes
+                                   time to look at; of one thread */
+    int32_t formats;            /* 1: nothing but probe() and resync() of the op's formats */
+    int64_t clock_behind;       /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
 } pfd_kit_options;
 
 /* One fault of an op. */
@@ -107,6 +119,7 @@ typedef struct pfd_kit_result {
     char generator[32]; /* the first of the system or with a state of the op: "rand_r"; "": none */
     char shared_position[256]; /* of which file a thread moved the position that another one had
                                   just set, "descriptor 7, /data/part-0"; "": none seen */
+    int64_t num_clock_reads; /* watch_state: of the plugin's code; -1: they cannot be counted */
 } pfd_kit_result;
 
 /* Checks the op that makes a blob.  PFD_OK whenever the op could be called at all: what it then did
@@ -114,6 +127,13 @@ typedef struct pfd_kit_result {
  * PFD_INVALID_ARGUMENT: an option is wrong.  PFD_UNSUPPORTED: several readers are upstream. */
 pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
                        pfd_error *err);
+
+/* From here on infer(), companions() and propose() of the op that makes the blob are watched where
+ * this process makes nodes of it, until pfd_kit_watch_end() by the same thread.  *options and *out
+ * are borrowed until then; of the options watch_state and those of a crash count. */
+pfd_status pfd_kit_watch_begin(const pfd_blob *blob, const pfd_kit_options *options,
+                               pfd_kit_result *out, pfd_error *err);
+void pfd_kit_watch_end(void);
 
 /* The i-th file that the reader of a blob would read; PFD_END past the last one.  `path` has room
  * for `size` bytes. */

@@ -7,17 +7,21 @@ import functools
 from ...native import lib
 from ..spec import Spec, flags_of
 from .check import Check, Teller
+from .corpus import corpus
 from .damage import damage
 from ..damaged_copies import KINDS
 from .failing_records import failing_records
 from .failures import failures
 from .group import Group
+from .large import large
 from .leaks import leaks
 from .loader import has_groups, loader
 from .random_numbers import random_numbers
 from .records import records
+from .sample import sample
 from .sizes import sizes
 from .sources import sources
+from .state import state
 from .threads import threads
 from .types import types
 
@@ -41,6 +45,10 @@ def _no_inputs(spec: Spec) -> str | None:
     return None if spec.inputs else ""
 
 
+def _has_inputs(spec: Spec) -> str | None:
+    return "" if spec.inputs or _reads_no_files(spec) else None
+
+
 def _makes_groups(spec: Spec) -> str | None:
     reader = spec.reader()
     return f"{reader.op} makes batches by group" if has_groups(reader.make()) else None
@@ -53,6 +61,7 @@ GROUPS: tuple[Group, ...] = (
     Group("records", records, is_quick=True),
     Group("leaks", leaks, is_quick=True),
     Group("threads", threads, is_quick=True, is_alone=True),
+    Group("state", state, is_quick=True),
     Group("two sources", sources),
     Group("types", types, _no_inputs, is_quick=True),
     Group("failures", failures, is_quick=True, quick_every=4),
@@ -64,6 +73,9 @@ GROUPS: tuple[Group, ...] = (
         )  # fmt: skip
         for kind in KINDS
     ),
+    Group("corpus", corpus, _reads_no_files, _DAMAGED, needs_corpus=True),
     Group("sizes", sizes, _reads_no_files, _DAMAGED),
+    Group("sample", sample, _has_inputs),
+    Group("large files", large, _has_inputs),
     Group("loader", loader, _makes_groups, "the loader", is_alone=True),
 )
