@@ -11,10 +11,6 @@
 #define PFD_KIT_PROCESS_WATCH_H
 #include "kit/run_state.h"
 
-/* Reports "process-state": that the function changed `what` of the process. */
-void pfd_kit_process_report(const pfd_kit_call *call, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 /* watch_arithmetic.c: rounding, small numbers as 0, and traps, which each thread has. */
 uint64_t pfd_kit_arithmetic_now(void);
 void pfd_kit_arithmetic_check(pfd_kit_call *call);
