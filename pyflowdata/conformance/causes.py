@@ -252,8 +252,13 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a library that the op calls sets it when it is first used",
     ),
     "process-state": (
+        "a setting that is made for one call of a library, and not put back",
         "a return of a failure that passes over the place where it is put back",
         "a library that the op calls sets it when it is first used",
+    ),
+    "own-generator": (
+        "rand() in place of host->random_bits(), which needs no seed",
+        "a library that the op calls uses it, to shuffle or to name a file",
     ),
     "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
     "closes-descriptor": (
