@@ -265,6 +265,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a field that stays 0 where no file is opened, and is closed all the same",
         "close() twice, where open() fails or at the end",
     ),
+    "reads-past-head": ("a file that has fewer bytes than the header of the format",),
     "keeps-lock": (
         "a return of a failure that passes over the unlock",
         "a goto or continue between lock and unlock",
