@@ -252,14 +252,20 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a library that the op calls sets it when it is first used",
     ),
     "process-state": (
+        "a setting that is made for one call of a library, and not put back",
         "a return of a failure that passes over the place where it is put back",
         "a library that the op calls sets it when it is first used",
+    ),
+    "own-generator": (
+        "rand() in place of host->random_bits(), which needs no seed",
+        "a library that the op calls uses it, to shuffle or to name a file",
     ),
     "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
     "closes-descriptor": (
         "a field that stays 0 where no file is opened, and is closed all the same",
         "close() twice, where open() fails or at the end",
     ),
+    "reads-past-head": ("a file that has fewer bytes than the header of the format",),
     "keeps-lock": (
         "a return of a failure that passes over the unlock",
         "a goto or continue between lock and unlock",
