@@ -173,8 +173,9 @@ void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const 
                         int64_t n);
 
 /* ranges.c: computes some rows, each alone and in ranges of many lengths; reports, once for all
- * lengths, where they are not written, or not the same.  The lengths go up to `most`; there is one range
- * of all rows in any case.  Returns the rows of the longest range; 0: no row could be computed. */
+ * lengths, where they are not written, or not the same.  The lengths go up to `most`; there is one
+ * range of all rows in any case.  Returns the rows of the longest range; 0: no row could be
+ * computed. */
 int64_t pfd_kit_try_ranges(pfd_kit_call *call, const pfd_tensor *const *inputs,
                            const pfd_record *records, int64_t n, int64_t most);
 /* sample_ranges.c: the same with the first records of a source, and with at() for as many. */

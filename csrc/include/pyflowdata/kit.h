@@ -37,7 +37,7 @@ uint32_t pfd_kit_abi_version(void);
 #define PFD_KIT_STREAM 3   /* next(), also where there is at() */
 
 #define PFD_KIT_MANY_SHAPES 0 /* rows of 0 to 4,099 elements */
-#define PFD_KIT_ONE_SHAPE 1   /* the first of them that infer() accepts, in ranges of 1 to 17 rows */
+#define PFD_KIT_ONE_SHAPE 1   /* the first of them that infer() accepts, in ranges of 1 to 17 */
 #define PFD_KIT_LARGE_ROWS 2  /* of some MB */
 
 /* One call of host->random_bits() by compute(). */

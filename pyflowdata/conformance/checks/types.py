@@ -27,7 +27,8 @@ def types(check: Check) -> str:
         taken = 0  # dtypes
         for dtype, number in _DTYPES.items():
             what = f"input {index} ({name}) of {dtype}"
-            rows = lib.PFD_KIT_MANY_SHAPES if taken < _MOST_SHAPES[index > 0] else lib.PFD_KIT_ONE_SHAPE
+            few = taken >= _MOST_SHAPES[index > 0]
+            rows = lib.PFD_KIT_ONE_SHAPE if few else lib.PFD_KIT_MANY_SHAPES
             run = _run(check, what, index, number, rows)
             offered += run.num_records if run else 0
             accepted += run.num_accepted if run else 0
