@@ -1,7 +1,7 @@
 /* Asks for the records of the sample, and computes them, in ranges of many lengths. */
 #include "core/error.h"
 #include "core/scratch.h"
-#include "kit/lengths.h"
+#include "kit/range_lengths.h"
 #include "kit/visit.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Offers an op inputs of many types, and computes rows of those that its infer() accepts. */
 #include "core/error.h"
 #include "core/scratch.h"
-#include "kit/lengths.h"
+#include "kit/range_lengths.h"
 #include "kit/made_up.h"
 #include "kit/visit.h"
 
