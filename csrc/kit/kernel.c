@@ -184,6 +184,19 @@ static void check_around_outputs(pfd_kit_call *call, const pfd_kit_attempt *a)
     }
 }
 
+/* Where compute() says that a record is damaged. */
+static void check_byte(pfd_kit_call *call, const pfd_kit_attempt *a, const pfd_error *err)
+{
+    if (err->row < 0 || err->row >= a->n || err->file[0]) return;
+    const pfd_record *record = &a->records[err->row];
+    if (err->byte >= -1 && err->byte <= record->size) return;
+    pfd_kit_report(call->run, "byte-outside-record",
+                   "compute() failed (\"%.200s\") with err->byte = %" PRId64 " of record %" PRId64
+                   ", which has %" PRId64 " bytes: host->fail_row() takes the offset in the "
+                   "record, from 0, and -1 where there is none; the host adds record.offset",
+                   err->message, err->byte, record->ordinal, record->size);
+}
+
 pfd_status pfd_kit_attempt_run(pfd_kit_call *call, pfd_kit_attempt *a, pfd_error *err)
 {
     const pfd_op *op = a->node->op->op;
@@ -218,6 +231,7 @@ pfd_status pfd_kit_attempt_run(pfd_kit_call *call, pfd_kit_attempt *a, pfd_error
                        " rows: say with host->fail_row() which row it is, so that on_error can "
                        "leave out this one record",
                        err->row, a->n);
+    if (status != PFD_OK && !call->run->options->types) check_byte(call, a, err);
     return status;
 }
 

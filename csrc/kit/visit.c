@@ -40,6 +40,14 @@ static const char *against(const pfd_kit_visit *visit)
     return visit->order == PFD_KIT_SHUFFLED ? "again in another order" : "again";
 }
 
+static void note_span(pfd_kit_visit *visit, int64_t index, const pfd_record *record)
+{
+    if (!visit->hashes.spans || index >= visit->hashes.size) return;
+    pthread_mutex_lock(visit->hashes.lock);
+    visit->hashes.spans[index] = (pfd_kit_span){record->offset, record->size, record->file, 0};
+    pthread_mutex_unlock(visit->hashes.lock);
+}
+
 static void note(pfd_kit_visit *visit, int64_t index, uint64_t record, uint64_t row)
 {
     if (index >= visit->hashes.size) return;
@@ -108,7 +116,10 @@ static pfd_status compute_rows(pfd_kit_visit *visit, const pfd_record *records,
                                const int64_t *indices, int64_t n)
 {
     uint64_t *found = visit->found, *rows = visit->found + visit->call.run->options->range;
-    for (int64_t i = 0; i < n; i++) found[i] = pfd_kit_hash_record(&visit->call, &records[i]);
+    for (int64_t i = 0; i < n; i++) {
+        found[i] = pfd_kit_hash_record(&visit->call, &records[i]);
+        note_span(visit, indices[i], &records[i]);
+    }
     pfd_status status = pfd_kit_compute(&visit->call, records, n, rows, &visit->err);
     if (status == PFD_CORRUPT_DATA && n > 1) return compute_singly(visit, records, indices, n);
     if (status == PFD_CORRUPT_DATA) {

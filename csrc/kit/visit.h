@@ -10,6 +10,7 @@
 /* What is known of each record, by its index among those looked at; 0: not seen, 1: failed. */
 typedef struct pfd_kit_hashes {
     uint64_t *records, *rows;
+    pfd_kit_span *spans; /* NULL: not wanted */
     int64_t size;
     pthread_mutex_t *lock;
 } pfd_kit_hashes;

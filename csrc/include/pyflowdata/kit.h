@@ -36,6 +36,12 @@ uint32_t pfd_kit_abi_version(void);
 #define PFD_KIT_SHUFFLED 2 /* and each record twice */
 #define PFD_KIT_STREAM 3   /* next(), also where there is at() */
 
+/* Where the bytes of a record lie. */
+typedef struct pfd_kit_span {
+    int64_t offset, size; /* as the reader says; of a compressed file in its decompressed bytes */
+    int32_t file;         /* -1: the record was not seen */
+    int32_t reserved;
+} pfd_kit_span;
 #define PFD_KIT_MANY_SHAPES 0 /* rows of 0 to 4,099 elements */
 #define PFD_KIT_ONE_SHAPE 1   /* the first of them that infer() accepts, in ranges of 1 to 17 */
 #define PFD_KIT_LARGE_ROWS 2  /* of some MB */
@@ -89,6 +95,13 @@ typedef struct pfd_kit_options {
     int32_t damaged_inputs;     /* n > 0: inputs of compute() get other bytes, in the n-th way */
     const pfd_blob *other;      /* of a second node, read by turns on the same thread; NULL: none */
     uint64_t *other_records, *other_rows; /* its hashes, of the same capacity */
+    pfd_kit_span *spans;        /* of each record, as many as capacity; NULL: not wanted */
+    int32_t watch_state;        /* 1: all of the process's state around each call, also what takes
+                                   time to look at; of one thread */
+    int32_t formats;            /* 1: nothing but probe() and resync() of the op's formats */
+    int64_t clock_behind;       /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
+    int32_t unguarded;          /* 1: host->read() and host->alloc() give plain memory, for very
+                                   many of them; a finding is then only what a call returns */
     int32_t ranges;             /* 1: nothing but the first records, alone and in ranges of many
                                    lengths: result.num_records is the longest */
     int32_t made_input;         /* `types`: which input is varied, from 0 */
@@ -109,6 +122,7 @@ typedef struct pfd_kit_result {
     char function[16];   /* which it was: "open()" */
     int32_t injected;    /* a failure that was asked for took place */
     int64_t num_records; /* of the source, as far as they are looked at; of a stream: yielded */
+    int64_t size;        /* of the source, looked at or not; -1: a stream */
     int64_t num_failed;  /* of these, records and rows that failed */
     int64_t num_reads, num_allocs; /* of the first round */
     int64_t num_findings;
@@ -117,6 +131,7 @@ typedef struct pfd_kit_result {
     char generator[32]; /* the first of the system or with a state of the op: "rand_r"; "": none */
     char shared_position[256]; /* of which file a thread moved the position that another one had
                                   just set, "descriptor 7, /data/part-0"; "": none seen */
+    int64_t num_clock_reads; /* watch_state: of the plugin's code; -1: they cannot be counted */
     int64_t num_accepted;        /* `types`: how many shapes infer() has accepted */
 } pfd_kit_result;
 
@@ -125,6 +140,13 @@ typedef struct pfd_kit_result {
  * PFD_INVALID_ARGUMENT: an option is wrong.  PFD_UNSUPPORTED: several readers are upstream. */
 pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
                        pfd_error *err);
+
+/* From here on infer(), companions() and propose() of an op are watched where this process makes
+ * nodes of it, until pfd_kit_watch_end() by the same thread.  *options and *out are borrowed until
+ * then; of the options watch_state and those of a crash count. */
+pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options,
+                               pfd_kit_result *out, pfd_error *err);
+void pfd_kit_watch_end(void);
 
 /* The i-th file that the reader of a blob would read; PFD_END past the last one.  `path` has room
  * for `size` bytes. */

@@ -44,6 +44,13 @@ class _Result:
 
 def sources(check: Check) -> str:
     """Two nodes of the op in one process, read by turns, and one after the other."""
+    try:
+        return _sources(check)
+    except TimeoutError:  # of which the run itself tells
+        return "ended: a call does not return"
+
+
+def _sources(check: Check) -> str:
     own = _alone(check, check.job.spec)
     if own is None or not own.is_whole:
         return "left out: the sample fails"
@@ -59,6 +66,11 @@ def sources(check: Check) -> str:
     )
 
 
+def _limit(check: Check) -> float:
+    """Seconds after which a run waits for what does not come."""
+    return max(2 * check.job.limit, 3.0)
+
+
 def _options(check: Check) -> dict[str, Any]:
     size = 4 if check.whole_batches else 1
     return {"order": FORWARD, "range": size, "most_records": _MOST_RECORDS}
@@ -72,7 +84,7 @@ def _alone(check: Check, spec: Spec, output: int = 0) -> _Result | None:
         found = kit.run(silent=True, only_output=output, **_options(check))
         return _Result(found.records, found.rows, found.is_whole)
 
-    found: _Result | None = in_fork(run)
+    found: _Result | None = in_fork(run, _limit(check))
     return found
 
 
@@ -138,7 +150,7 @@ class _Pair:
     def run(self, output: int = 0) -> tuple[_Result, _Result] | None:
         together = _WAYS[self.way]
         found: tuple[_Result, _Result] | None = in_fork(
-            lambda: together(self.check, self.other, output)
+            lambda: together(self.check, self.other, output), _limit(self.check)
         )
         return found
 
