@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("library", nargs="*", metavar="LIB",
         help="the plugin, the package that has it, or its C files")  # fmt: skip
+    add = parser.add_argument_group("the op").add_argument
     add("--op", required=True, metavar="NAME", help="the op to check")
     add("--attr", action="append", default=[], metavar="K=V",
         help="an attr of the op; lists have commas between")  # fmt: skip
@@ -50,11 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for an op with inputs: the reader that feeds it, with its attrs")  # fmt: skip
     add("--plugin", action="append", default=[], metavar="LIB",
         help="load this plugin, or that of this package, as well")  # fmt: skip
+    add = parser.add_argument_group("its sample").add_argument
     add("--records", type=int, metavar="N", help="how many records the sample has")
     add("--checksums", action="store_true",
         help="the format has checksums: damage that is not detected is a fault")  # fmt: skip
     add("--also", action="append", default=[], metavar="FOLDER=N",
         help="a further sample, and how many records it has")  # fmt: skip
+    add = parser.add_argument_group("which checks, and when").add_argument
     add("--quick", action="store_true",
         help="only what takes least and finds most, in less than a second")  # fmt: skip
     add("--watch", action="store_true",
@@ -65,14 +68,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--ignore", action="append", default=[], metavar="ID", help="a finding that is wanted")
     add("--timeout", type=float, default=_TIMEOUT, metavar="SECONDS",
         help="processor time that one pass over the sample may take (%(default)s)")  # fmt: skip
+    add = parser.add_argument_group("of the plugin's sources, compiled again").add_argument
     add("--source", action="append", default=[], metavar="FILE",
-        help="a C file of the plugin, for the options below")  # fmt: skip
+        help="a C file of the plugin, where LIB is a library")  # fmt: skip
     add("--cflags", default="", metavar="FLAGS",
         help="for its compiler and linker: --cflags=-lz")  # fmt: skip
     for name, meaning in SANITIZERS.items():
         add(f"--{name}", action="store_true",
             help=f"compile again with the {meaning} sanitizer, and run without Python")  # fmt: skip
     add("--fuzz", type=int, default=0, metavar="SECONDS", help="run libFuzzer (needs clang)")
+    add = parser.add_argument_group("the report").add_argument
     add("--json", action="store_true", help="print JSON")
 
 

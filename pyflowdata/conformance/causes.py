@@ -285,6 +285,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
 NO_CAUSES: dict[str, str] = {
     "call-fails": "what failed is not the op under check",
     "kit-fails": "the kit has a fault of its own",
+    "sample-poor": "what to add is said, and the op has no fault",
 }
 
 
