@@ -12,21 +12,20 @@ The op runs in separate processes: a crash or an endless loop is a finding like 
 
 from __future__ import annotations
 
-import functools
 import os
-import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from .conformance.causes import causes_of
+from .conformance.corpus import corpus_beside
 from .conformance.job import Job
+from .conformance.native_checks import NativeChecks
 from .conformance.only import Only, UnknownCaseError
 from .conformance.repeat import command_words, repeat_command
 from .conformance.report import Finding, Report
-from .conformance.sanitizers import BuildError, MissingToolError, NativeChecks
 from .conformance.spec import Spec, libraries_of, spec_of
 from .conformance.workers import ask, ask_here
 from .errors import InvalidArgumentError
@@ -65,16 +64,21 @@ class Native:
     """Checks for which the plugin is compiled again, with a driver in C instead of Python.
 
     Attributes:
-        sources: The plugin's C files.
+        sources: The plugin's C and C++ files (.c, .cc, .cpp, .cxx).
         flags: For the compiler and linker, besides those for the headers.
         sanitizers: Some of "asan", "ubsan", "tsan".
-        fuzz: Seconds for libFuzzer, which needs clang; 0: no fuzzing.
+        fuzz: Seconds of fuzzing; 0: none.
+        fuzzer: "clang" for libFuzzer, "own" for that of the kit; None: libFuzzer where it is there.
+        others: Sources of further plugins that the op's inputs come from, by the paths of their
+            libraries; one that is not here is loaded as it is.
     """
 
     sources: Sequence[str | os.PathLike[str]]
     flags: Sequence[str] = ()
     sanitizers: Sequence[str] = ()
     fuzz: int = 0
+    fuzzer: str | None = None
+    others: Mapping[str, Sequence[str | os.PathLike[str]]] = field(default_factory=dict)
 
 
 def run_checks(
@@ -93,6 +97,7 @@ def run_checks(
     command: Sequence[str] | None = None,
     here: bool = False,
     progress: Callable[[str], None] | None = None,
+    corpus: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Runs all checks, and returns their report; the other arguments are those of check_reader().
 
@@ -100,6 +105,8 @@ def run_checks(
         groups: The groups of checks to run, as docs/reference/check.md names them; None: all.
         command: The words of the command that runs these checks, for the findings that say how to
             repeat a case; None: made of the arguments.
+        corpus: Folder of the inputs that a fuzzer kept, which are checked where it is there; None:
+            NAME-corpus beside the plugin's first source, or beside its library.
         here: The checks may be forks of this process, which has loaded no plugins; it saves to
             start another one.
         progress: Is told the name of each group that begins.
@@ -113,9 +120,11 @@ def run_checks(
         others = tuple((os.path.abspath(name), count) for name, count in (also or {}).items())
         files = tuple(os.path.abspath(path) for path in libraries)
         wanted = None if groups is None else frozenset(groups)
+        kept = _corpus(corpus, native, files)
         job = asked.of(
-            Job(spec, files, records, checksums, others, timeout, folder, wanted, quick=quick)
-        )
+            Job(spec, files, records, checksums, others, timeout, folder, wanted, quick=quick,
+                corpus=str(kept) if kept and kept.is_dir() else None)
+        )  # fmt: skip
         words = command if command is not None else command_words(spec, files)
         graph: dict[str, Any] = {}
 
@@ -130,12 +139,18 @@ def run_checks(
 
         (ask_here if here else ask)(job, take)
         if not report.findings:
-            asked.look(report.op)
+            asked.look(report.op, native is not None)
         if native is not None and graph:
-            sources = [os.fspath(source) for source in native.sources]
-            work = Path(folder, "native")
-            checks = NativeChecks(sources, native.flags, graph["job"], graph["files"], work)
-            _run_native(report, checks, native, ignore, timeout)
+            checks = _native_checks(native, kept, timeout, asked)
+            for result in checks.run(graph, Path(folder, "native")):
+                if result.left_out:
+                    report.left_out.append(f"{result.group}: {result.left_out}")
+                else:
+                    report.groups[result.group] = result.done
+                for finding in result.findings:
+                    again = repeat_command(words, result.group, finding.case) if words else ""
+                    likely = finding.likely or causes_of(finding.id)
+                    report.add(replace(finding, repeat=again, likely=likely), ignore)
     return report
 
 
@@ -156,29 +171,30 @@ def _take(
         report.groups[group] = str(said["done"])
 
 
-def _run_native(
-    report: Report, checks: NativeChecks, native: Native, ignore: Sequence[str], timeout: float
-) -> None:
-    runs: dict[str, Callable[[], list[Finding]]] = {
-        name: functools.partial(checks.sanitize, name) for name in native.sanitizers
-    }
-    if native.fuzz > 0:
-        runs["fuzz"] = functools.partial(checks.fuzz, native.fuzz, timeout)
-    for name, run in runs.items():
-        try:
-            findings = run()
-        except MissingToolError as failure:
-            report.left_out.append(f"{name}: {failure}")
-            continue
-        except BuildError as failure:
-            findings = [Finding("build-fails", f"it does not compile: {failure}", name)]
-        except subprocess.TimeoutExpired:
-            findings = [Finding("hang", f"the run under {name} did not end: look for a loop "
-                                "that does not end with a damaged length", name)]  # fmt: skip
-        report.groups[name] = "compiled again and run"
-        for finding in findings:
-            likely = finding.likely or causes_of(finding.id)
-            report.add(replace(finding, likely=likely), ignore)
+def _corpus(
+    given: str | os.PathLike[str] | None, native: Native | None, libraries: Sequence[str]
+) -> Path | None:
+    """Where the corpus is, or would be; None: there is no plugin."""
+    if given is not None:
+        return Path(given).absolute()
+    names = [os.fspath(source) for source in (native.sources if native else ())]
+    names += libraries[-1:]
+    return corpus_beside(names[0]) if names else None
+
+
+def _paths(files: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    return tuple(os.fspath(file) for file in files)
+
+
+def _native_checks(
+    native: Native, corpus: Path | None, limit: float, asked: Only
+) -> NativeChecks:
+    others = {path: _paths(files) for path, files in native.others.items()}
+    return NativeChecks(
+        sources=_paths(native.sources), others=others, flags=tuple(native.flags),
+        sanitizers=tuple(native.sanitizers), fuzz=native.fuzz, fuzzer=native.fuzzer,
+        corpus=corpus or Path("corpus").absolute(), limit=limit, only=asked.native,
+    )  # fmt: skip
 
 
 def _check(blob: Blob | Sequence[Blob], is_reader: bool, **options: Any) -> Report:

@@ -1,13 +1,14 @@
 /* Reports where an op crashed or did not end: writes it to a descriptor, and then lets the
  * signal end the process. */
 #include "kit/guard.h"
-#include "kit/run_state.h"
+#include "kit/process_watch.h"
 
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ enum { num_signals = sizeof signals / sizeof *signals };
 static struct sigaction before[num_signals];
 static const pfd_kit_options *current;
 static uint8_t own_stack[65536]; /* after a deep recursion the usual stack is full */
+static int64_t work_before;
 static stack_t stack_before;
 
 /* 1: write, 0: read, -1: not known. */
@@ -49,7 +51,7 @@ static const char *const kinds[] = {
     [PFD_GUARD_RECORD] = "record",       [PFD_GUARD_READ] = "read",
     [PFD_GUARD_ALLOC] = "alloc",         [PFD_GUARD_OUTPUT] = "output",
     [PFD_GUARD_INPUT] = "input",         [PFD_GUARD_ORDINALS] = "ordinals",
-    [PFD_GUARD_FOUND] = "found-records",
+    [PFD_GUARD_FOUND] = "found-records", [PFD_GUARD_HEAD] = "head",
 };
 
 static const char *const remedies[] = {
@@ -67,6 +69,8 @@ static const char *const remedies[] = {
         "are const",
     [PFD_GUARD_ORDINALS] = "there are n ordinals",
     [PFD_GUARD_FOUND] = "there is room for n records; do not write out[n] or after",
+    [PFD_GUARD_HEAD] = "probe() and resync() have the bytes from data to data + size, which may be "
+                       "none at all; compare with size before each read",
 };
 
 static void tell_region(const pfd_guarded *region, const uint8_t *address, int32_t write)
@@ -160,14 +164,40 @@ static void tell_fault(int signal, const siginfo_t *info, const void *context)
     }
 }
 
+/* Processor time of all threads. */
+static int64_t work_ms(void)
+{
+    struct timespec used = {0};
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+static void tell_time(void)
+{
+    char what[100];
+    int64_t worked = work_ms() - work_before;
+    if (worked < current->limit_ms / 2) {
+        snprintf(what, sizeof what, "did not end in time (it waits, after %" PRId64 " ms of work)",
+                 worked);
+        tell("waits", what,
+             pfd_kit_locks_wait()
+                 ? "for a lock that another call keeps: unlock it before each return, also where "
+                   "the call fails, and take locks in one order"
+                 : "look for a lock that is not released where a call fails, for a condition that "
+                   "nobody signals, and for a read from a pipe or a terminal");
+        return;
+    }
+    snprintf(what, sizeof what, "did not end in time (%d ms of work)", current->limit_ms);
+    tell("hang", what,
+         "look for a loop that does not advance if a length is 0, or comes from a damaged "
+         "file");
+}
+
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
+    pfd_kit_output_hand_on(); /* what the C library said about it */
     if (signal == SIGPROF) {
-        char what[100];
-        snprintf(what, sizeof what, "did not end in time (%d ms of work)", current->limit_ms);
-        tell("hang", what,
-             "look for a loop that does not advance if a length is 0, or comes from a damaged "
-             "file");
+        tell_time();
     } else {
         tell_fault(signal, info, context);
     }
@@ -189,6 +219,7 @@ static void set_timer(int32_t limit_ms)
 void pfd_kit_crash_begin(const pfd_kit_options *options)
 {
     current = options;
+    work_before = work_ms();
     if (options->report_fd < 0) return;
     stack_t stack = {.ss_sp = own_stack, .ss_size = sizeof own_stack};
     (void)sigaltstack(&stack, &stack_before);

@@ -19,6 +19,7 @@
 #define PFD_GUARD_INPUT 5
 #define PFD_GUARD_ORDINALS 6
 #define PFD_GUARD_FOUND 7 /* the records that at() and next() fill in */
+#define PFD_GUARD_HEAD 8  /* what a file begins with, for probe() */
 
 typedef struct pfd_guarded {
     uint8_t *map;

@@ -3,6 +3,7 @@
 #include "core/scratch.h"
 #include "dataset/dataset.h"
 #include "kit/guard.h"
+#include "kit/process_watch.h"
 #include "kit/visit.h"
 #include "registry/node_files.h"
 
@@ -161,6 +162,7 @@ static pfd_status close_round(kit_round *round, pfd_kit_call *call, pfd_status s
     int32_t is_fault_of_op = status != PFD_OK && round->source.is_checked;
     pfd_kit_active = call;
     round->run->result->num_records = round->n;
+    round->run->result->size = round->source.size;
     pfd_kit_source_close(call, &round->source);
     pfd_kit_active = NULL;
     pfd_scratch_free(round->gathered_bytes);
@@ -173,11 +175,15 @@ static pfd_status run_round(pfd_kit_run_state *run, const pfd_kit_hashes *hashes
 {
     kit_round round = {.run = run, .hashes = *hashes};
     pfd_kit_call call = {.run = run};
+    pfd_kit_threads threads = {.num_ids = 0};
+    if (run->options->watch_state) threads = pfd_kit_threads_now();
     atomic_store(&run->num_reads, 0);
     atomic_store(&run->num_allocs, 0);
     pfd_status status = open_round(&round, &call, err);
     if (status == PFD_OK) status = visit_all(&round, err);
-    return close_round(&round, &call, status);
+    status = close_round(&round, &call, status);
+    if (run->options->watch_state) pfd_kit_threads_check(run, &threads);
+    return status;
 }
 
 /* ---- Two sources by turns ----------------------------------------------------------------------
@@ -271,10 +277,40 @@ static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashe
     return status;
 }
 
+static pthread_mutex_t one_run = PTHREAD_MUTEX_INITIALIZER;
+
+void pfd_kit_run_begin(pfd_kit_run_state *run)
+{
+    pthread_mutex_lock(&one_run);
+    *run->result = (pfd_kit_result){.struct_size = sizeof *run->result};
+    pfd_error_init(&run->result->error);
+    pfd_kit_crash_begin(run->options);
+    pfd_kit_process_begin(run);
+    pfd_kit_generators_begin(run);
+    pfd_kit_delays_begin(run);
+}
+
+void pfd_kit_run_end(pfd_kit_run_state *run)
+{
+    pfd_kit_delays_end();
+    pfd_kit_generators_end();
+    pfd_kit_process_end(run);
+    pfd_kit_crash_end();
+    run->result->injected = atomic_load(&run->injected);
+    pthread_mutex_unlock(&one_run);
+}
+
+static pfd_status run_all(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
+{
+    if (run->options->types) return pfd_kit_try_types(run, err);
+    if (run->options->formats) return pfd_kit_try_formats(run, err);
+    if (run->options->other) return run_by_turns(run, hashes, err);
+    return run_rounds(run, hashes, err);
+}
+
 pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
                        pfd_error *err)
 {
-    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     PFD_TRY(check_options(options, err));
     if (!blob || !blob->node) return pfd_fail(err, PFD_INVALID_ARGUMENT, "the blob has no node");
@@ -294,23 +330,10 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
     for (int64_t i = 0; hashes.spans && i < size; i++) hashes.spans[i].file = -1;
     memset(hashes.records, 0, (size_t)size * sizeof *hashes.records);
     memset(hashes.rows, 0, (size_t)size * sizeof *hashes.rows);
-    pthread_mutex_lock(&one);
-    *out = (pfd_kit_result){.struct_size = sizeof *out};
-    pfd_error_init(&out->error);
     pfd_kit_run_state run = {.node = blob->node, .options = options, .result = out};
-    pfd_kit_crash_begin(options);
-    pfd_kit_process_begin();
-    pfd_kit_generators_begin(&run);
-    pfd_kit_delays_begin(&run);
-    pfd_status status = options->types   ? pfd_kit_try_types(&run, err)
-                        : options->other ? run_by_turns(&run, &hashes, err)
-                                         : run_rounds(&run, &hashes, err);
-    pfd_kit_delays_end();
-    pfd_kit_generators_end();
-    pfd_kit_process_end();
-    pfd_kit_crash_end();
-    out->injected = atomic_load(&run.injected);
-    pthread_mutex_unlock(&one);
+    pfd_kit_run_begin(&run);
+    pfd_status status = run_all(&run, &hashes, err);
+    pfd_kit_run_end(&run);
     free(own);
     return status;
 }

@@ -127,6 +127,14 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "infer() leaves a field of an output as it was",
         "a dimension is computed from an input's without looking whether it is -1",
     ),
+    "format-differs": (
+        "probe() or resync() reads past `size`, or a variable before it is set",
+        "it keeps what an earlier call has found",
+    ),
+    "format-score": (
+        "probe() returns a truth value or a length where a score is meant",
+        "resync() returns a place relative to `from`, or -1 where it finds none",
+    ),
     # ---- What is written
     "bytes-unwritten": (
         "the loop ends with the record's bytes, and the rest of the row is not filled up",
@@ -137,9 +145,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "the loop ends before num_rows, or works on groups of rows and leaves out the rest",
     ),
     # ---- The process
-    "process-state": (
-        "setlocale(), chdir(), signal() or the like in the op, or in a library that it starts",
-    ),
     "fast-math": ("-ffast-math or -Ofast among the flags of the linker",),
     # ---- A record depends on more than its bytes
     "global-state": (
@@ -221,6 +226,10 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "the checksum of the companion is not compared, or only some of its bytes go into it",
         "the companion has no checksum",
     ),
+    "count-16-bits": (
+        "a number of records or files of uint16_t, short or char, or a cast to it",
+        "an array of a fixed length",
+    ),
     "companion-missing": (
         "open() takes a missing companion for one that says nothing",
         "companions() adds only those that are there, and open() does not look which they are",
@@ -231,6 +240,34 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "byte-outside-file": (
         "the place is computed from a length in the file, before it is checked",
+    ),
+    "arithmetic-mode": (
+        "a return that passes over the place where it is put back",
+        "a library that the op calls sets it when it is first used",
+    ),
+    "process-state": (
+        "a return of a failure that passes over the place where it is put back",
+        "a library that the op calls sets it when it is first used",
+    ),
+    "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
+    "closes-descriptor": (
+        "a field that stays 0 where no file is opened, and is closed all the same",
+        "close() twice, where open() fails or at the end",
+    ),
+    "keeps-lock": (
+        "a return of a failure that passes over the unlock",
+        "a goto or continue between lock and unlock",
+    ),
+    "locks-twice": ("a function that takes the lock calls another one that takes it too",),
+    "leaves-thread": (
+        "close() does not end the thread, or does not join it",
+        "open() fails after it has started the thread",
+    ),
+    "locale-dependent": ("strtod(), atof(), sscanf() or snprintf() on numbers of the files",),
+    "waits": (
+        "a lock that an earlier call did not release",
+        "a condition that nobody signals",
+        "a read from a pipe or a terminal",
     ),
     "propose-status": ("propose() uses numbers of a header before it compares them",),
     "read-failure-ignored": (

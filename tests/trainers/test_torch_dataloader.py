@@ -88,8 +88,9 @@ def test_its_names_are_torchs_and_those_that_its_pages_describe():
 
     own = public(DataLoader(Numbers())) - public(torch_data.DataLoader(Numbers()))
     assert own == {
-        "close", "epoch", "load_state_dict", "order", "rank", "report", "seed", "seed_samples",
-        "set_epoch", "state_dict", "stats", "use_stateful_dataloader", "workers", "world_size",
+        "close", "epoch", "load_state_dict", "order", "rank", "real_rows", "report", "seed",
+        "seed_samples", "set_epoch", "state_dict", "stats", "use_stateful_dataloader", "workers",
+        "world_size",
     }  # fmt: skip
 
 

@@ -92,6 +92,12 @@ typedef struct pfd_kit_options {
     const pfd_blob *other;      /* of a second node, read by turns on the same thread; NULL: none */
     uint64_t *other_records, *other_rows; /* its hashes, of the same capacity */
     pfd_kit_span *spans;        /* of each record, as many as capacity; NULL: not wanted */
+    int32_t watch_state;        /* 1: all of the process's state around each call, also what takes
+                                   time to look at; of one thread */
+    int32_t formats;            /* 1: nothing but probe() and resync() of the op's formats */
+    int64_t clock_behind;       /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
+    int32_t unguarded;          /* 1: host->read() and host->alloc() give plain memory, for very
+                                   many of them; a finding is then only what a call returns */
 } pfd_kit_options;
 
 /* One fault of an op. */
@@ -107,6 +113,7 @@ typedef struct pfd_kit_result {
     char function[16];   /* which it was: "open()" */
     int32_t injected;    /* a failure that was asked for took place */
     int64_t num_records; /* of the source, as far as they are looked at; of a stream: yielded */
+    int64_t size;        /* of the source, looked at or not; -1: a stream */
     int64_t num_failed;  /* of these, records and rows that failed */
     int64_t num_reads, num_allocs; /* of the first round */
     int64_t num_findings;
@@ -115,6 +122,7 @@ typedef struct pfd_kit_result {
     char generator[32]; /* the first of the system or with a state of the op: "rand_r"; "": none */
     char shared_position[256]; /* of which file a thread moved the position that another one had
                                   just set, "descriptor 7, /data/part-0"; "": none seen */
+    int64_t num_clock_reads; /* watch_state: of the plugin's code; -1: they cannot be counted */
 } pfd_kit_result;
 
 /* Checks the op that makes a blob.  PFD_OK whenever the op could be called at all: what it then did
@@ -122,6 +130,13 @@ typedef struct pfd_kit_result {
  * PFD_INVALID_ARGUMENT: an option is wrong.  PFD_UNSUPPORTED: several readers are upstream. */
 pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
                        pfd_error *err);
+
+/* From here on infer(), companions() and propose() of an op are watched where this process makes
+ * nodes of it, until pfd_kit_watch_end() by the same thread.  *options and *out are borrowed until
+ * then; of the options watch_state and those of a crash count. */
+pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options,
+                               pfd_kit_result *out, pfd_error *err);
+void pfd_kit_watch_end(void);
 
 /* The i-th file that the reader of a blob would read; PFD_END past the last one.  `path` has room
  * for `size` bytes. */

@@ -29,10 +29,14 @@
 #ifndef BOX_OPS
 #define BOX_OPS &box_op
 #endif
+#ifndef BOX_INFER
+#define BOX_INFER box_infer
+#endif
 #ifndef BOX_OP_SIZE
 #define BOX_OP_SIZE sizeof(pfd_op)
 #endif
 
+#ifndef BOX_METHODS
 static const pfd_source_methods box_methods = {
     PFD_SIZE(pfd_source_methods),
     .close = BOX_CLOSE,
@@ -44,6 +48,7 @@ static const pfd_source_methods box_methods = {
     .at = BOX_AT,
 #endif
 };
+#endif
 
 #ifndef BOX_ROW_WIDTH
 #define BOX_ROW_WIDTH BOX_WIDTH
@@ -75,7 +80,7 @@ static const pfd_op box_op = {
     sizeof(pfd_port),        .flags = PFD_READS_FILES,
     .name = "BoxReader",     .doc = "Reads box files.",
     .outputs = box_outputs,  .num_outputs = PFD_COUNT(box_outputs),
-    .infer = box_infer,      .open = BOX_OPEN,
+    .infer = BOX_INFER,      .open = BOX_OPEN,
     .compute = BOX_COMPUTE,  .group = BOX_GROUP,
     .companions = BOX_COMPANIONS,
 };

@@ -51,6 +51,8 @@ class Owner(Protocol):
 
     def __len__(self) -> int: ...
 
+    def _hear_epoch(self, progress: Progress) -> None: ...
+
 
 class Kept:
     """What stays from one epoch of a DataLoader to the next.
@@ -147,6 +149,10 @@ class Engine:
             return len(self) <= position
         except (TypeError, NotImplementedError):
             return False
+
+    def hear_epoch(self, progress: Progress) -> None:
+        """Before an iterator begins there: takes over the epoch that the sampler was told."""
+        self._loader._hear_epoch(progress)
 
     # ---- Batches ----
 
