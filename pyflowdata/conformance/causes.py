@@ -123,6 +123,14 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "infer() leaves a field of an output as it was",
         "a dimension is computed from an input's without looking whether it is -1",
     ),
+    "format-differs": (
+        "probe() or resync() reads past `size`, or a variable before it is set",
+        "it keeps what an earlier call has found",
+    ),
+    "format-score": (
+        "probe() returns a truth value or a length where a score is meant",
+        "resync() returns a place relative to `from`, or -1 where it finds none",
+    ),
     # ---- What is written
     "infer-differs": (
         "infer() says a larger dtype or a longer row than compute() writes",
@@ -334,6 +342,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
 NO_CAUSES: dict[str, str] = {
     "call-fails": "what failed is not the op under check",
     "kit-fails": "the kit has a fault of its own",
+    "sample-poor": "what to add is said, and the op has no fault",
 }
 
 
