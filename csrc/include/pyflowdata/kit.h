@@ -55,7 +55,7 @@ typedef struct pfd_kit_draw {
 } pfd_kit_draw;
 
 #define PFD_KIT_NAME_GENERATORS 1 /* those of the process, such as rand(), are findings */
-#define PFD_KIT_FIX_SYSTEM 2      /* those of the system, such as getrandom(), repeat their numbers */
+#define PFD_KIT_FIX_SYSTEM 2      /* those of the system, such as getrandom(), repeat numbers */
 #define PFD_KIT_FIX_SEEDED 4      /* those with a state that the op owns, such as rand_r(), too */
 
 typedef struct pfd_kit_options {
@@ -85,7 +85,7 @@ typedef struct pfd_kit_options {
     int64_t capacity;           /* of the two */
     int64_t epoch;              /* that seek() is given, >= 0 */
     int64_t seek_from;          /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
-    pfd_kit_draw *draws;        /* what compute() draws, as far as there is room; NULL: not wanted */
+    pfd_kit_draw *draws;        /* what compute() draws, as far as there is room; NULL: none */
     int64_t most_draws;         /* of these */
     int64_t changed_draw;       /* number of the random_bits() that gives another number, from 1 */
     int32_t only_output;        /* n > 0: `rows` are of the n-th output alone */
