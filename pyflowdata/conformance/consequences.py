@@ -27,7 +27,7 @@ _MEMORY = (
     "negative-size|crash"
 )
 # Random numbers that belong to another record, or to none, and their consequences.
-_RANDOM = "not-repeatable|open-not-repeatable|own-generator|uses-rand"
+_RANDOM = "not-repeatable|open-not-repeatable|own-generator"
 _ENDS = "crash|hang|exit|null-pointer|returns-wild-pointer"
 _COUNTS = "record-count|end-with-records|end-not-kept|tail-ignored|next-count"
 _SEEK = "seek-wrong|stream-differs|epoch-differs|seek-past-end"
@@ -39,7 +39,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (_IMPURE, _DIFFERENT),
     ("(read|alloc)-failure-ignored", "(read|alloc)-failure-status"),
     ("huge-alloc|negative-alloc", "damage-status|crash|null-pointer"),
-    ("random-ordinal|own-generator|uses-rand|sources-mixed", f"{_DIFFERENT}|{_RANDOM}"),
+    ("random-ordinal|own-generator|sources-mixed", f"{_DIFFERENT}|{_RANDOM}"),
     ("process-state|fast-math", "batch-dependent|threads-differ|resume-differs|crash|hang"),
     (_COUNTS, "world-coverage|resume-differs|cut-unnoticed|damage-unnoticed|tail-ignored"),
     (_SEEK, "seek-wrong|epoch-differs|seek-past-end|resume-differs|world-coverage|batch-dependent|"
