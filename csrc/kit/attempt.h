@@ -54,8 +54,8 @@ typedef struct pfd_kit_difference {
     uint8_t one, two;
 } pfd_kit_difference;
 
-/* Returns 0 where the rows of one output are equal, or not sound.  NaN is equal to NaN, whatever its bits are: which of two
- * operands gives them is up to the compiler. */
+/* Returns 0 where the rows of one output are equal, or not sound.  NaN is equal to NaN, whatever
+ * its bits are: which of two operands gives them is up to the compiler. */
 int32_t pfd_kit_outputs_differ(const pfd_kit_attempt *a, int64_t row_a, const pfd_kit_attempt *b,
                                int64_t row_b, uint32_t port, pfd_kit_difference *out);
 /* The same of all outputs. */

@@ -23,8 +23,8 @@ void pfd_kit_attempt_close(pfd_kit_call *call, pfd_kit_attempt *a)
 
 /* ---- Before the call ---------------------------------------------------------------------------
  */
-static uint8_t *guard(pfd_kit_attempt *a, int32_t kind, int64_t index, int64_t bytes, int64_t alignment,
-                      uint8_t fill)
+static uint8_t *guard(pfd_kit_attempt *a, int32_t kind, int64_t index, int64_t bytes,
+                      int64_t alignment, uint8_t fill)
 {
     if (a->num_regions == a->capacity) {
         int64_t capacity = a->capacity ? 2 * a->capacity : 64;
@@ -40,8 +40,8 @@ static uint8_t *guard(pfd_kit_attempt *a, int32_t kind, int64_t index, int64_t b
 }
 
 /* A copy that cannot be written to. */
-static const uint8_t *guarded_copy(pfd_kit_attempt *a, int32_t kind, int64_t index, const void *data,
-                                   int64_t bytes, int64_t alignment)
+static const uint8_t *guarded_copy(pfd_kit_attempt *a, int32_t kind, int64_t index,
+                                   const void *data, int64_t bytes, int64_t alignment)
 {
     uint8_t *copy = guard(a, kind, index, bytes, alignment, 0);
     if (!copy) return NULL;

@@ -133,7 +133,8 @@ static void fill(uint8_t *data, int64_t n, int32_t dtype, int32_t kind)
 
 /* ---- Tensors -----------------------------------------------------------------------------------
  */
-static const int64_t sizes[PFD_KIT_MADE_ROWS] = {5, 0, 1, 2, 3, 8, 16, 17, 63, 255, 257, 1025, 4099};
+static const int64_t sizes[PFD_KIT_MADE_ROWS] = {5,  0,  1,   2,   3,    8,   16,
+                                                  17, 63, 255, 257, 1025, 4099};
 
 /* The dimensions of a ragged row with about so many elements; returns how many they are. */
 static int64_t choose_shape(const pfd_row_type *type, int64_t wanted, int64_t *shape)

@@ -4,7 +4,7 @@
 #include "core/scratch.h"
 #include "kit/attempt.h"
 #include "kit/guard.h"
-#include "kit/lengths.h"
+#include "kit/range_lengths.h"
 #include "kit/visit.h"
 
 #include <inttypes.h>

@@ -57,7 +57,7 @@ static int64_t copy_pointed(const pfd_attr *row, uint8_t *field, uint8_t *to)
 }
 
 /* One region for the struct, one for the strings and lists that it points to. */
-int32_t pfd_kit_attrs_open(pfd_kit_run_state *run)
+int32_t pfd_kit_attrs_open(pfd_kit_run_state *run, const void *attrs)
 {
     const pfd_op *op = run->node->op->op;
     int64_t bytes = op->attrs_struct_size, texts = 0;
@@ -66,7 +66,7 @@ int32_t pfd_kit_attrs_open(pfd_kit_run_state *run)
     regions[0] = pfd_guard_make(PFD_GUARD_ATTRS, 0, bytes, 8, 0, 0);
     if (regions[0] < 0) return 0;
     uint8_t *copy = pfd_guard_at(regions[0])->data;
-    if (bytes > 0) memcpy(copy, pfd_attrs_struct(run->node->attrs), (size_t)bytes);
+    if (bytes > 0) memcpy(copy, attrs, (size_t)bytes);
     for (uint32_t i = 0; i < op->num_attrs; i++)
         texts += copy_pointed(&op->attrs[i], copy + op->attrs[i].offset, NULL);
     regions[1] = pfd_guard_make(PFD_GUARD_ATTRS, 0, texts, 8, 0, 0);

@@ -245,7 +245,7 @@ static pfd_status run_by_turns(pfd_kit_run_state *run, const pfd_kit_hashes *has
     kit_round one = {.run = run, .hashes = *hashes};
     kit_round two = {.run = &other_run, .hashes = other_hashes};
     pfd_kit_call calls[2] = {{.run = run}, {.run = &other_run}};
-    if (!pfd_kit_attrs_open(&other_run)) {
+    if (!pfd_kit_attrs_open(&other_run, pfd_attrs_struct(o->other->node->attrs))) {
         pfd_kit_attrs_close(&other_run);
         return pfd_fail_memory(err, 0, "attrs");
     }
@@ -343,8 +343,9 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
     memset(hashes.rows, 0, (size_t)size * sizeof *hashes.rows);
     pfd_kit_run_state run = {.node = blob->node, .options = options, .result = out};
     pfd_kit_run_begin(&run);
-    pfd_status status = pfd_kit_attrs_open(&run) ? run_all(&run, &hashes, err)
-                                                 : pfd_fail_memory(err, 0, "attrs");
+    pfd_status status = pfd_kit_attrs_open(&run, pfd_attrs_struct(blob->node->attrs))
+                            ? run_all(&run, &hashes, err)
+                            : pfd_fail_memory(err, 0, "attrs");
     pfd_kit_attrs_close(&run);
     pfd_kit_run_end(&run);
     free(own);

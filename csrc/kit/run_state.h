@@ -147,9 +147,9 @@ pfd_status pfd_kit_inputs_make(const pfd_node *node, const pfd_record *records, 
 /* The only reader that a node depends on, or is; NULL: there are several. */
 const pfd_node *pfd_kit_reader_of(const pfd_node *node);
 
-/* read_only_attrs.c: gives a run a copy of its node's attrs that the op cannot write to.  0: out of
- * memory; close() all the same. */
-int32_t pfd_kit_attrs_open(pfd_kit_run_state *run);
+/* read_only_attrs.c: gives a run a copy of an attr struct of its op that the op cannot write to.
+ * 0: out of memory; close() all the same. */
+int32_t pfd_kit_attrs_open(pfd_kit_run_state *run, const void *attrs);
 void pfd_kit_attrs_close(pfd_kit_run_state *run);
 
 /* kernel.c: computes the node under check for these records; hashes each output row (never to 0 or
@@ -191,8 +191,9 @@ void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const 
                         int64_t n);
 
 /* ranges.c: computes some rows, each alone and in ranges of many lengths; reports, once for all
- * lengths, where they are not written, or not the same.  The lengths go up to `most`; there is one range
- * of all rows in any case.  Returns the rows of the longest range; 0: no row could be computed. */
+ * lengths, where they are not written, or not the same.  The lengths go up to `most`; there is one
+ * range of all rows in any case.  Returns the rows of the longest range; 0: no row could be
+ * computed. */
 int64_t pfd_kit_try_ranges(pfd_kit_call *call, const pfd_tensor *const *inputs,
                            const pfd_record *records, int64_t n, int64_t most);
 /* sample_ranges.c: the same with the first records of a source, and with at() for as many. */

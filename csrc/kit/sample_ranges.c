@@ -1,7 +1,7 @@
 /* Asks for the records of the sample, and computes them, in ranges of many lengths. */
 #include "core/error.h"
 #include "core/scratch.h"
-#include "kit/lengths.h"
+#include "kit/range_lengths.h"
 #include "kit/visit.h"
 
 #include <inttypes.h>
@@ -37,8 +37,7 @@ static pfd_status compare_asked(pfd_kit_call *call, const pfd_kit_source *source
 {
     pfd_kit_scratch scratch;
     if (!pfd_kit_scratch_open(&scratch)) return pfd_fail_memory(err, 0, "a scratch");
-    pfd_status status =
-        pfd_kit_source_at(call, source, ordinals, asked, &scratch, records, err);
+    pfd_status status = pfd_kit_source_at(call, source, ordinals, asked, &scratch, records, err);
     for (int64_t i = 0; status == PFD_OK && i < asked; i++) {
         if (pfd_kit_hash_record(call, &records[i]) == pfd_kit_hash_record(call, &known[i % n]))
             continue;
@@ -89,7 +88,8 @@ pfd_status pfd_kit_try_sample_ranges(pfd_kit_call *call, const pfd_kit_source *s
         if (source->is_checked && source->size >= 0) status = ask(call, source, records, n, err);
         if (status == PFD_OK)
             status = pfd_kit_inputs_make(node, records, n, 0, source->self, plain, inputs, err);
-        if (status == PFD_OK) *longest = pfd_kit_try_ranges(call, inputs, records, n, PFD_KIT_MOST_LENGTH);
+        if (status == PFD_OK)
+            *longest = pfd_kit_try_ranges(call, inputs, records, n, PFD_KIT_MOST_LENGTH);
     }
     pfd_kit_scratch_reset(&scratch, call->run, "at()");
     pfd_kit_scratch_close(&scratch);

@@ -1,8 +1,8 @@
 /* Offers an op inputs of many types, and computes rows of those that its infer() accepts. */
 #include "core/error.h"
 #include "core/scratch.h"
-#include "kit/lengths.h"
 #include "kit/made_up.h"
+#include "kit/range_lengths.h"
 #include "kit/visit.h"
 
 #include <inttypes.h>

@@ -128,8 +128,9 @@ static void report_unwritten(pfd_kit_call *call, const pfd_kit_attempt *a, uint3
     if (marks->rows_without == a->n && a->n > 1)
         pfd_kit_report(call->run, "row-unwritten",
                        "compute() wrote none of the %" PRId64
-                       " rows of output '%s' and returned PFD_OK: what a batch before left there is "
-                       "delivered; write every row of every output, or fail with host->fail_row()",
+                       " rows of output '%s' and returned PFD_OK: what a batch before left there "
+                       "is delivered; write every row of every output, or fail with "
+                       "host->fail_row()",
                        a->n, name);
     else if (marks->rows_without)
         pfd_kit_report(call->run, "row-unwritten",
@@ -187,8 +188,8 @@ static void compare_ragged(pfd_kit_call *call, const pfd_kit_attempt *a, const p
     char words[PFD_KIT_ROW_WORDS];
     if (!pfd_kit_outputs_differ(a, row, b, row, port, &found)) return;
     pfd_kit_report(call->run, "not-repeatable",
-                   "two calls of compute() with equal records gave different rows (output '%s', row "
-                   "%" PRId64 ", %s, %s): what it writes must depend on record, attrs and "
+                   "two calls of compute() with equal records gave different rows (output '%s', "
+                   "row %" PRId64 ", %s, %s): what it writes must depend on record, attrs and "
                    "random_key only",
                    a->node->op->op->outputs[port].name, row,
                    pfd_kit_row_words(call, a, row, words),

@@ -127,6 +127,14 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "infer() leaves a field of an output as it was",
         "a dimension is computed from an input's without looking whether it is -1",
     ),
+    "format-differs": (
+        "probe() or resync() reads past `size`, or a variable before it is set",
+        "it keeps what an earlier call has found",
+    ),
+    "format-score": (
+        "probe() returns a truth value or a length where a score is meant",
+        "resync() returns a place relative to `from`, or -1 where it finds none",
+    ),
     # ---- What is written
     "infer-differs": (
         "infer() says a larger dtype or a longer row than compute() writes",
@@ -256,14 +264,20 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a library that the op calls sets it when it is first used",
     ),
     "process-state": (
+        "a setting that is made for one call of a library, and not put back",
         "a return of a failure that passes over the place where it is put back",
         "a library that the op calls sets it when it is first used",
+    ),
+    "own-generator": (
+        "rand() in place of host->random_bits(), which needs no seed",
+        "a library that the op calls uses it, to shuffle or to name a file",
     ),
     "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
     "closes-descriptor": (
         "a field that stays 0 where no file is opened, and is closed all the same",
         "close() twice, where open() fails or at the end",
     ),
+    "reads-past-head": ("a file that has fewer bytes than the header of the format",),
     "keeps-lock": (
         "a return of a failure that passes over the unlock",
         "a goto or continue between lock and unlock",
@@ -332,6 +346,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
 NO_CAUSES: dict[str, str] = {
     "call-fails": "what failed is not the op under check",
     "kit-fails": "the kit has a fault of its own",
+    "sample-poor": "what to add is said, and the op has no fault",
 }
 
 

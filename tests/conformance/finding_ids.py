@@ -4,7 +4,7 @@ import re
 
 from support.paths import ROOT
 
-_ID = r"([a-z]+(?:-[a-z]+)*)"
+_ID = r"([a-z]+(?:-[a-z0-9]+)*)"
 _IN_C = re.compile(
     r'\b(?:pfd_kit_report|report|tell)\((?:[^"();]|\([^"()]*\)|->){0,90}"%s"(?:\s*:\s*"%s")?,'
     % (_ID, _ID)

@@ -43,7 +43,7 @@ typedef struct pfd_kit_span {
     int32_t reserved;
 } pfd_kit_span;
 #define PFD_KIT_MANY_SHAPES 0 /* rows of 0 to 4,099 elements */
-#define PFD_KIT_ONE_SHAPE 1   /* the first of them that infer() accepts, in ranges of 1 to 17 rows */
+#define PFD_KIT_ONE_SHAPE 1   /* the first of them that infer() accepts, in ranges of 1 to 17 */
 #define PFD_KIT_LARGE_ROWS 2  /* of some MB */
 
 /* One call of host->random_bits() by compute(). */

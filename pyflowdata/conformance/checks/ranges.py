@@ -19,7 +19,7 @@ _ONE = (
 
 
 def likely_of(text: str) -> tuple[str, ...]:
-    """The causes of what depends on how many rows a call has, by the words of lengths.c."""
+    """The causes of what depends on how many rows a call has, by the words of range_lengths.c."""
     if text.startswith("Where rows %"):
         return _BLOCKS
     if text.startswith("In ranges of more than"):

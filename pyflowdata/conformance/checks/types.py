@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..binding import lib
-from ..kit import Run
+from ...native import lib
+from ..kit import LARGE_ROWS, MANY_SHAPES, ONE_SHAPE, Run
 from .check import Check
 from .ranges import likely_of
 
@@ -27,13 +27,14 @@ def types(check: Check) -> str:
         taken = 0  # dtypes
         for dtype, number in _DTYPES.items():
             what = f"input {index} ({name}) of {dtype}"
-            rows = lib.PFD_KIT_MANY_SHAPES if taken < _MOST_SHAPES[index > 0] else lib.PFD_KIT_ONE_SHAPE
+            few = taken >= _MOST_SHAPES[index > 0]
+            rows = ONE_SHAPE if few else MANY_SHAPES
             run = _run(check, what, index, number, rows)
             offered += run.num_records if run else 0
             accepted += run.num_accepted if run else 0
             taken += run.num_accepted > 0 if run else 1
             if taken <= _MOST_LARGE[index > 0] and (run is None or run.num_accepted):
-                _run(check, f"{what}, large rows", index, number, lib.PFD_KIT_LARGE_ROWS)
+                _run(check, f"{what}, large rows", index, number, LARGE_ROWS)
     return f"{offered} types of inputs offered, rows made up of the {accepted} accepted"
 
 

@@ -2,7 +2,7 @@
  *
  * group: records
  * finding: infer-differs
- * says: none of the 16 rows of output 'out' had bytes beyond byte 7 of 16 written: infer\(\) says 16
+ * says: none of the 16 rows of output 'out' had bytes beyond byte 7 of 16 written: infer
  * likely: infer\(\) says
  * op: Numbers
  * input: MiniReader */

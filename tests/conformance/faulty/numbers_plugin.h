@@ -1,4 +1,5 @@
-/* numbers_plugin.h -- the descriptor of a plugin over numbers.h; what is faulty is defined before. */
+/* numbers_plugin.h -- the descriptor of a plugin over numbers.h; what is faulty is defined
+ * before. */
 #ifndef NUMBERS_INFER
 #define NUMBERS_INFER numbers_infer
 #endif

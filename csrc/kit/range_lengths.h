@@ -1,9 +1,9 @@
-/* kit/lengths.h -- the lengths of ranges that are tried, and words for some of them.
+/* kit/range_lengths.h -- the lengths of ranges that are tried, and words for some of them.
  *
  * THREADS  Any thread.
  */
-#ifndef PFD_KIT_LENGTHS_H
-#define PFD_KIT_LENGTHS_H
+#ifndef PFD_KIT_RANGE_LENGTHS_H
+#define PFD_KIT_RANGE_LENGTHS_H
 #include <stdint.h>
 
 #define PFD_KIT_NUM_LENGTHS 20

@@ -1,5 +1,5 @@
 /* The lengths of ranges, and what those have in common at which a fault shows. */
-#include "kit/lengths.h"
+#include "kit/range_lengths.h"
 
 #include <inttypes.h>
 #include <stdio.h>
