@@ -12,22 +12,22 @@ The op runs in separate processes: a crash or an endless loop is a finding like 
 
 from __future__ import annotations
 
-import functools
 import os
-import subprocess
+import shlex
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .conformance.causes import CAUSES
+from .conformance.causes import causes_of
+from .conformance.corpus import corpus_beside
 from .conformance.job import Job
+from .conformance.native_checks import NativeChecks, NativeResult
 from .conformance.only import Only, UnknownCaseError
 from .conformance.repeat import command_words, repeat_command
 from .conformance.report import Finding, Report
-from .conformance.sanitizers import BuildError, MissingToolError, NativeChecks
-from .conformance.spec import Spec, libraries_of, spec_of
+from .conformance.spec import Spec, has_python, libraries_of, spec_of
 from .conformance.workers import ask, ask_here
 from .errors import InvalidArgumentError
 from .nodes import Blob
@@ -65,16 +65,21 @@ class Native:
     """Checks for which the plugin is compiled again, with a driver in C instead of Python.
 
     Attributes:
-        sources: The plugin's C files.
+        sources: The plugin's C and C++ files (.c, .cc, .cpp, .cxx).
         flags: For the compiler and linker, besides those for the headers.
         sanitizers: Some of "asan", "ubsan", "tsan".
-        fuzz: Seconds for libFuzzer, which needs clang; 0: no fuzzing.
+        fuzz: Seconds of fuzzing; 0: none.
+        fuzzer: "clang" for libFuzzer, "own" for that of the kit; None: libFuzzer where it is there.
+        others: Sources of further plugins that the op's inputs come from, by the paths of their
+            libraries; one that is not here is loaded as it is.
     """
 
     sources: Sequence[str | os.PathLike[str]]
     flags: Sequence[str] = ()
     sanitizers: Sequence[str] = ()
     fuzz: int = 0
+    fuzzer: str | None = None
+    others: Mapping[str, Sequence[str | os.PathLike[str]]] = field(default_factory=dict)
 
 
 def run_checks(
@@ -93,6 +98,7 @@ def run_checks(
     command: Sequence[str] | None = None,
     here: bool = False,
     progress: Callable[[str], None] | None = None,
+    corpus: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Runs all checks, and returns their report; the other arguments are those of check_reader().
 
@@ -113,9 +119,11 @@ def run_checks(
         others = tuple((os.path.abspath(name), count) for name, count in (also or {}).items())
         files = tuple(os.path.abspath(path) for path in libraries)
         wanted = None if groups is None else frozenset(groups)
+        kept = _corpus(corpus, native, files)
         job = asked.of(
-            Job(spec, files, records, checksums, others, timeout, folder, wanted, quick=quick)
-        )
+            Job(spec, files, records, checksums, others, timeout, folder, wanted, quick=quick,
+                corpus=str(kept) if kept and kept.is_dir() else None)
+        )  # fmt: skip
         words = command if command is not None else command_words(spec, files)
         graph: dict[str, Any] = {}
 
@@ -130,12 +138,13 @@ def run_checks(
 
         (ask_here if here else ask)(job, take)
         if not report.findings:
-            asked.look(report.op)
+            asked.look(report.op, native is not None)
         if native is not None and graph:
-            sources = [os.fspath(source) for source in native.sources]
-            work = Path(folder, "native")
-            checks = NativeChecks(sources, native.flags, graph["job"], graph["files"], work)
-            _run_native(report, checks, native, ignore, timeout)
+            if words and command is None:
+                words = [*words, *_source_words(native)]
+            checks = _native_checks(native, kept, timeout, asked)
+            for result in checks.run(graph, Path(folder, "native")):
+                _take_native(report, result, ignore, words)
     return report
 
 
@@ -145,7 +154,7 @@ def _take(
     group = str(said["group"])
     if "id" in said:
         id, case = str(said["id"]), str(said.get("case", ""))
-        likely = tuple(said.get("likely") or CAUSES.get(id, ()))
+        likely = tuple(said.get("likely") or causes_of(id))
         repeat = repeat_command(words, group, case) if words else ""
         warning = bool(said.get("warning", False))
         finding = Finding(id, str(said["text"]), group, warning, likely, case, repeat)
@@ -156,28 +165,49 @@ def _take(
         report.groups[group] = str(said["done"])
 
 
-def _run_native(
-    report: Report, checks: NativeChecks, native: Native, ignore: Sequence[str], timeout: float
+def _take_native(
+    report: Report, result: NativeResult, ignore: Sequence[str], words: Sequence[str] | None
 ) -> None:
-    runs: dict[str, Callable[[], list[Finding]]] = {
-        name: functools.partial(checks.sanitize, name) for name in native.sanitizers
-    }
-    if native.fuzz > 0:
-        runs["fuzz"] = functools.partial(checks.fuzz, native.fuzz, timeout)
-    for name, run in runs.items():
-        try:
-            findings = run()
-        except MissingToolError as failure:
-            report.left_out.append(f"{name}: {failure}")
-            continue
-        except BuildError as failure:
-            findings = [Finding("build-fails", f"it does not compile: {failure}", name)]
-        except subprocess.TimeoutExpired:
-            findings = [Finding("hang", f"the run under {name} did not end: look for a loop "
-                                "that does not end with a damaged length", name)]  # fmt: skip
-        report.groups[name] = "compiled again and run"
-        for finding in findings:
-            report.add(finding, ignore)
+    if result.left_out:
+        report.left_out.append(f"{result.group}: {result.left_out}")
+    else:
+        report.groups[result.group] = result.done
+    for finding in result.findings:
+        likely = finding.likely or causes_of(finding.id)
+        again = repeat_command(words, result.group, finding.case) if words else ""
+        report.add(replace(finding, likely=likely, repeat=again), ignore)
+
+
+def _source_words(native: Native) -> list[str]:
+    """What names the plugin's files to the command."""
+    words = [word for source in _paths(native.sources) for word in ("--source", source)]
+    return [*words, *([f"--cflags={shlex.join(native.flags)}"] if native.flags else [])]
+
+
+def _corpus(
+    given: str | os.PathLike[str] | None, native: Native | None, libraries: Sequence[str]
+) -> Path | None:
+    """Where the corpus is, or would be; None: there is no plugin."""
+    if given is not None:
+        return Path(given).absolute()
+    names = [os.fspath(source) for source in (native.sources if native else ())]
+    names += libraries[-1:]
+    return corpus_beside(names[0]) if names else None
+
+
+def _paths(files: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    return tuple(os.fspath(file) for file in files)
+
+
+def _native_checks(
+    native: Native, corpus: Path | None, limit: float, asked: Only
+) -> NativeChecks:
+    others = {path: _paths(files) for path, files in native.others.items()}
+    return NativeChecks(
+        sources=_paths(native.sources), others=others, flags=tuple(native.flags),
+        sanitizers=tuple(native.sanitizers), fuzz=native.fuzz, fuzzer=native.fuzzer,
+        corpus=corpus or Path("corpus").absolute(), limit=limit, only=asked.native,
+    )  # fmt: skip
 
 
 def _check(blob: Blob | Sequence[Blob], is_reader: bool, **options: Any) -> Report:
@@ -188,6 +218,8 @@ def _check(blob: Blob | Sequence[Blob], is_reader: bool, **options: Any) -> Repo
         wanted, other = ("reader", "decoder") if is_reader else ("decoder", "reader")
         raise InvalidArgumentError(f"{one.node.op.name} is not a {wanted}: use check_{other}()")
     spec = spec_of(one.node)
+    if has_python(spec):  # which no other process has, and no command can name
+        options.update(here=True, command=[])
     report = run_checks(spec, libraries_of(spec), **options)
     if not report.passed:
         raise CheckFailed(report)
@@ -205,6 +237,7 @@ def check_reader(
     native: Native | None = None,
     only: str | None = None,
     quick: bool = False,
+    corpus: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Checks a reader op over a sample: files of a few records, best below 10 KB.
 
@@ -218,6 +251,8 @@ def check_reader(
         native: Sanitizers and fuzzing, for which the plugin's sources are needed.
         only: One group, or one case of it, "GROUP/CASE", as a finding names it; None: all.
         quick: Only what takes least and finds most; the report says what is left out.
+        corpus: Folder of the inputs that a fuzzer kept, which are checked where it is there; None:
+            NAME-corpus beside the plugin's first source, or beside its library.
 
     Returns:
         The report; it may have warnings.
@@ -228,7 +263,7 @@ def check_reader(
     """
     return _check(
         blob, True, records=records, checksums=checksums, also=also, ignore=ignore,
-        timeout=timeout, native=native, only=only, quick=quick,
+        timeout=timeout, native=native, only=only, quick=quick, corpus=corpus,
     )  # fmt: skip
 
 
@@ -240,6 +275,7 @@ def check_decoder(
     native: Native | None = None,
     only: str | None = None,
     quick: bool = False,
+    corpus: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Checks an op with inputs over the records of its reader.
 
@@ -250,6 +286,8 @@ def check_decoder(
         native: Sanitizers and fuzzing, for which the plugin's sources are needed.
         only: One group, or one case of it, "GROUP/CASE", as a finding names it; None: all.
         quick: Only what takes least and finds most; the report says what is left out.
+        corpus: Folder of the inputs that a fuzzer kept, which are checked where it is there; None:
+            NAME-corpus beside the plugin's first source, or beside its library.
 
     Returns:
         The report; it may have warnings.
@@ -259,5 +297,6 @@ def check_decoder(
         InvalidArgumentError: It is a reader.
     """
     return _check(
-        blob, False, ignore=ignore, timeout=timeout, native=native, only=only, quick=quick
-    )
+        blob, False, ignore=ignore, timeout=timeout, native=native, only=only, quick=quick,
+        corpus=corpus,
+    )  # fmt: skip

@@ -3,6 +3,7 @@
 #include "core/scratch.h"
 #include "dataset/dataset.h"
 #include "kit/guard.h"
+#include "kit/process_watch.h"
 #include "kit/visit.h"
 #include "registry/node_files.h"
 
@@ -28,7 +29,7 @@ static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
         wrong = "struct_size";
     else if (o->order < PFD_KIT_FORWARD || o->order > PFD_KIT_STREAM)
         wrong = "order";
-    else if (o->range < 1 || o->range > 1024)
+    else if (o->range < 1 || o->range > 8192)
         wrong = "range";
     else if (o->most_records < 2)
         wrong = "most_records";
@@ -38,6 +39,9 @@ static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
         wrong = "epoch or seek_from";
     else if (o->rounds < 1)
         wrong = "rounds";
+    else if (o->made_input < 0 || o->made_dtype < 0 || o->made_dtype > PFD_BFLOAT16 ||
+             (o->types && !o->made_dtype))
+        wrong = "made_input or made_dtype";
     else if (o->other && (!o->other->node || !o->other_records || !o->other_rows || !o->capacity ||
                           !pfd_kit_reader_of(o->other->node)))
         wrong = "other";
@@ -174,11 +178,18 @@ static pfd_status run_round(pfd_kit_run_state *run, const pfd_kit_hashes *hashes
 {
     kit_round round = {.run = run, .hashes = *hashes};
     pfd_kit_call call = {.run = run};
+    pfd_kit_threads threads = {.num_ids = 0};
+    if (run->options->watch_state) threads = pfd_kit_threads_now();
     atomic_store(&run->num_reads, 0);
     atomic_store(&run->num_allocs, 0);
     pfd_status status = open_round(&round, &call, err);
-    if (status == PFD_OK) status = visit_all(&round, err);
-    return close_round(&round, &call, status);
+    if (status == PFD_OK && run->options->ranges)
+        status = pfd_kit_try_sample_ranges(&call, &round.source, &round.n, err);
+    else if (status == PFD_OK)
+        status = visit_all(&round, err);
+    status = close_round(&round, &call, status);
+    if (run->options->watch_state) pfd_kit_threads_check(run, &threads);
+    return status;
 }
 
 /* ---- Two sources by turns ----------------------------------------------------------------------
@@ -234,11 +245,16 @@ static pfd_status run_by_turns(pfd_kit_run_state *run, const pfd_kit_hashes *has
     kit_round one = {.run = run, .hashes = *hashes};
     kit_round two = {.run = &other_run, .hashes = other_hashes};
     pfd_kit_call calls[2] = {{.run = run}, {.run = &other_run}};
+    if (!pfd_kit_attrs_open(&other_run, pfd_attrs_struct(o->other->node->attrs))) {
+        pfd_kit_attrs_close(&other_run);
+        return pfd_fail_memory(err, 0, "attrs");
+    }
     pfd_status status = open_round(&one, &calls[0], err), other_status = PFD_OK;
     if (status == PFD_OK) other_status = open_round(&two, &calls[1], err);
     if (status == PFD_OK && other_status == PFD_OK) status = visit_by_turns(&one, &two, err);
     other_status = close_round(&two, &calls[1], other_status);
     status = close_round(&one, &calls[0], status);
+    pfd_kit_attrs_close(&other_run);
     hand_on_findings(run, &other_result);
     return status == PFD_OK ? other_status : status;
 }
@@ -272,10 +288,40 @@ static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashe
     return status;
 }
 
+static pthread_mutex_t one_run = PTHREAD_MUTEX_INITIALIZER;
+
+void pfd_kit_run_begin(pfd_kit_run_state *run)
+{
+    pthread_mutex_lock(&one_run);
+    *run->result = (pfd_kit_result){.struct_size = sizeof *run->result};
+    pfd_error_init(&run->result->error);
+    pfd_kit_crash_begin(run->options);
+    pfd_kit_process_begin(run);
+    pfd_kit_generators_begin(run);
+    pfd_kit_delays_begin(run);
+}
+
+void pfd_kit_run_end(pfd_kit_run_state *run)
+{
+    pfd_kit_delays_end();
+    pfd_kit_generators_end();
+    pfd_kit_process_end(run);
+    pfd_kit_crash_end();
+    run->result->injected = atomic_load(&run->injected);
+    pthread_mutex_unlock(&one_run);
+}
+
+static pfd_status run_all(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
+{
+    if (run->options->types) return pfd_kit_try_types(run, err);
+    if (run->options->formats) return pfd_kit_try_formats(run, err);
+    if (run->options->other) return run_by_turns(run, hashes, err);
+    return run_rounds(run, hashes, err);
+}
+
 pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
                        pfd_error *err)
 {
-    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     PFD_TRY(check_options(options, err));
     if (!blob || !blob->node) return pfd_fail(err, PFD_INVALID_ARGUMENT, "the blob has no node");
@@ -295,23 +341,13 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
     for (int64_t i = 0; hashes.spans && i < size; i++) hashes.spans[i].file = -1;
     memset(hashes.records, 0, (size_t)size * sizeof *hashes.records);
     memset(hashes.rows, 0, (size_t)size * sizeof *hashes.rows);
-    pthread_mutex_lock(&one);
-    *out = (pfd_kit_result){.struct_size = sizeof *out};
-    pfd_error_init(&out->error);
     pfd_kit_run_state run = {.node = blob->node, .options = options, .result = out};
-    pfd_kit_crash_begin(options);
-    pfd_kit_process_begin();
-    pfd_kit_generators_begin(&run);
-    pfd_kit_delays_begin(&run);
-    pfd_status status = options->types   ? pfd_kit_try_types(&run, err)
-                        : options->other ? run_by_turns(&run, &hashes, err)
-                                         : run_rounds(&run, &hashes, err);
-    pfd_kit_delays_end();
-    pfd_kit_generators_end();
-    pfd_kit_process_end();
-    pfd_kit_crash_end();
-    out->injected = atomic_load(&run.injected);
-    pthread_mutex_unlock(&one);
+    pfd_kit_run_begin(&run);
+    pfd_status status = pfd_kit_attrs_open(&run, pfd_attrs_struct(blob->node->attrs))
+                            ? run_all(&run, &hashes, err)
+                            : pfd_fail_memory(err, 0, "attrs");
+    pfd_kit_attrs_close(&run);
+    pfd_kit_run_end(&run);
     free(own);
     return status;
 }
@@ -329,4 +365,10 @@ pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t siz
     if (status == PFD_OK) memcpy(path, list.paths[i], strlen(list.paths[i]) + 1);
     pfd_path_list_free(&list);
     return status;
+}
+
+const char *pfd_kit_attr(const pfd_blob *blob, int64_t i)
+{
+    const pfd_op *op = blob && blob->node ? blob->node->op->op : NULL;
+    return op && i >= 0 && i < op->num_attrs ? op->attrs[i].name : NULL;
 }

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-_Thread_local pfd_kit_call *pfd_kit_active;
-
 /* More than any record needs, and little enough to be handed out. */
 static const int64_t MOST_ALLOC = INT64_C(1) << 30;
 

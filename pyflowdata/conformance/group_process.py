@@ -83,7 +83,7 @@ class GroupProcess:
         said = [_understand(line) for line in lines]
         ended = any("done" in one for one in said) or code == STOP
         told = any("id" in one for one in said)
-        if self._late and not any(one.get("id") == "hang" for one in said):
+        if self._late and not any(one.get("id") in ("hang", "waits") for one in said):
             said.append({"id": "hang", "text": f"the group '{self.group}' {self._late}: look for a "
                          "loop or a lock that waits for ever"})  # fmt: skip
         elif code < 0 and not told:

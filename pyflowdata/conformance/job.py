@@ -21,6 +21,7 @@ class Job:
         limit: Seconds of processor time for one pass over the sample.
         folder: For damaged samples.
         groups: The groups of checks to run; None: all that there are.
+        corpus: Folder of the inputs that a fuzzer kept; None: there is none.
         case: The only one to run of these groups, as a finding names it; None: all.
         quick: Only what takes least, and finds most: see checks.Group.
     """
@@ -35,6 +36,7 @@ class Job:
     groups: frozenset[str] | None = None
     case: str | None = None
     quick: bool = False
+    corpus: str | None = None
 
     def load(self) -> None:
         for library in self.libraries:

@@ -11,6 +11,7 @@ from ..errors import InvalidArgumentError, shown
 from .job import Job
 
 _MOST_NAMES = 4  # cases that are listed
+NATIVE_GROUPS = ("asan", "ubsan", "tsan", "fuzz")  # for which the plugin is compiled again
 
 
 class UnknownCaseError(InvalidArgumentError):
@@ -44,13 +45,18 @@ class Only:
         if "has_case" in said:
             self._begun, self._cases = said["has_case"], said["cases"]
 
-    def look(self, op: str) -> None:
-        """After all messages, none of which is a finding.
+    @property
+    def native(self) -> tuple[str, str | None] | None:
+        """The group, and the case or None for all; None: all groups."""
+        return None if self._said is None else (self._group, self._case or None)
+
+    def look(self, op: str, has_sources: bool) -> None:
+        """After all messages, none of which is a finding; has_sources: sanitizers can run too.
 
         Raises:
             UnknownCaseError: There is no such group or case, or it does not suit the op.
         """
-        if self._said is None:
+        if self._said is None or (has_sources and self._group in NATIVE_GROUPS):
             return
         if self._group in self._not_for_it:
             why = self._not_for_it[self._group]

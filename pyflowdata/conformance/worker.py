@@ -23,6 +23,7 @@ from .driver import driver_job
 from .group_process import STOP, Said
 from .job import Job
 from .schedule import run_groups
+from .spec import libraries_of
 
 
 class _Child:
@@ -100,6 +101,8 @@ def _list_groups(child: _Child) -> str:
         raise _StopError from failure
     names, left_out = [], {}
     for group in GROUPS:
+        if group.needs_corpus and child.job.corpus is None:
+            continue
         why = group.left_out(child.job.spec)
         if why is None:
             names.append(group.name)
@@ -107,8 +110,10 @@ def _list_groups(child: _Child) -> str:
             left_out[group.name] = why
     node = child.job.spec.with_reader(rank=0, world_size=1).make()
     child.write(
-        groups=names, not_for_it=left_out, op=node.op.name, job=driver_job(node), files=files
-    )
+        groups=names, not_for_it=left_out, op=node.op.name, files=files, origin=node.op.origin,
+        job=driver_job(node, whole_batches=child.job.spec.needs_whole_batches()),
+        libraries=libraries_of(child.job.spec),
+    )  # fmt: skip
     titles = {group.name: group.title for group in GROUPS}
     for reason in dict.fromkeys(f"{titles[name]}: {why}" for name, why in left_out.items() if why):
         child.note(reason)

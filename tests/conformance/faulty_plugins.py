@@ -8,7 +8,9 @@
     input: MiniReader              what feeds it: MiniReader (over data/), or an output of BoxReader
     sample: indexed                files with a companion each, as box_index.h reads them; or fixed
     seconds: 0.5                   of processor time for a pass, where the fault takes them all
+    plugin: good.c                 which one has the BoxReader that feeds it
     sanitizer: ubsan               which one alone finds it
+    fuzz: null-pointer             what a fuzzer alone finds, as a regular expression
     warns: cut-unnoticed           the ids of warnings about a good one, but for sample-poor
     left out: the loader           what the report says of a good one that some checks do not suit
 
@@ -22,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.paths import ROOT
+from support.plugin_sources import compile_library
 
 from pyflowdata.conformance.spec import Spec
 
@@ -43,7 +46,20 @@ class Plugin:
 
     @property
     def is_good(self) -> bool:
-        return "group" not in self.words and "sanitizer" not in self.words
+        return not {"group", "sanitizer", "fuzz"} & self.words.keys()
+
+    @property
+    def reader(self) -> Path | None:
+        """The source of the plugin whose reader feeds it; None: its own, or a built-in one."""
+        return self.path.with_name(self.words["plugin"]) if "plugin" in self.words else None
+
+    def compile(self, folder: Path) -> list[str]:
+        """Its library as the last one, and that of its reader."""
+        sources = [*([self.reader] if self.reader else []), self.path]
+        return [
+            str(compile_library(folder / f"{source.stem}.so", source, flags=("-D_GNU_SOURCE",)))
+            for source in sources
+        ]
 
     @property
     def seconds(self) -> float:
@@ -72,3 +88,4 @@ PLUGINS = {path.stem: _read(path) for path in sorted(FOLDER.iterdir()) if path.s
 FAULTY = [name for name, one in PLUGINS.items() if "group" in one.words]
 GOOD = [name for name, one in PLUGINS.items() if one.is_good]
 ONLY_SANITIZED = [name for name, one in PLUGINS.items() if "sanitizer" in one.words]
+FUZZED = [name for name, one in PLUGINS.items() if "fuzz" in one.words]

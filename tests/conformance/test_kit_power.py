@@ -5,7 +5,6 @@ import re
 import pytest
 from conformance.box_samples import write_samples
 from conformance.faulty_plugins import FAULTY, FOLDER, GOOD, PLUGINS
-from support.plugin_sources import compile_library
 
 from pyflowdata import testing
 
@@ -20,11 +19,8 @@ def check(tmp_path, samples):
     """Compiles and checks a plugin, by some groups or by all."""
 
     def run(plugin, groups=None):
-        library = compile_library(
-            tmp_path / f"{plugin.name}.so", plugin.path, flags=("-D_GNU_SOURCE",)
-        )
         return testing.run_checks(
-            plugin.spec(samples), [str(library)], checksums=True, timeout=plugin.seconds,
+            plugin.spec(samples), plugin.compile(tmp_path), checksums=True, timeout=plugin.seconds,
             groups=groups, ignore=["sample-poor"],
         )  # fmt: skip
 

@@ -25,6 +25,7 @@ class Group:
         is_quick: It also runs with --quick.
         quick_every: With --quick, one case of so many; 1: all of them.
         is_alone: It needs all cores for its own threads, so no other group runs beside it.
+        needs_corpus: It runs only where the plugin has a corpus.
     """
 
     name: str
@@ -34,3 +35,4 @@ class Group:
     is_quick: bool = False
     quick_every: int = 1
     is_alone: bool = False
+    needs_corpus: bool = False
