@@ -244,7 +244,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "the checksum of the companion is not compared, or only some of its bytes go into it",
         "the companion has no checksum",
     ),
-    "count-16-bits": (
+    "narrow-count": (
         "a number of records or files of uint16_t, short or char, or a cast to it",
         "an array of a fixed length",
     ),
