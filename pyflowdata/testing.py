@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .conformance.causes import CAUSES
+from .conformance.causes import causes_of
 from .conformance.corpus import corpus_beside
 from .conformance.job import Job
 from .conformance.native_checks import NativeChecks, NativeResult
@@ -154,7 +154,7 @@ def _take(
     group = str(said["group"])
     if "id" in said:
         id, case = str(said["id"]), str(said.get("case", ""))
-        likely = tuple(said.get("likely") or CAUSES.get(id, ()))
+        likely = tuple(said.get("likely") or causes_of(id))
         repeat = repeat_command(words, group, case) if words else ""
         warning = bool(said.get("warning", False))
         finding = Finding(id, str(said["text"]), group, warning, likely, case, repeat)
@@ -173,7 +173,7 @@ def _take_native(
     else:
         report.groups[result.group] = result.done
     for finding in result.findings:
-        likely = finding.likely or CAUSES.get(finding.id, ())
+        likely = finding.likely or causes_of(finding.id)
         again = repeat_command(words, result.group, finding.case) if words else ""
         report.add(replace(finding, likely=likely, repeat=again), ignore)
 

@@ -31,7 +31,8 @@ static pfd_status call_open(pfd_kit_call *call, pfd_kit_source *source, pfd_sour
     pfd_open_args args = {.struct_size = sizeof args,
                           .access = pfd_reader_attrs_access(reader_attrs),
                           .host = source->is_checked ? pfd_kit_host() : pfd_host_table(),
-                          .attrs = pfd_attrs_struct(source->node->attrs),
+                          .attrs = source->is_checked ? call->run->attrs
+                                                      : pfd_attrs_struct(source->node->attrs),
                           .files = source->list,
                           .num_files = source->num_files,
                           .scratch = scratch.scratch};
@@ -97,10 +98,12 @@ pfd_status pfd_kit_source_open(pfd_kit_call *call, const pfd_node *node, pfd_kit
     copy_methods(&source, out);
     ask_about(call, out);
     call->run->source = out->self;
-    if (out->methods.at && out->size < 0)
+    if (out->methods.at && out->size < 0) {
         pfd_kit_report(call->run, "negative-size",
                        "size() returned %" PRId64 "; it must be the number of records, from 0",
                        out->size);
+        out->size = 0; /* below, a stream's */
+    }
     return PFD_OK;
 }
 

@@ -1,6 +1,6 @@
 /* Lets the clocks of the plugin go wrong, so that what depends on the time of day shows.
  *
- * They go slow: a deadline that the plugin computes is in the past then, and no wait gets longer. */
+ * They go slow: a deadline that the plugin computes is in the past then, and no wait is longer. */
 #include "kit/interposed.h"
 #include "kit/process_watch.h"
 

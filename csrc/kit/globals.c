@@ -59,6 +59,13 @@ static int find_segments(struct dl_phdr_info *info, size_t size, void *ctx)
     return 1;
 }
 
+const char *pfd_kit_library_of(const pfd_kit_run_state *run)
+{
+    Dl_info found;
+    if (!strcmp(run->node->op->origin, "built in")) return NULL; /* it shares the host's library */
+    return dladdr((const void *)run->node->op->author, &found) ? found.dli_fname : NULL;
+}
+
 void pfd_kit_globals_open(pfd_kit_run_state *run)
 {
     library = (watched){0};

@@ -5,8 +5,9 @@
 
 static struct watched {
     pfd_kit_run_state run;
-    pfd_op *op;  /* the registry's */
-    pfd_op real; /* as it was */
+    pfd_node node; /* has the op, and nothing else */
+    pfd_op *op;    /* the registry's */
+    pfd_op real;   /* as it was */
     int32_t num_nodes;
 } watched;
 
@@ -26,7 +27,16 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     /* Tables may be made once, at the first node. */
     if (watched.num_nodes++ == 1) pfd_kit_globals_open(&watched.run);
     pfd_kit_call *outer = enter(&call, "infer()", err);
-    pfd_status status = pfd_kit_leave(&call, watched.real.infer(args, err), err);
+    pfd_infer_args given = *args;
+    pfd_status status = PFD_OUT_OF_MEMORY;
+    if (pfd_kit_attrs_open(&watched.run, args->attrs)) {
+        given.attrs = watched.run.attrs;
+        status = watched.real.infer(&given, err);
+    } else {
+        (void)pfd_fail_memory(err, 0, "attrs");
+    }
+    status = pfd_kit_leave(&call, status, err);
+    pfd_kit_attrs_close(&watched.run);
     pfd_kit_active = outer;
     return status;
 }
@@ -47,15 +57,18 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     return status;
 }
 
-pfd_status pfd_kit_watch_begin(const pfd_blob *blob, const pfd_kit_options *options,
+pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options,
                                pfd_kit_result *out, pfd_error *err)
 {
-    if (!blob || !blob->node) return pfd_fail(err, PFD_INVALID_ARGUMENT, "the blob has no node");
-    const pfd_registered_op *found = pfd_registry_find(blob->node->op->op->name, err);
+    const pfd_registered_op *found = pfd_registry_find(op, err);
     if (!found) return err->status;
-    pfd_kit_run_state run = {.node = blob->node, .options = options, .result = out};
-    pfd_kit_run_begin(&run);
-    watched = (struct watched){.run = run, .op = (pfd_op *)(uintptr_t)found->op, .real = *found->op};
+    watched = (struct watched){
+        .run = {.node = &watched.node, .options = options, .result = out},
+        .node = {.op = found},
+        .op = (pfd_op *)(uintptr_t)found->op,
+        .real = *found->op,
+    };
+    pfd_kit_run_begin(&watched.run);
     watched.op->infer = infer;
     if (watched.real.companions) watched.op->companions = companions;
     if (watched.real.propose) watched.op->propose = propose;

@@ -1,11 +1,7 @@
 /* Watches the state of the whole process: an op that changes it changes the user's program. */
 #include "kit/process_watch.h"
 
-#include <dlfcn.h>
 #include <locale.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 static int32_t is_full;
 
@@ -35,26 +31,6 @@ void pfd_kit_process_end(pfd_kit_run_state *run)
     pfd_kit_environment_end();
     pfd_kit_settings_end();
     is_full = 0;
-}
-
-const char *pfd_kit_library_of(const pfd_kit_run_state *run)
-{
-    Dl_info found;
-    if (!strcmp(run->node->op->origin, "built in")) return NULL; /* it shares the host's library */
-    return dladdr((const void *)run->node->op->author, &found) ? found.dli_fname : NULL;
-}
-
-void pfd_kit_process_report(const pfd_kit_call *call, const char *format, ...)
-{
-    char what[256];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(what, sizeof what, format, args);
-    va_end(args);
-    pfd_kit_report(call->run, "process-state",
-                   "%s changed the %s of the whole process, which is the program's: leave it as "
-                   "it is",
-                   call->function, what);
 }
 
 void pfd_kit_process_enter(pfd_kit_call *call)

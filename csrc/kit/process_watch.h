@@ -11,10 +11,6 @@
 #define PFD_KIT_PROCESS_WATCH_H
 #include "kit/run_state.h"
 
-/* Reports "process-state": that the function changed `what` of the process. */
-void pfd_kit_process_report(const pfd_kit_call *call, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 /* watch_arithmetic.c: rounding, small numbers as 0, and traps, which each thread has. */
 uint64_t pfd_kit_arithmetic_now(void);
 void pfd_kit_arithmetic_check(pfd_kit_call *call);
@@ -29,7 +25,7 @@ void pfd_kit_environment_begin(int32_t is_full);
 void pfd_kit_environment_check(const pfd_kit_call *call);
 void pfd_kit_environment_end(void);
 
-/* watch_settings.c: working directory, locale; _FULL: umask and limits. */
+/* watch_settings.c: working directory, locale; _FULL: umask, limits, processors. */
 void pfd_kit_settings_begin(int32_t is_full);
 void pfd_kit_settings_check(const pfd_kit_call *call);
 void pfd_kit_locale_check(const pfd_kit_call *call); /* of the thread */

@@ -33,6 +33,8 @@ typedef struct pfd_kit_run_state {
     int32_t round; /* from 0 */
     const void *source; /* of the reader, for its compute() */
     int32_t watch;      /* global memory of the plugin: nothing may change there any more */
+    const void *attrs;  /* of the op, on pages that cannot be written to */
+    int32_t attr_regions[2];
 } pfd_kit_run_state;
 
 /* What a thread is doing, also for the message of a crash. */
@@ -47,10 +49,12 @@ typedef struct pfd_kit_call {
     int32_t num_locks; /* that it held */
     const char *reading;           /* what the kit looks at that the op returned; NULL: nothing */
     int64_t reading_index;
+    const char *const *row_words; /* what each made-up row is; NULL: rows are of records */
     const pfd_compute_args *computing; /* in compute(); NULL: in another function */
 } pfd_kit_call;
 
-extern _Thread_local pfd_kit_call *pfd_kit_active;
+extern _Thread_local pfd_kit_call *pfd_kit_active; /* active_call.c; NULL: in none */
+extern _Thread_local const char *pfd_kit_last_function; /* which was called, for that message */
 
 /* watching_host.c: the checking host. */
 const pfd_host *pfd_kit_host(void);
@@ -62,6 +66,9 @@ void pfd_kit_scratch_close(pfd_kit_scratch *scratch); /* after a reset; accepts 
 /* report.c: adds a finding, each id once in a result. */
 void pfd_kit_report(pfd_kit_run_state *run, const char *id, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* "process-state": that the function of the call changed something of the whole process. */
+void pfd_kit_process_report(const pfd_kit_call *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* What the op's function returned as an agreed status: also reports what is wrong with it. */
 pfd_status pfd_kit_returned(pfd_kit_run_state *run, const char *function, pfd_status status,
                             pfd_error *err);
@@ -70,6 +77,8 @@ pfd_status pfd_kit_returned(pfd_kit_run_state *run, const char *function, pfd_st
 void pfd_kit_globals_open(pfd_kit_run_state *run);
 void pfd_kit_globals_check(pfd_kit_run_state *run, const char *function);
 void pfd_kit_globals_close(void);
+/* The file of the plugin that the op is in; NULL: it is in none. */
+const char *pfd_kit_library_of(const pfd_kit_run_state *run);
 
 /* process.c: whether they change the state of the process, or keep a lock; its parts are in
  * kit/process_watch.h. */
@@ -77,8 +86,6 @@ void pfd_kit_process_begin(pfd_kit_run_state *run);
 void pfd_kit_process_enter(pfd_kit_call *call);
 void pfd_kit_process_check(pfd_kit_call *call, pfd_status status); /* what the function returned */
 void pfd_kit_process_end(pfd_kit_run_state *run);
-/* The file of the plugin that the op is in; NULL: it is in none. */
-const char *pfd_kit_library_of(const pfd_kit_run_state *run);
 
 /* run.c: around a run, for node_calls.c too.  One at a time, others wait. */
 void pfd_kit_run_begin(pfd_kit_run_state *run);
@@ -87,6 +94,12 @@ void pfd_kit_run_end(pfd_kit_run_state *run);
 /* crash.c: reports of crashes and of calls that do not end, written to options->report_fd. */
 void pfd_kit_crash_begin(const pfd_kit_options *options);
 void pfd_kit_crash_end(void);
+
+/* stack_fault.c: what a fault has to do with the stack, in words; NULL: nothing.  For the signal
+ * handler: of such a fault no memory on the stack is worth reading. */
+void pfd_kit_stack_begin(void);
+const char *pfd_kit_stack_fault(int signal, const void *address, int32_t by_kernel,
+                                const void *context);
 
 /* call.c: around each call of a function of the op under check. */
 void pfd_kit_enter(pfd_kit_call *call, const char *function, pfd_kit_scratch *scratch);
@@ -134,6 +147,11 @@ pfd_status pfd_kit_inputs_make(const pfd_node *node, const pfd_record *records, 
 /* The only reader that a node depends on, or is; NULL: there are several. */
 const pfd_node *pfd_kit_reader_of(const pfd_node *node);
 
+/* read_only_attrs.c: gives a run a copy of an attr struct of its op that the op cannot write to.
+ * 0: out of memory; close() all the same. */
+int32_t pfd_kit_attrs_open(pfd_kit_run_state *run, const void *attrs);
+void pfd_kit_attrs_close(pfd_kit_run_state *run);
+
 /* kernel.c: computes the node under check for these records; hashes each output row (never to 0 or
  * 1).  err->row is the row that failed. */
 pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_t n,
@@ -172,10 +190,20 @@ void pfd_kit_try_describe(pfd_kit_call *call, const pfd_kit_source *source,
 void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const int64_t *ordinals,
                         int64_t n);
 
+/* ranges.c: computes some rows, each alone and in ranges of many lengths; reports, once for all
+ * lengths, where they are not written, or not the same.  The lengths go up to `most`; there is one
+ * range of all rows in any case.  Returns the rows of the longest range; 0: no row could be
+ * computed. */
+int64_t pfd_kit_try_ranges(pfd_kit_call *call, const pfd_tensor *const *inputs,
+                           const pfd_record *records, int64_t n, int64_t most);
+/* sample_ranges.c: the same with the first records of a source, and with at() for as many. */
+pfd_status pfd_kit_try_sample_ranges(pfd_kit_call *call, const pfd_kit_source *source,
+                                     int64_t *longest, pfd_error *err);
+
 /* types.c: offers infer() inputs of many types, and computes made-up rows of what it accepts. */
 pfd_status pfd_kit_try_types(pfd_kit_run_state *run, pfd_error *err);
 
-/* format_calls.c: asks the formats that the op reads, of its plugin, about the files of the sample. */
+/* format_calls.c: asks the formats that the op reads about the files of the sample. */
 pfd_status pfd_kit_try_formats(pfd_kit_run_state *run, pfd_error *err);
 
 /* growth.c: memory and descriptors in use. */

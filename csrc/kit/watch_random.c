@@ -26,7 +26,7 @@ void pfd_kit_random_end(void)
 
 static void report(const pfd_kit_call *call, const char *what)
 {
-    pfd_kit_report(call->run, "process-state",
+    pfd_kit_report(call->run, "own-generator",
                    "%s used %s, whose state is one for the whole process: the program gets other "
                    "random numbers, and rows change with what ran before; use host->random_bits()",
                    call->function, what);

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-_Thread_local pfd_kit_call *pfd_kit_active;
-
 /* More than any record needs, and little enough to be handed out. */
 static const int64_t MOST_ALLOC = INT64_C(1) << 30;
 
@@ -106,6 +104,7 @@ static void *kit_alloc(pfd_scratch *scratch, int64_t bytes)
         return NULL;
     }
     pfd_kit_delay();
+    if (run->options->unguarded) return pfd_scratch_alloc(scratch, bytes);
     return hand_out(call, owner, PFD_GUARD_ALLOC, number, bytes, 64);
 }
 
@@ -136,6 +135,10 @@ static pfd_status kit_read(const pfd_file *file, int64_t offset, int64_t size, p
     }
     const uint8_t *bytes = NULL;
     PFD_TRY(pfd_file_read(file, offset, size, scratch, &bytes, err));
+    if (run->options->unguarded) {
+        *data = bytes;
+        return PFD_OK;
+    }
     uint8_t *copy = hand_out(call, owner, PFD_GUARD_READ, number, size, 1);
     if (!copy) return pfd_fail_memory(err, size, "bytes of a file");
     memcpy(copy, bytes, (size_t)size);

@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("library", nargs="*", metavar="LIB",
         help="the plugin, the package that has it, or its C and C++ files")  # fmt: skip
+    add = parser.add_argument_group("the op").add_argument
     add("--op", required=True, metavar="NAME", help="the op to check")
     add("--attr", action="append", default=[], metavar="K=V",
         help="an attr of the op; lists have commas between")  # fmt: skip
@@ -54,11 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--plugin", action="append", default=[], metavar="LIB",
         help="load this plugin, or that of this package, as well; or the C and C++ files of one, "
         "with commas between")  # fmt: skip
+    add = parser.add_argument_group("its sample").add_argument
     add("--records", type=int, metavar="N", help="how many records the sample has")
     add("--checksums", action="store_true",
         help="the format has checksums: damage that is not detected is a fault")  # fmt: skip
     add("--also", action="append", default=[], metavar="FOLDER=N",
         help="a further sample, and how many records it has")  # fmt: skip
+    add = parser.add_argument_group("which checks, and when").add_argument
     add("--quick", action="store_true",
         help="only what takes least and finds most, in less than a second")  # fmt: skip
     add("--watch", action="store_true",
@@ -69,8 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--ignore", action="append", default=[], metavar="ID", help="a finding that is wanted")
     add("--timeout", type=float, default=_TIMEOUT, metavar="SECONDS",
         help="processor time that one pass over the sample may take (%(default)s)")  # fmt: skip
+    add = parser.add_argument_group("of the plugin's sources, compiled again").add_argument
     add("--source", action="append", default=[], metavar="FILE",
-        help="a C or C++ file of the plugin, for the options below")  # fmt: skip
+        help="a C or C++ file of the plugin, where LIB is a library")  # fmt: skip
     add("--cflags", default="", metavar="FLAGS",
         help="for its compiler and linker: --cflags=-lz")  # fmt: skip
     for name, meaning in SANITIZERS.items():
@@ -83,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--corpus", metavar="FOLDER",
         help="inputs that the fuzzers keep, and that each check reads (default: NAME-corpus beside "
         "the first source, or LIB)")  # fmt: skip
+    add = parser.add_argument_group("the report").add_argument
     add("--json", action="store_true", help="print JSON")
 
 

@@ -12,12 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from .file_layout import Layout, Span
 
 _Order = Literal["little", "big"]
 _KINDS: tuple[tuple[int, _Order], ...] = ((8, "little"), (8, "big"), (4, "little"), (4, "big"))
 _NEAR = 24  # bytes around a record's beginning in which its length is looked for
 _MOST_ADDED = 64  # what a length or offset may have besides: a header, a checksum
+_LEAST_STRIDE = 16  # bytes of records of one size: of smaller ones 2 GB have too many
+_MOST_BYTES = 1 << 20  # of files in which numbers are looked for
+_MOST_WAYS = 16  # that are worth a try
 _LONGEST_ENTRY = 64  # bytes of a table of offsets
 
 
@@ -55,7 +60,9 @@ class Growth:
     step: int
     into: tuple[int, ...]
 
-    def grown(self, contents: Mapping[str, bytes], added: int) -> dict[str, dict[int, bytes]] | None:
+    def grown(
+        self, contents: Mapping[str, bytes], added: int
+    ) -> dict[str, dict[int, bytes]] | None:
         """The files that change, with about so many bytes more: the pieces of each by offset, and
         zeros between.  None: the fields have no room for such numbers."""
         each = added // len(self.into) // self.step * self.step
@@ -64,9 +71,10 @@ class Growth:
         for field in self.fields:
             data, end = changed[field.file], field.place + field.width
             value = int.from_bytes(data[field.place : end], field.order)
-            value += holes.get(field.number, 0) if field.is_length else sum(
-                size for number, size in holes.items() if number < field.number
-            )  # fmt: skip
+            if field.is_length:
+                value += holes.get(field.number, 0)
+            else:
+                value += sum(size for number, size in holes.items() if number < field.number)
             if not field.fits(value):
                 return None
             data[field.place : end] = value.to_bytes(field.width, field.order)
@@ -100,15 +108,16 @@ def growths(contents: Mapping[str, bytes], name: str, layout: Layout) -> Iterato
         layout: All of its records.
     """
     records = layout.records
-    if len(records) < 4:
+    if len(records) < 4 or sum(map(len, contents.values())) > _MOST_BYTES:
         return
     strides = {two.offset - one.offset for one, two in zip(records, records[1:])}
-    if len(strides) == 1 and min(strides) > 0:
+    if len(strides) == 1 and min(strides) >= _LEAST_STRIDE:
         yield Growth(name, layout, (), min(strides), (1,))
-    lengths = _lengths(contents[name], name, records)
-    tables = tuple(field for other in contents for field in _table(contents[other], other, records))
+    lengths = [*_lengths(contents[name], name, records), ()]
+    tables = [one for other in contents for one in _tables(contents[other], other, records)]
     middle = tuple(range(1, len(records) - 1))
-    for fields in dict.fromkeys([lengths, tables, lengths + tables]):
+    ways = [one + two for one in lengths for two in [*tables, ()]]
+    for fields in ways[:_MOST_WAYS]:
         if fields:
             yield Growth(name, layout, fields, 64, middle)
 
@@ -122,10 +131,10 @@ def write_sparse(path: Path, pieces: Mapping[int, bytes]) -> None:
         file.truncate()
 
 
-def _lengths(data: bytes, name: str, records: Sequence[Span]) -> tuple[Field, ...]:
+def _lengths(data: bytes, name: str, records: Sequence[Span]) -> Iterator[tuple[Field, ...]]:
     """A field of each record, at the same distance from it."""
     if len({record.size for record in records}) < 2:
-        return ()
+        return
     for width, order in _KINDS:
         for distance in range(_NEAR, -_NEAR, -1):
             places = [record.offset - distance for record in records]
@@ -133,32 +142,32 @@ def _lengths(data: bytes, name: str, records: Sequence[Span]) -> tuple[Field, ..
                 continue
             values = [int.from_bytes(data[p : p + width], order) for p in places]
             if _differ_alike(values, [record.size for record in records]):
-                return tuple(
+                yield tuple(
                     Field(name, place, width, order, number, True)
                     for number, place in enumerate(places)
                 )
-    return ()
 
 
-def _table(data: bytes, name: str, records: Sequence[Span]) -> tuple[Field, ...]:
+def _tables(data: bytes, name: str, records: Sequence[Span]) -> Iterator[tuple[Field, ...]]:
     """A field for each record, at equal distances from each other."""
     offsets = [record.offset for record in records]
     for width, order in _KINDS:
-        for place in range(len(data) - width * len(records) + 1):
-            first = int.from_bytes(data[place : place + width], order)
-            if abs(first - offsets[0]) > _MOST_ADDED:
-                continue
-            for entry in range(width, _LONGEST_ENTRY + 1):
-                places = [place + entry * i for i in range(len(records))]
-                if places[-1] + width > len(data):
-                    break
-                values = [int.from_bytes(data[p : p + width], order) for p in places]
-                if _differ_alike(values, offsets):
-                    return tuple(
+        if len(data) < width:
+            continue
+        runs = np.lib.stride_tricks.sliding_window_view(np.frombuffer(data, np.uint8), width)
+        numbers = np.ascontiguousarray(runs).view(f"{'<' if order == 'little' else '>'}i{width}")
+        added = numbers.ravel().astype(np.int64) - offsets[0]
+        firsts = np.flatnonzero(np.abs(added) <= _MOST_ADDED)
+        for entry in range(width, _LONGEST_ENTRY + 1):
+            fit = firsts[firsts + entry * (len(records) - 1) < len(added)]
+            fit = fit[added[fit + entry] - added[fit] == offsets[1] - offsets[0]]
+            for place in fit.tolist():
+                places = range(place, place + entry * len(records), entry)
+                if _differ_alike([int(numbers[p, 0]) for p in places], offsets):
+                    yield tuple(
                         Field(name, one, width, order, number, False)
                         for number, one in enumerate(places)
                     )
-    return ()
 
 
 def _differ_alike(values: Sequence[int], expected: Sequence[int]) -> bool:

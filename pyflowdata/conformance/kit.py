@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..nodes import Node
-from ..native import check, new_error, text
+from ..native import check, encode, new_error, text
 from .binding import ffi, lib, new_struct
 
 Hashes = npt.NDArray[np.uint64]
@@ -27,6 +27,10 @@ _ORDERS = {
 }
 FORWARD, BACKWARD = lib.PFD_KIT_FORWARD, lib.PFD_KIT_BACKWARD
 SHUFFLED, STREAM = lib.PFD_KIT_SHUFFLED, lib.PFD_KIT_STREAM
+MANY_SHAPES, ONE_SHAPE = lib.PFD_KIT_MANY_SHAPES, lib.PFD_KIT_ONE_SHAPE
+LARGE_ROWS = lib.PFD_KIT_LARGE_ROWS
+NAME_GENERATORS = lib.PFD_KIT_NAME_GENERATORS
+FIX_SYSTEM, FIX_SEEDED = lib.PFD_KIT_FIX_SYSTEM, lib.PFD_KIT_FIX_SEEDED
 MOST_RECORDS = 256
 
 _DRAW = np.dtype(
@@ -53,7 +57,9 @@ class Run:
         message: What it said.
         injected: A failure that was asked for took place.
         num_records: Looked at.
+        size: All records that the reader says it has; -1 of a stream.
         num_failed: Of them, those that failed.
+        num_accepted: Shapes that infer() has accepted, where it was offered some.
         num_reads, num_allocs: Calls of the host's functions, in the first round.
         num_draws: Random numbers that compute() drew.
         generator: The first other generator of random numbers that was called and watched, "".
@@ -71,6 +77,7 @@ class Run:
     message: str
     injected: bool
     num_records: int
+    size: int
     num_failed: int
     num_reads: int
     num_allocs: int
@@ -78,6 +85,7 @@ class Run:
     generator: str
     shared_position: str
     clock_reads: int
+    num_accepted: int
     found: tuple[tuple[str, str], ...]
     records: Hashes
     rows: Hashes
@@ -108,6 +116,9 @@ def order_name(order: int) -> str:
 def _describe(given: Any, doing: str) -> str:
     """What a run does, for the messages of what it finds."""
     parts = [doing] if doing else []
+    if given.types or given.ranges:
+        parts += ["the first records of the sample"] if given.ranges else []
+        return ", ".join([*parts, f"seed {given.seed}"])
     parts.append(f"records {order_name(given.order)}, {given.range} at a time")
     if given.seek > 0:
         parts.append(f"from record {given.seek} on")
@@ -116,6 +127,37 @@ def _describe(given: Any, doing: str) -> str:
     if given.num_threads > 1:
         parts.append(f"{given.num_threads} threads")
     return ", ".join([*parts, f"seed {given.seed}"])
+
+
+def _options(options: Mapping[str, Any], report_fd: int, limit_ms: int) -> Any:
+    given = new_struct("pfd_kit_options")
+    defaults = {"range": 16, "most_records": MOST_RECORDS, "num_threads": 1, "rounds": 1,
+                "fail_read_with": lib.PFD_IO, "report_fd": report_fd, "limit_ms": limit_ms,
+                "seed": 1}  # fmt: skip
+    for name, value in {**defaults, **options}.items():
+        setattr(given, name, value)
+    return given
+
+
+def _findings(out: Any) -> list[tuple[str, str]]:
+    """Id and text of each."""
+    found = (out.findings[i] for i in range(out.num_findings))
+    return [(text(one.id), text(one.text)) for one in found]
+
+
+@contextlib.contextmanager
+def watched_nodes(op: str, report_fd: int, limit: float) -> Iterator[list[tuple[str, str]]]:
+    """Watches infer(), companions() and propose() of an op where nodes of it are made within; the
+    list, of ids and texts, is filled at the end."""
+    given = _options({"watch_state": 1}, report_fd, int(limit * 1000))
+    out, err = new_struct("pfd_kit_result"), new_error()
+    found: list[tuple[str, str]] = []
+    check(lib.pfd_kit_watch_begin(encode(op, "op name"), given, out, err), err)
+    try:
+        yield found
+    finally:
+        lib.pfd_kit_watch_end()
+        found += _findings(out)
 
 
 class Kit:
@@ -139,7 +181,7 @@ class Kit:
         Raises:
             Error: The op could not be called at all.
         """
-        given = self._options(options)
+        given = _options(options, self._report_fd, self._limit_ms)
         size: int = given.most_records
         records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
         spans = np.zeros(size, _SPAN)
@@ -155,6 +197,13 @@ class Kit:
         for id, said in () if silent else run.found:
             self._tell(id, said)
         return run
+
+    def own_attrs(self) -> set[str]:
+        """The attrs that the op declares, without those of the host."""
+        names: set[str] = set()
+        while (name := lib.pfd_kit_attr(self._blob, len(names))) != ffi.NULL:
+            names.add(text(name))
+        return names
 
     def draws(self, most: int, *, doing: str = "", **options: Any) -> Draws:
         """The first random numbers that compute() draws in a run, which tells nobody.
@@ -178,31 +227,6 @@ class Kit:
             other_rows=ffi.cast("uint64_t *", rows.ctypes.data), **options,
         )  # fmt: skip
         return run, records, rows
-
-    def _options(self, options: Mapping[str, int]) -> Any:
-        given = new_struct("pfd_kit_options")
-        defaults = {"range": 16, "most_records": MOST_RECORDS, "num_threads": 1, "rounds": 1,
-                    "fail_read_with": lib.PFD_IO, "report_fd": self._report_fd,
-                    "limit_ms": self._limit_ms, "seed": 1}  # fmt: skip
-        for name, value in {**defaults, **options}.items():
-            setattr(given, name, value)
-        return given
-
-    @contextlib.contextmanager
-    def watch(self) -> Iterator[list[tuple[str, str]]]:
-        """Watches infer(), companions() and propose() of the op where nodes of it are made within;
-        the list, of ids and texts, is filled at the end."""
-        given, out, err = self._options({"watch_state": 1}), new_struct("pfd_kit_result"), new_error()
-        found: list[tuple[str, str]] = []
-        check(lib.pfd_kit_watch_begin(self._blob, given, out, err), err)
-        try:
-            yield found
-        finally:
-            lib.pfd_kit_watch_end()
-            found += [
-                (text(one.id), text(one.text))
-                for one in (out.findings[i] for i in range(out.num_findings))
-            ]
 
     def files(self) -> list[str]:
         """The files that the reader reads, in order.  Raises FileError where they are not there."""
@@ -228,17 +252,16 @@ def _read_run(
         message=text(out.error.message),
         injected=bool(out.injected),
         num_records=out.num_records,
+        size=out.size,
         num_failed=out.num_failed,
         num_reads=out.num_reads,
         num_allocs=out.num_allocs,
         num_draws=out.num_draws,
         generator=text(out.generator),
         shared_position=text(out.shared_position),
+        num_accepted=out.num_accepted,
         clock_reads=out.num_clock_reads,
-        found=tuple(
-            (text(found.id), text(found.text) + where)
-            for found in (out.findings[i] for i in range(out.num_findings))
-        ),
+        found=tuple((id, said + where) for id, said in _findings(out)),
         records=records,
         rows=rows,
         spans=spans,

@@ -85,6 +85,12 @@ class Spec:
             return self.with_reader(data_dir=folder)
         return self.with_reader(files=[os.path.join(folder, os.path.basename(n)) for n in named])
 
+    def with_files(self, files: list[str]) -> Spec:
+        """The same over these files, in place of those of a folder."""
+        return self.with_reader(
+            data_dir=None, data_part_num=None, part_name_suffix_length=None, files=files
+        )
+
     def with_found(self, node: Node) -> Spec:
         """The same with what was found in the files of a node made like this one."""
         readers = reader_nodes(node.outputs)

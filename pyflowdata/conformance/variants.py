@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from ..nodes.registry import Attr, find_op
+from ..nodes.registry import Attr, find_op, registered_ops
 from .spec import Spec
 
 Variant = tuple[str, Spec]  # how it differs, in words, and what makes it
 
 
-def over_other_files(spec: Spec, files: list[str], also: tuple[tuple[str, int], ...]) -> list[Variant]:
+def over_other_files(
+    spec: Spec, files: list[str], also: tuple[tuple[str, int], ...]
+) -> list[Variant]:
     """The same op over other files: as many as there are ways, the best one first."""
     found: list[Variant] = []
     if len(files) > 1:
@@ -26,7 +28,7 @@ def over_other_files(spec: Spec, files: list[str], also: tuple[tuple[str, int], 
 def with_other_attrs(spec: Spec) -> Iterator[Variant]:
     """The same inputs with another value of one attr of the op's own."""
     op = find_op(spec.op)
-    of_host = {attr.name for attr in find_op("MiniReader").attrs}  # which has none of its own
+    of_host = _attrs_of_host()
     values = spec.make().values
     for attr in op.attrs:
         if op.is_reader and attr.name in of_host:
@@ -39,6 +41,12 @@ def with_other_attrs(spec: Spec) -> Iterator[Variant]:
             f"{attr.name} = {value}",
             replace(spec, attrs={**spec.attrs, attr.name: value}, texts=texts),
         )
+
+
+def _attrs_of_host() -> set[str]:
+    """What readers of files have in common."""
+    readers = [op for op in registered_ops() if op.is_reader and op.attr("data_dir")]
+    return set.intersection(*({attr.name for attr in op.attrs} for op in readers))
 
 
 def _other(attr: Attr, value: Any) -> Any:

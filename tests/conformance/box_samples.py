@@ -45,6 +45,23 @@ def write_indexed_samples(folder: Path) -> Path:
     return folder
 
 
+def write_fixed_samples(folder: Path) -> Path:
+    """The files of box_fixed.h: records of one size."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for part, payloads in enumerate(PAYLOADS):
+        full = [payload.ljust(16, b".") for payload in payloads]
+        frames = b"".join(struct.pack("<I", checksum(0, payload)) + payload for payload in full)
+        (folder / f"part-{part}").write_bytes(frames)
+    return folder
+
+
+def write_samples(folder: Path) -> Path:
+    """All kinds of samples, in folders of their names; returns that of the box files."""
+    write_indexed_samples(folder / "indexed")
+    write_fixed_samples(folder / "fixed")
+    return write_box_samples(folder / "box")
+
+
 def write_box_samples(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for part, payloads in enumerate(PAYLOADS):

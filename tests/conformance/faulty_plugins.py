@@ -6,11 +6,12 @@
     likely: a static variable      one of its first cause
     op: Centre                     which one to check; left out: BoxReader
     input: MiniReader              what feeds it: MiniReader (over data/), or an output of BoxReader
-    sample: indexed                files with a companion each, as box_index.h reads them
+    sample: indexed                files with a companion each, as box_index.h reads them; or fixed
     seconds: 0.5                   of processor time for a pass, where the fault takes them all
     plugin: good.c                 which one has the BoxReader that feeds it
     sanitizer: ubsan               which one alone finds it
     fuzz: null-pointer             what a fuzzer alone finds, as a regular expression
+    warns: cut-unnoticed           the ids of warnings about a good one, but for sample-poor
     left out: the loader           what the report says of a good one that some checks do not suit
 
 A plugin whose name begins with good_ has no fault, and no group.

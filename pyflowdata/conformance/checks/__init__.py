@@ -9,6 +9,7 @@ from ..spec import Spec, flags_of
 from .check import Check, Teller
 from .corpus import corpus
 from .damage import damage
+from .choices import choices
 from ..damaged_copies import KINDS
 from .failing_records import failing_records
 from .failures import failures
@@ -16,7 +17,9 @@ from .group import Group
 from .large import large
 from .leaks import leaks
 from .loader import has_groups, loader
+from .many import many
 from .random_numbers import random_numbers
+from .ranges import ranges
 from .records import records
 from .sample import sample
 from .sizes import sizes
@@ -57,13 +60,15 @@ def _makes_groups(spec: Spec) -> str | None:
 _DAMAGED = "damaged samples"
 
 GROUPS: tuple[Group, ...] = (
+    Group("random numbers", random_numbers, is_quick=True),
     Group("records", records, is_quick=True),
+    Group("ranges", ranges, is_quick=True),
     Group("leaks", leaks, is_quick=True),
     Group("threads", threads, is_quick=True, is_alone=True),
     Group("state", state, is_quick=True),
-    Group("random numbers", random_numbers, is_quick=True),
     Group("two sources", sources),
-    Group("types", types, _no_inputs, is_quick=True),
+    Group("types", types, _no_inputs, is_quick=True, quick_every=4),
+    Group("choices", choices),
     Group("failures", failures, is_quick=True, quick_every=4),
     Group("failing records", failing_records, _cannot_be_damaged, _DAMAGED),
     *(
@@ -77,5 +82,6 @@ GROUPS: tuple[Group, ...] = (
     Group("sizes", sizes, _reads_no_files, _DAMAGED),
     Group("sample", sample, _has_inputs),
     Group("large files", large, _has_inputs),
+    Group("many records", many, _has_inputs),
     Group("loader", loader, _makes_groups, "the loader", is_alone=True),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Protocol
 
 from ..job import Job
-from ..kit import FORWARD, MOST_RECORDS, Kit, Run
+from ..kit import FORWARD, MOST_RECORDS, Kit, Run, watched_nodes
 from ..spec import Spec
 from ...nodes.registry import HOST_OUTPUTS
 
@@ -48,6 +49,7 @@ class Check:
         given: The node as the user gave it.
         kit: Over the node of the job.
         is_reader: The op under check is one.
+        made: What making the first node did to the process: ids and texts of findings.
         outputs: Names of the outputs of the op, without those that the host fills in.
         whole_batches: A row may depend on the other rows of its call.
         has_begun: A case has begun.
@@ -57,12 +59,15 @@ class Check:
     def __init__(self, job: Job, teller: Teller, every: int = 1) -> None:
         """Args: the job; who is told; of so many cases one is wanted."""
         self._teller = teller
+        self.job = job
         self._every, self._cases = every, 0
         self.has_begun = False
         self.passed_over: list[str] = []
         self.whole_batches = job.spec.needs_whole_batches()
         self.given = job.spec.with_reader(rank=0, world_size=1)
-        node = self.given.make()
+        with self.watch() as made:
+            node = self.given.make()
+        self.made = made
         # What propose() found in the sample holds for copies of it that are damaged.
         self.job = replace(job, spec=self.given.with_found(node))
         self.kit = Kit(node, teller.tell, teller.report_fd, job.limit)
@@ -93,6 +98,10 @@ class Check:
         self.has_begun = True
         self._teller.begin(name)
         return True
+
+    def watch(self) -> AbstractContextManager[list[tuple[str, str]]]:
+        """Watches the functions of the op that making a node calls; see kit.watched_nodes()."""
+        return watched_nodes(self.job.spec.op, self._teller.report_fd, self.job.limit)
 
     def make_kit(self, spec: Spec) -> Kit:
         """A kit over another node."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 from ...errors import Error
@@ -14,11 +15,15 @@ from .victims import companion_files, layout_of
 _SMALL = 1 << 16  # bytes by which a file grows to see whether its format is understood
 _AROUND = 1 << 20  # so near to the limit, on both sides of it
 _LIMITS = {31: "2 GB", 32: "4 GB"}
+_MEMORY = 1 << 30  # bytes that the op may take: an index of so many records may need more
 
 
 def large(check: Check) -> str:
     """The last file with records, as if it had more than 2 and 4 GB."""
+    _limit_memory()
     base = check.base(silent=True)
+    if base.size < 0:
+        return "not tried: the reader is a stream"
     if base.num_records >= MOST_RECORDS or not base.is_whole or base.num_records < 1:
         return "not tried: the sample has too many records, or some that fail"
     paths = [Path(path) for path in check.kit.files()]
@@ -35,6 +40,14 @@ def large(check: Check) -> str:
         if trial.understood():
             return trial.run()
     return "not tried: it does not show how a file of this format grows; give a large one by --also"
+
+
+def _limit_memory() -> None:
+    """Of this process, which is a fork for these checks alone."""
+    used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    most = used + _MEMORY
+    resource.setrlimit(resource.RLIMIT_DATA, (most if hard < 0 else min(most, hard), hard))
 
 
 class _Trial:
@@ -126,7 +139,8 @@ class _Trial:
         run = self._run(2, doing)
         if run is None:
             return "the op could not be called"
-        if run.status == "PFD_UNSUPPORTED" and run.function == "open()":
+        is_refused = run.status == "PFD_UNSUPPORTED" and run.function == "open()"
+        if is_refused or run.status == "PFD_OUT_OF_MEMORY":
             return ""
         expected = self._base.spans[self._base.num_records - 1]
         offset = int(expected["offset"]) + self._growth.shift(added)

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import lib
-from ..kit import FORWARD, Draws, Run
+from ..kit import FIX_SEEDED, FIX_SYSTEM, FORWARD, NAME_GENERATORS, Draws, Run
 from .check import Check
 
 _MOST_RECORDS = 32
@@ -184,20 +183,20 @@ def _generators(check: Check) -> None:
 
     def run(generators: int, *, seed: int = 1, silent: bool = True) -> Run:
         return check.kit.run(
-            silent=silent, order=FORWARD, range=_range(check), most_records=_MOST_RECORDS, seed=seed,
-            generators=lib.PFD_KIT_NAME_GENERATORS | generators,
+            silent=silent, order=FORWARD, range=_range(check), most_records=_MOST_RECORDS,
+            seed=seed, generators=NAME_GENERATORS | generators,
         )  # fmt: skip
 
     plain = run(0, silent=False)
     name = plain.generator
     if not name or plain.found:
         return
-    every = lib.PFD_KIT_FIX_SYSTEM | lib.PFD_KIT_FIX_SEEDED
+    every = FIX_SYSTEM | FIX_SEEDED
     fixed, again = run(every), run(every)
     record = _first_difference(plain, fixed)
     if record is None or not again.equals(fixed):
         return
-    if _first_difference(plain, run(lib.PFD_KIT_FIX_SYSTEM)) is None and not np.array_equal(
+    if _first_difference(plain, run(FIX_SYSTEM)) is None and not np.array_equal(
         plain.rows, run(0, seed=2).rows
     ):
         return  # seeded with random_key

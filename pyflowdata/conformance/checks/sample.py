@@ -47,6 +47,7 @@ def _further(check: Check) -> list[Run]:
 def _lacks(sizes: Sequence[int], num_files: int) -> list[str]:
     """What a sample with records of these sizes does not have, in words."""
     lacks = []
+    longest = f"the longest has {max(sizes, default=0)}"
     if len(sizes) == 1:
         lacks.append("only one record")
     elif len(set(sizes)) == 1:
@@ -57,10 +58,9 @@ def _lacks(sizes: Sequence[int], num_files: int) -> list[str]:
         if not any(size % 2 for size in sizes):
             lacks.append("no record of an odd number of bytes")
         if max(sizes) <= _PAGE:
-            lacks.append(f"no record longer than a page, {_PAGE} bytes (the longest has {max(sizes)})")
+            lacks.append(f"no record longer than a page, {_PAGE} bytes ({longest})")
         elif max(sizes) <= _BLOCK:
-            lacks.append(f"no record longer than a block, {_BLOCK} bytes (the longest has "
-                         f"{max(sizes)})")  # fmt: skip
+            lacks.append(f"no record longer than a block, {_BLOCK} bytes ({longest})")
     if num_files == 1:
         lacks.append("records in one file alone")
     return lacks

@@ -48,10 +48,11 @@ def _count(check: Check, folder: str, count: int, what: str) -> None:
     if count == 0 and run.status in refused:
         return
     said = f"{run.status}: {run.message}" if run.message else run.status
-    if run.status != "PFD_OK" or run.num_records != min(count, most):
+    found = run.size if run.size >= 0 else run.num_records
+    if run.status != "PFD_OK" or found != (count if run.size >= 0 else min(count, most)):
         check.tell(
             "record-count",
-            f"{what}: {run.num_records} records ({said}), where {count} are expected"
+            f"{what}: {found} records ({said}), where {count} are expected"
             + (", or PFD_CORRUPT_DATA" if count == 0 else ""),
         )
 

@@ -2,7 +2,7 @@
  *
  * group: state
  * finding: process-state
- * says: open\(\) left the signal SIGINT blocked in the thread */
+ * says: open\(\) left the signal SIG\w+ blocked in the thread */
 #include "box.h"
 
 #include <signal.h>

@@ -4,7 +4,7 @@
  * finding: leaks-memory
  * op: Digits
  * input: MiniReader
- * says: in which compute\(\) failed \("not a finite number.* \(with all bytes 0xff in each row of the inputs, so that record 0 fails
+ * says: \("not a finite number.* \(with all bytes 0xff in each row .*so that record 0 fails
  * likely: a return where the record is refused */
 #include "pyflowdata/op.h"
 

@@ -1,7 +1,7 @@
 /* Draws with rand(), seeded by the record: repeatable, and the program's numbers are others.
  *
  * group: state
- * finding: process-state
+ * finding: own-generator
  * says: compute\(\) used rand\(\), random\(\), srand\(\) or srandom\(\), whose state */
 #include "box.h"
 

@@ -4,7 +4,7 @@
  * finding: sources-mixed
  * op: Levels
  * input: MiniReader
- * says: record 0, output .out., of a source with gain = 3.0 is another one .* by turns on one thread
+ * says: record 0, output .out., of a source with gain = 3.0 is another one .* by turns on
  * likely: table that is made once from the attrs of the first node */
 #include "pyflowdata/op.h"
 

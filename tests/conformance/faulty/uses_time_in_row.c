@@ -1,4 +1,4 @@
-/* Turns rows over on every second day.
+/* Starts each row with the second in which it was made.
  *
  * group: state
  * finding: not-repeatable
@@ -14,10 +14,7 @@ static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
     if (status != PFD_OK) return status;
     for (int64_t row = 0; row < args->num_rows; row++) {
         uint8_t *values = args->outputs[0]->data + row * args->outputs[0]->row_bytes;
-        uint8_t first = values[0];
-        if (time(NULL) / 86400 % 2 == 0) continue;
-        values[0] = values[1];
-        values[1] = first;
+        values[0] = (uint8_t)time(NULL);
     }
     return PFD_OK;
 }

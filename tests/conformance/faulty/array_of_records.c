@@ -1,0 +1,16 @@
+/* Has room for 40,000 records, and does not read more.
+ *
+ * group: many records
+ * finding: count-16-bits
+ * says: is not read to its end, at about 65,536 records: the last record is said to have
+ * likely: a number of records or files of uint16_t */
+#include "box_uncounted.h"
+
+static int64_t faulty_size(void *source)
+{
+    int64_t size = ((box *)source)->size;
+    return size < 40000 ? size : 40000;
+}
+#undef BOX_SIZE
+#define BOX_SIZE faulty_size
+#include "box_plugin.h"
