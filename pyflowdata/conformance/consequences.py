@@ -40,7 +40,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("(read|alloc)-failure-ignored", "(read|alloc)-failure-status"),
     ("huge-alloc|negative-alloc", "damage-status|crash|null-pointer"),
     ("random-ordinal|own-generator|sources-mixed", f"{_DIFFERENT}|{_RANDOM}"),
-    ("process-state|arithmetic-mode|fast-math", "batch-dependent|threads-differ|resume-differs|crash|hang"),
+    ("process-state|arithmetic-mode|fast-math",
+     "batch-dependent|threads-differ|resume-differs|crash|hang"),
     (_COUNTS, "world-coverage|resume-differs|cut-unnoticed|damage-unnoticed|tail-ignored"),
     (_SEEK, "seek-wrong|epoch-differs|seek-past-end|resume-differs|world-coverage|batch-dependent|"
             "threads-differ"),
