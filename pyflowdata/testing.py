@@ -13,6 +13,7 @@ The op runs in separate processes: a crash or an endless loop is a finding like 
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,11 +23,11 @@ from typing import Any
 from .conformance.causes import causes_of
 from .conformance.corpus import corpus_beside
 from .conformance.job import Job
-from .conformance.native_checks import NativeChecks
+from .conformance.native_checks import NativeChecks, NativeResult
 from .conformance.only import Only, UnknownCaseError
 from .conformance.repeat import command_words, repeat_command
 from .conformance.report import Finding, Report
-from .conformance.spec import Spec, libraries_of, spec_of
+from .conformance.spec import Spec, has_python, libraries_of, spec_of
 from .conformance.workers import ask, ask_here
 from .errors import InvalidArgumentError
 from .nodes import Blob
@@ -105,8 +106,6 @@ def run_checks(
         groups: The groups of checks to run, as docs/reference/check.md names them; None: all.
         command: The words of the command that runs these checks, for the findings that say how to
             repeat a case; None: made of the arguments.
-        corpus: Folder of the inputs that a fuzzer kept, which are checked where it is there; None:
-            NAME-corpus beside the plugin's first source, or beside its library.
         here: The checks may be forks of this process, which has loaded no plugins; it saves to
             start another one.
         progress: Is told the name of each group that begins.
@@ -141,16 +140,11 @@ def run_checks(
         if not report.findings:
             asked.look(report.op, native is not None)
         if native is not None and graph:
+            if words and command is None:
+                words = [*words, *_source_words(native)]
             checks = _native_checks(native, kept, timeout, asked)
             for result in checks.run(graph, Path(folder, "native")):
-                if result.left_out:
-                    report.left_out.append(f"{result.group}: {result.left_out}")
-                else:
-                    report.groups[result.group] = result.done
-                for finding in result.findings:
-                    again = repeat_command(words, result.group, finding.case) if words else ""
-                    likely = finding.likely or causes_of(finding.id)
-                    report.add(replace(finding, repeat=again, likely=likely), ignore)
+                _take_native(report, result, ignore, words)
     return report
 
 
@@ -169,6 +163,25 @@ def _take(
         report.left_out.append(str(said["note"]))
     elif "done" in said:
         report.groups[group] = str(said["done"])
+
+
+def _take_native(
+    report: Report, result: NativeResult, ignore: Sequence[str], words: Sequence[str] | None
+) -> None:
+    if result.left_out:
+        report.left_out.append(f"{result.group}: {result.left_out}")
+    else:
+        report.groups[result.group] = result.done
+    for finding in result.findings:
+        likely = finding.likely or causes_of(finding.id)
+        again = repeat_command(words, result.group, finding.case) if words else ""
+        report.add(replace(finding, likely=likely, repeat=again), ignore)
+
+
+def _source_words(native: Native) -> list[str]:
+    """What names the plugin's files to the command."""
+    words = [word for source in _paths(native.sources) for word in ("--source", source)]
+    return [*words, *([f"--cflags={shlex.join(native.flags)}"] if native.flags else [])]
 
 
 def _corpus(
@@ -205,6 +218,8 @@ def _check(blob: Blob | Sequence[Blob], is_reader: bool, **options: Any) -> Repo
         wanted, other = ("reader", "decoder") if is_reader else ("decoder", "reader")
         raise InvalidArgumentError(f"{one.node.op.name} is not a {wanted}: use check_{other}()")
     spec = spec_of(one.node)
+    if has_python(spec):  # which no other process has, and no command can name
+        options.update(here=True, command=[])
     report = run_checks(spec, libraries_of(spec), **options)
     if not report.passed:
         raise CheckFailed(report)
@@ -222,6 +237,7 @@ def check_reader(
     native: Native | None = None,
     only: str | None = None,
     quick: bool = False,
+    corpus: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Checks a reader op over a sample: files of a few records, best below 10 KB.
 
@@ -235,6 +251,8 @@ def check_reader(
         native: Sanitizers and fuzzing, for which the plugin's sources are needed.
         only: One group, or one case of it, "GROUP/CASE", as a finding names it; None: all.
         quick: Only what takes least and finds most; the report says what is left out.
+        corpus: Folder of the inputs that a fuzzer kept, which are checked where it is there; None:
+            NAME-corpus beside the plugin's first source, or beside its library.
 
     Returns:
         The report; it may have warnings.
@@ -245,7 +263,7 @@ def check_reader(
     """
     return _check(
         blob, True, records=records, checksums=checksums, also=also, ignore=ignore,
-        timeout=timeout, native=native, only=only, quick=quick,
+        timeout=timeout, native=native, only=only, quick=quick, corpus=corpus,
     )  # fmt: skip
 
 
@@ -257,6 +275,7 @@ def check_decoder(
     native: Native | None = None,
     only: str | None = None,
     quick: bool = False,
+    corpus: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Checks an op with inputs over the records of its reader.
 
@@ -267,6 +286,8 @@ def check_decoder(
         native: Sanitizers and fuzzing, for which the plugin's sources are needed.
         only: One group, or one case of it, "GROUP/CASE", as a finding names it; None: all.
         quick: Only what takes least and finds most; the report says what is left out.
+        corpus: Folder of the inputs that a fuzzer kept, which are checked where it is there; None:
+            NAME-corpus beside the plugin's first source, or beside its library.
 
     Returns:
         The report; it may have warnings.
@@ -276,5 +297,6 @@ def check_decoder(
         InvalidArgumentError: It is a reader.
     """
     return _check(
-        blob, False, ignore=ignore, timeout=timeout, native=native, only=only, quick=quick
-    )
+        blob, False, ignore=ignore, timeout=timeout, native=native, only=only, quick=quick,
+        corpus=corpus,
+    )  # fmt: skip

@@ -43,6 +43,9 @@ import pyflowdata as flow  # noqa: E402
 
 SANITIZED = "LD_PRELOAD" in os.environ
 
+# Until the tests are collected little becomes garbage, and looking for it takes a third of the time.
+gc.disable()
+
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("sanitized", deadline=None, max_examples=10)
 hypothesis.settings.load_profile("sanitized" if SANITIZED else "default")
@@ -51,6 +54,7 @@ hypothesis.settings.load_profile("sanitized" if SANITIZED else "default")
 def pytest_collection_finish() -> None:
     """What is there before the first test need not be looked through at each gc.collect()."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

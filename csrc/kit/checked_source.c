@@ -31,7 +31,8 @@ static pfd_status call_open(pfd_kit_call *call, pfd_kit_source *source, pfd_sour
     pfd_open_args args = {.struct_size = sizeof args,
                           .access = pfd_reader_attrs_access(reader_attrs),
                           .host = source->is_checked ? pfd_kit_host() : pfd_host_table(),
-                          .attrs = pfd_attrs_struct(source->node->attrs),
+                          .attrs = source->is_checked ? call->run->attrs
+                                                      : pfd_attrs_struct(source->node->attrs),
                           .files = source->list,
                           .num_files = source->num_files,
                           .scratch = scratch.scratch};

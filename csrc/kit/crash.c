@@ -39,6 +39,7 @@ static void tell(const char *id, const char *what, const char *remedy)
     const pfd_kit_call *call = pfd_kit_active;
     const char *doing = current->doing && current->doing[0] ? current->doing : NULL;
     const char *function = call && call->function ? call->function : "the op";
+    if (!call && pfd_kit_last_function) function = pfd_kit_last_function;
     char line[1200];
     int size = snprintf(line, sizeof line, "%s\t%s %s%s%s: %s\n", id, function, what,
                         doing ? ", with " : "", doing ? doing : "", remedy);
@@ -52,6 +53,8 @@ static const char *const kinds[] = {
     [PFD_GUARD_ALLOC] = "alloc",         [PFD_GUARD_OUTPUT] = "output",
     [PFD_GUARD_INPUT] = "input",         [PFD_GUARD_ORDINALS] = "ordinals",
     [PFD_GUARD_FOUND] = "found-records", [PFD_GUARD_HEAD] = "head",
+    [PFD_GUARD_ATTRS] = "attrs",         [PFD_GUARD_RECORDS] = "records",
+    [PFD_GUARD_TENSORS] = "tensors",
 };
 
 static const char *const remedies[] = {
@@ -71,18 +74,42 @@ static const char *const remedies[] = {
     [PFD_GUARD_FOUND] = "there is room for n records; do not write out[n] or after",
     [PFD_GUARD_HEAD] = "probe() and resync() have the bytes from data to data + size, which may be "
                        "none at all; compare with size before each read",
+    [PFD_GUARD_ATTRS] = "args->attrs is one struct for all threads, for as long as the node lives: "
+                        "keep what is computed from it in local variables, or in the source",
+    [PFD_GUARD_RECORDS] = "args->records has num_rows records, and is const",
+    [PFD_GUARD_TENSORS] = "args->inputs has num_inputs tensors, and they are const",
 };
+
+/* "record 4", "the attrs". */
+static void region_words(const pfd_guarded *region, const uint8_t *address, char out[120])
+{
+    const pfd_kit_call *call = pfd_kit_active;
+    int64_t at = address - region->data;
+    if (region->kind == PFD_GUARD_ATTRS) {
+        const pfd_op *op = call ? call->run->node->op->op : NULL;
+        snprintf(out, 120, "the attrs");
+        for (uint32_t i = 0; op && call->run->attrs == region->data && i < op->num_attrs; i++)
+            if (at >= op->attrs[i].offset && at < op->attrs[i].offset + op->attrs[i].size)
+                snprintf(out, 120, "the attr '%.60s'", op->attrs[i].name);
+    } else if (region->kind == PFD_GUARD_RECORDS) {
+        snprintf(out, 120, "args->records (row %" PRId64 ")", at / (int64_t)sizeof(pfd_record));
+    } else if (region->kind == PFD_GUARD_TENSORS) {
+        snprintf(out, 120, "args->inputs (input %" PRId64 ")", at / (int64_t)sizeof(pfd_tensor));
+    } else {
+        snprintf(out, 120, "%s %" PRId64, kinds[region->kind], region->index);
+    }
+}
 
 static void tell_region(const pfd_guarded *region, const uint8_t *address, int32_t write)
 {
-    char id[48], what[300];
+    char id[48], what[300], words[120];
+    region_words(region, address, words);
     int64_t past = address - (region->data + region->bytes), ahead = region->data - address;
     const char *kind = kinds[region->kind], *verb = write == 1 ? "writes" : "reads";
     const char *did = write == 1 ? "wrote" : write == 0 ? "read" : "touched";
     if (region->released) {
         snprintf(id, sizeof id, "late-%s", kind);
-        snprintf(what, sizeof what, "%s memory (%s %" PRId64 ") that was no longer its own", did,
-                 kind, region->index);
+        snprintf(what, sizeof what, "%s memory (%s) that was no longer its own", did, words);
         tell(id, what,
              "memory of a scratch, and bytes read with it, end with the call that the scratch was "
              "given to; copy what is kept into memory of the source, or read it again");
@@ -90,16 +117,14 @@ static void tell_region(const pfd_guarded *region, const uint8_t *address, int32
     }
     if (past >= 0)
         snprintf(what, sizeof what,
-                 "%s byte %" PRId64 " past the end of the %" PRId64 " bytes of %s %" PRId64, did,
-                 past + 1, region->bytes, kind, region->index);
+                 "%s byte %" PRId64 " past the end of the %" PRId64 " bytes of %s", did, past + 1,
+                 region->bytes, words);
     else if (ahead > 0)
         snprintf(what, sizeof what,
-                 "%s %" PRId64 " bytes before the beginning of the %" PRId64
-                 " bytes of %s %" PRId64,
-                 did, ahead, region->bytes, kind, region->index);
+                 "%s %" PRId64 " bytes before the beginning of the %" PRId64 " bytes of %s", did,
+                 ahead, region->bytes, words);
     else
-        snprintf(what, sizeof what, "wrote into the bytes of %s %" PRId64 ", which are const", kind,
-                 region->index);
+        snprintf(what, sizeof what, "wrote into the bytes of %s, which are const", words);
     if (past < 0 && ahead <= 0)
         snprintf(id, sizeof id, "writes-into-%s", kind);
     else
@@ -135,6 +160,15 @@ static void tell_null(const pfd_kit_call *call)
 
 static void tell_fault(int signal, const siginfo_t *info, const void *context)
 {
+    const char *stack = pfd_kit_stack_fault(signal, info->si_addr, info->si_code == SI_KERNEL,
+                                            context);
+    if (stack) {
+        pfd_kit_active = NULL; /* it lies on the stack, and may be overwritten */
+        tell("stack-overrun", stack,
+             "a row or a record can be of any size: compare with the size of the array before "
+             "copying to it, or take memory from host->alloc()");
+        return;
+    }
     const pfd_kit_call *call = pfd_kit_active;
     const uint8_t *address = info->si_addr;
     const pfd_guarded *region = signal == SIGSEGV ? pfd_guard_find(address) : NULL;
@@ -221,6 +255,7 @@ void pfd_kit_crash_begin(const pfd_kit_options *options)
     current = options;
     work_before = work_ms();
     if (options->report_fd < 0) return;
+    pfd_kit_stack_begin();
     stack_t stack = {.ss_sp = own_stack, .ss_size = sizeof own_stack};
     (void)sigaltstack(&stack, &stack_before);
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};

@@ -130,7 +130,8 @@ static void delayed_rewind(FILE *file)
     after_seek(fileno(file));
 }
 
-/* ---- Copies and allocations ------------------------------------------------------------------- */
+/* ---- Copies and allocations --------------------------------------------------------------------
+ */
 static void *delayed_memcpy(void *to, const void *from, size_t bytes)
 {
     (void)memcpy(to, from, bytes);

@@ -80,7 +80,7 @@ static void check_resync(pfd_kit_call *call, const pfd_format *format, const hea
 static void try_bytes(pfd_kit_call *call, const pfd_format *format, head from, int64_t size)
 {
     if (size > from.size) return;
-    int32_t region = pfd_guard_make(PFD_GUARD_HEAD, size, size, 1, 0, 0);
+    int32_t region = pfd_guard_make(PFD_GUARD_HEAD, 0, size, 1, 0, 0);
     if (region < 0) return;
     uint8_t *copy = pfd_guard_at(region)->data;
     if (size > 0) memcpy(copy, from.data, (size_t)size);

@@ -152,7 +152,8 @@ static unsigned system_random_device(void *self)
     return system_number("std::random_device");
 }
 
-/* ---- With a state that the op owns ------------------------------------------------------------ */
+/* ---- With a state that the op owns -------------------------------------------------------------
+ */
 static int seeded_rand_r(unsigned *state)
 {
     int number = rand_r(state);

@@ -27,7 +27,16 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     /* Tables may be made once, at the first node. */
     if (watched.num_nodes++ == 1) pfd_kit_globals_open(&watched.run);
     pfd_kit_call *outer = enter(&call, "infer()", err);
-    pfd_status status = pfd_kit_leave(&call, watched.real.infer(args, err), err);
+    pfd_infer_args given = *args;
+    pfd_status status = PFD_OUT_OF_MEMORY;
+    if (pfd_kit_attrs_open(&watched.run, args->attrs)) {
+        given.attrs = watched.run.attrs;
+        status = watched.real.infer(&given, err);
+    } else {
+        (void)pfd_fail_memory(err, 0, "attrs");
+    }
+    status = pfd_kit_leave(&call, status, err);
+    pfd_kit_attrs_close(&watched.run);
     pfd_kit_active = outer;
     return status;
 }

@@ -15,7 +15,7 @@ static pfd_status group_of(pfd_kit_call *call, const pfd_record *record, int64_t
     if (!pfd_kit_scratch_open(&scratch)) return pfd_fail_memory(err, 0, "a scratch");
     pfd_group_args args = {.struct_size = sizeof args,
                            .host = pfd_kit_host(),
-                           .attrs = pfd_attrs_struct(node->attrs),
+                           .attrs = call->run->attrs,
                            .record = record,
                            .scratch = scratch.scratch};
     pfd_error_clear(err);

@@ -25,7 +25,7 @@ void pfd_kit_environment_begin(int32_t is_full);
 void pfd_kit_environment_check(const pfd_kit_call *call);
 void pfd_kit_environment_end(void);
 
-/* watch_settings.c: working directory, locale; _FULL: umask and limits. */
+/* watch_settings.c: working directory, locale; _FULL: umask, limits, processors. */
 void pfd_kit_settings_begin(int32_t is_full);
 void pfd_kit_settings_check(const pfd_kit_call *call);
 void pfd_kit_locale_check(const pfd_kit_call *call); /* of the thread */

@@ -29,7 +29,7 @@ static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
         wrong = "struct_size";
     else if (o->order < PFD_KIT_FORWARD || o->order > PFD_KIT_STREAM)
         wrong = "order";
-    else if (o->range < 1 || o->range > 1024)
+    else if (o->range < 1 || o->range > 8192)
         wrong = "range";
     else if (o->most_records < 2)
         wrong = "most_records";
@@ -39,6 +39,9 @@ static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
         wrong = "epoch or seek_from";
     else if (o->rounds < 1)
         wrong = "rounds";
+    else if (o->made_input < 0 || o->made_dtype < 0 || o->made_dtype > PFD_BFLOAT16 ||
+             (o->types && !o->made_dtype))
+        wrong = "made_input or made_dtype";
     else if (o->other && (!o->other->node || !o->other_records || !o->other_rows || !o->capacity ||
                           !pfd_kit_reader_of(o->other->node)))
         wrong = "other";
@@ -180,7 +183,10 @@ static pfd_status run_round(pfd_kit_run_state *run, const pfd_kit_hashes *hashes
     atomic_store(&run->num_reads, 0);
     atomic_store(&run->num_allocs, 0);
     pfd_status status = open_round(&round, &call, err);
-    if (status == PFD_OK) status = visit_all(&round, err);
+    if (status == PFD_OK && run->options->ranges)
+        status = pfd_kit_try_sample_ranges(&call, &round.source, &round.n, err);
+    else if (status == PFD_OK)
+        status = visit_all(&round, err);
     status = close_round(&round, &call, status);
     if (run->options->watch_state) pfd_kit_threads_check(run, &threads);
     return status;
@@ -239,11 +245,16 @@ static pfd_status run_by_turns(pfd_kit_run_state *run, const pfd_kit_hashes *has
     kit_round one = {.run = run, .hashes = *hashes};
     kit_round two = {.run = &other_run, .hashes = other_hashes};
     pfd_kit_call calls[2] = {{.run = run}, {.run = &other_run}};
+    if (!pfd_kit_attrs_open(&other_run, pfd_attrs_struct(o->other->node->attrs))) {
+        pfd_kit_attrs_close(&other_run);
+        return pfd_fail_memory(err, 0, "attrs");
+    }
     pfd_status status = open_round(&one, &calls[0], err), other_status = PFD_OK;
     if (status == PFD_OK) other_status = open_round(&two, &calls[1], err);
     if (status == PFD_OK && other_status == PFD_OK) status = visit_by_turns(&one, &two, err);
     other_status = close_round(&two, &calls[1], other_status);
     status = close_round(&one, &calls[0], status);
+    pfd_kit_attrs_close(&other_run);
     hand_on_findings(run, &other_result);
     return status == PFD_OK ? other_status : status;
 }
@@ -332,7 +343,10 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
     memset(hashes.rows, 0, (size_t)size * sizeof *hashes.rows);
     pfd_kit_run_state run = {.node = blob->node, .options = options, .result = out};
     pfd_kit_run_begin(&run);
-    pfd_status status = run_all(&run, &hashes, err);
+    pfd_status status = pfd_kit_attrs_open(&run, pfd_attrs_struct(blob->node->attrs))
+                            ? run_all(&run, &hashes, err)
+                            : pfd_fail_memory(err, 0, "attrs");
+    pfd_kit_attrs_close(&run);
     pfd_kit_run_end(&run);
     free(own);
     return status;
@@ -351,4 +365,10 @@ pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t siz
     if (status == PFD_OK) memcpy(path, list.paths[i], strlen(list.paths[i]) + 1);
     pfd_path_list_free(&list);
     return status;
+}
+
+const char *pfd_kit_attr(const pfd_blob *blob, int64_t i)
+{
+    const pfd_op *op = blob && blob->node ? blob->node->op->op : NULL;
+    return op && i >= 0 && i < op->num_attrs ? op->attrs[i].name : NULL;
 }

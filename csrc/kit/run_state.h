@@ -33,6 +33,8 @@ typedef struct pfd_kit_run_state {
     int32_t round; /* from 0 */
     const void *source; /* of the reader, for its compute() */
     int32_t watch;      /* global memory of the plugin: nothing may change there any more */
+    const void *attrs;  /* of the op, on pages that cannot be written to */
+    int32_t attr_regions[2];
 } pfd_kit_run_state;
 
 /* What a thread is doing, also for the message of a crash. */
@@ -47,10 +49,12 @@ typedef struct pfd_kit_call {
     int32_t num_locks; /* that it held */
     const char *reading;           /* what the kit looks at that the op returned; NULL: nothing */
     int64_t reading_index;
+    const char *const *row_words; /* what each made-up row is; NULL: rows are of records */
     const pfd_compute_args *computing; /* in compute(); NULL: in another function */
 } pfd_kit_call;
 
 extern _Thread_local pfd_kit_call *pfd_kit_active; /* active_call.c; NULL: in none */
+extern _Thread_local const char *pfd_kit_last_function; /* which was called, for that message */
 
 /* watching_host.c: the checking host. */
 const pfd_host *pfd_kit_host(void);
@@ -90,6 +94,12 @@ void pfd_kit_run_end(pfd_kit_run_state *run);
 /* crash.c: reports of crashes and of calls that do not end, written to options->report_fd. */
 void pfd_kit_crash_begin(const pfd_kit_options *options);
 void pfd_kit_crash_end(void);
+
+/* stack_fault.c: what a fault has to do with the stack, in words; NULL: nothing.  For the signal
+ * handler: of such a fault no memory on the stack is worth reading. */
+void pfd_kit_stack_begin(void);
+const char *pfd_kit_stack_fault(int signal, const void *address, int32_t by_kernel,
+                                const void *context);
 
 /* call.c: around each call of a function of the op under check. */
 void pfd_kit_enter(pfd_kit_call *call, const char *function, pfd_kit_scratch *scratch);
@@ -137,6 +147,11 @@ pfd_status pfd_kit_inputs_make(const pfd_node *node, const pfd_record *records, 
 /* The only reader that a node depends on, or is; NULL: there are several. */
 const pfd_node *pfd_kit_reader_of(const pfd_node *node);
 
+/* read_only_attrs.c: gives a run a copy of an attr struct of its op that the op cannot write to.
+ * 0: out of memory; close() all the same. */
+int32_t pfd_kit_attrs_open(pfd_kit_run_state *run, const void *attrs);
+void pfd_kit_attrs_close(pfd_kit_run_state *run);
+
 /* kernel.c: computes the node under check for these records; hashes each output row (never to 0 or
  * 1).  err->row is the row that failed. */
 pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_t n,
@@ -174,6 +189,16 @@ void pfd_kit_try_describe(pfd_kit_call *call, const pfd_kit_source *source,
                           const pfd_record *record);
 void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const int64_t *ordinals,
                         int64_t n);
+
+/* ranges.c: computes some rows, each alone and in ranges of many lengths; reports, once for all
+ * lengths, where they are not written, or not the same.  The lengths go up to `most`; there is one
+ * range of all rows in any case.  Returns the rows of the longest range; 0: no row could be
+ * computed. */
+int64_t pfd_kit_try_ranges(pfd_kit_call *call, const pfd_tensor *const *inputs,
+                           const pfd_record *records, int64_t n, int64_t most);
+/* sample_ranges.c: the same with the first records of a source, and with at() for as many. */
+pfd_status pfd_kit_try_sample_ranges(pfd_kit_call *call, const pfd_kit_source *source,
+                                     int64_t *longest, pfd_error *err);
 
 /* types.c: offers infer() inputs of many types, and computes made-up rows of what it accepts. */
 pfd_status pfd_kit_try_types(pfd_kit_run_state *run, pfd_error *err);

@@ -1,8 +1,9 @@
-/* Settings of the process: working directory, locale, umask, limits. */
+/* Settings of the process: working directory, locale, umask, limits, processors. */
 #include "kit/process_watch.h"
 
 #include <fcntl.h>
 #include <locale.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -24,6 +25,7 @@ static struct settings {
     int32_t is_full;
     mode_t mask;
     struct rlimit limits[num_resources];
+    cpu_set_t processors; /* that the thread may run on */
 } before = {.directory = -1};
 
 static mode_t mask_now(void)
@@ -45,6 +47,7 @@ void pfd_kit_settings_begin(int32_t is_full)
     before.mask = mask_now();
     for (int i = 0; i < num_resources; i++)
         (void)getrlimit((__typeof__(RLIMIT_AS))resources[i].number, &before.limits[i]);
+    (void)sched_getaffinity(0, sizeof before.processors, &before.processors);
 }
 
 void pfd_kit_settings_end(void)
@@ -63,6 +66,17 @@ static void check_limits(const pfd_kit_call *call)
         pfd_kit_process_report(call, "limit %s", resources[i].name);
         before.limits[i].rlim_max = now.rlim_max; /* a lower one cannot be put back */
     }
+}
+
+static void check_processors(const pfd_kit_call *call)
+{
+    cpu_set_t now;
+    if (sched_getaffinity(0, sizeof now, &now) || CPU_EQUAL(&now, &before.processors)) return;
+    (void)sched_setaffinity(0, sizeof before.processors, &before.processors);
+    pfd_kit_report(call->run, "process-state",
+                   "%s bound the thread that called it to other processors (sched_setaffinity()): "
+                   "the program decides where its threads run; leave it as it is",
+                   call->function);
 }
 
 static void check_directory(const pfd_kit_call *call)
@@ -91,6 +105,7 @@ void pfd_kit_settings_check(const pfd_kit_call *call)
                                (unsigned)mask);
     }
     check_limits(call);
+    check_processors(call);
 }
 
 void pfd_kit_locale_check(const pfd_kit_call *call)

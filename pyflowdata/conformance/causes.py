@@ -45,10 +45,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "an offset from the file is negative, or was subtracted from an unsigned number",
         "a loop that goes backwards ends one element late",
     ),
-    "writes-past-output": (
-        "a value of the record sets how much is written, and infer() set how much room there is",
-        "row_bytes is taken for the number of elements, or the rows for lying close together",
-    ),
     "writes-past-found-records": ("places() fills more than it was asked for",),
     "writes-past-…": (
         "the size given to host->alloc() overflowed, or is that of another type",
@@ -136,6 +132,29 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "resync() returns a place relative to `from`, or -1 where it finds none",
     ),
     # ---- What is written
+    "infer-differs": (
+        "infer() says a larger dtype or a longer row than compute() writes",
+        "rows are written after each other, not row_bytes apart",
+        "no row of the sample is as long as infer() allows, and the rest is not filled up",
+    ),
+    "range-dependent": (
+        "a row uses its neighbours, or numbers of the whole call",
+        "a buffer is not emptied before the next row",
+        "the first or last row, or a single one, is done by other code",
+    ),
+    "stack-overrun": (
+        "an array of fixed size on the stack, to which a whole row or record is copied",
+        "alloca() or an array of variable length, as long as a row or record",
+        "a recursion without an end",
+    ),
+    "writes-into-attrs": (
+        "an attr is corrected or counted down where it is used",
+        "something is kept in the attr struct that belongs to the source",
+    ),
+    "writes-past-output": (
+        "infer() says a shorter row or a smaller dtype than compute() writes",
+        "the last block of a row is written whole",
+    ),
     "bytes-unwritten": (
         "the loop ends with the record's bytes, and the rest of the row is not filled up",
         "infer() says a longer row or a larger dtype than compute() writes",
@@ -155,11 +174,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a variable is read before it is set",
         "memory of host->alloc() is taken for zeroed",
         "an address, the time or a generator of random numbers of its own goes into the output",
-    ),
-    "range-dependent": (
-        "the row's index in the call is used where its record is meant",
-        "a variable outside of the loop over the rows keeps a value of the row before",
-        "memory of the first row is used for the others",
     ),
     "filler-differs": ("compute() looks at the field filler: a filler is a record as any other",),
     "at-not-pure": ("a cursor in the source", "a cache in the source that at() changes"),
@@ -246,14 +260,20 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a library that the op calls sets it when it is first used",
     ),
     "process-state": (
+        "a setting that is made for one call of a library, and not put back",
         "a return of a failure that passes over the place where it is put back",
         "a library that the op calls sets it when it is first used",
+    ),
+    "own-generator": (
+        "rand() in place of host->random_bits(), which needs no seed",
+        "a library that the op calls uses it, to shuffle or to name a file",
     ),
     "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
     "closes-descriptor": (
         "a field that stays 0 where no file is opened, and is closed all the same",
         "close() twice, where open() fails or at the end",
     ),
+    "reads-past-head": ("a file that has fewer bytes than the header of the format",),
     "keeps-lock": (
         "a return of a failure that passes over the unlock",
         "a goto or continue between lock and unlock",

@@ -24,7 +24,7 @@ _DIFFERENT = (
 # Memory of others is used: what happens then is left to chance.
 _MEMORY = (
     "(reads|writes)-.*|late-.*|foreign-scratch|returns-wild-pointer|null-pointer|"
-    "negative-size|crash"
+    "negative-size|stack-overrun|crash"
 )
 # Random numbers that belong to another record, or to none, and their consequences.
 _RANDOM = "not-repeatable|open-not-repeatable|own-generator"
@@ -35,17 +35,18 @@ _SEEK = "seek-wrong|stream-differs|epoch-differs|seek-past-end"
 # The cause, and what follows from it; the first line that fits counts.
 _RULES: tuple[tuple[str, str], ...] = (
     (_MEMORY, f"{_ENDS}|{_DIFFERENT}"),
-    ("(bytes|row)-unwritten", f"(bytes|row)-unwritten|not-repeatable|{_DIFFERENT}"),
+    ("(bytes|row)-unwritten|infer-differs", f"(bytes|row)-unwritten|infer-differs|not-repeatable|{_DIFFERENT}"),
     (_IMPURE, _DIFFERENT),
     ("(read|alloc)-failure-ignored", "(read|alloc)-failure-status"),
     ("huge-alloc|negative-alloc", "damage-status|crash|null-pointer"),
     ("random-ordinal|own-generator|sources-mixed", f"{_DIFFERENT}|{_RANDOM}"),
     ("process-state|arithmetic-mode|fast-math",
-     "batch-dependent|threads-differ|resume-differs|crash|hang"),
+     f"{_DIFFERENT}|not-repeatable|crash|hang|waits"),
+    ("keeps-lock|locks-twice", "waits|hang|threads-differ|loader-fails"),
     (_COUNTS, "world-coverage|resume-differs|cut-unnoticed|damage-unnoticed|tail-ignored"),
     (_SEEK, "seek-wrong|epoch-differs|seek-past-end|resume-differs|world-coverage|batch-dependent|"
             "threads-differ"),
-    ("hang", "hang|crash|exit|loader-fails|threads-differ"),
+    ("hang|waits", "hang|waits|crash|exit|loader-fails|threads-differ"),
     ("no-row|row-wrong|rows-not-equal|ragged-row|record-field", f"{_DIFFERENT}|tail-ignored"),
 )  # fmt: skip
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import SystemRandom
 
 from ..errors import shown
+from .causes import CAUSES
 from .compiling import BuildError, Compiler, MissingToolError
 from .corpus import Corpus, case_of
 from .reducing import describe_change, reduced
@@ -19,6 +20,7 @@ from .only import UnknownCaseError
 from .rebuilt import Graph, Program, build
 from .report import Finding
 from .sanitizer_output import OPTIONS, count_of, findings_of, summary
+from .sanitizers import likely_causes
 
 FUZZERS = ("own", "clang")
 _ASAN = "-fsanitize=address"
@@ -224,7 +226,8 @@ class Fuzzer:
     def _finding(self, victim: Path, path: Path, failure: _Failure) -> Finding:
         change = describe_change(path.read_bytes(), victim.read_bytes(), victim.name)
         text = f"{failure.text} (with {path} as {victim.name}: {change}): {_ADVICE}"
-        return Finding("fuzz", text, "fuzz", case=case_of(victim, path))
+        likely = likely_causes(failure.text) or CAUSES.get(failure.kind, ())
+        return Finding("fuzz", text, "fuzz", likely=likely, case=case_of(victim, path))
 
 
 def _until(fails: Callable[[bytes], bool], end: float) -> Callable[[bytes], bool]:

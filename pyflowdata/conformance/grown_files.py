@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from .file_layout import Layout, Span
 
 _Order = Literal["little", "big"]
@@ -19,6 +21,7 @@ _KINDS: tuple[tuple[int, _Order], ...] = ((8, "little"), (8, "big"), (4, "little
 _NEAR = 24  # bytes around a record's beginning in which its length is looked for
 _MOST_ADDED = 64  # what a length or offset may have besides: a header, a checksum
 _LEAST_STRIDE = 16  # bytes of records of one size: of smaller ones 2 GB have too many
+_MOST_BYTES = 1 << 20  # of files in which numbers are looked for
 _MOST_WAYS = 16  # that are worth a try
 _LONGEST_ENTRY = 64  # bytes of a table of offsets
 
@@ -105,7 +108,7 @@ def growths(contents: Mapping[str, bytes], name: str, layout: Layout) -> Iterato
         layout: All of its records.
     """
     records = layout.records
-    if len(records) < 4:
+    if len(records) < 4 or sum(map(len, contents.values())) > _MOST_BYTES:
         return
     strides = {two.offset - one.offset for one, two in zip(records, records[1:])}
     if len(strides) == 1 and min(strides) >= _LEAST_STRIDE:
@@ -149,16 +152,18 @@ def _tables(data: bytes, name: str, records: Sequence[Span]) -> Iterator[tuple[F
     """A field for each record, at equal distances from each other."""
     offsets = [record.offset for record in records]
     for width, order in _KINDS:
-        for place in range(len(data) - width * len(records) + 1):
-            first = int.from_bytes(data[place : place + width], order)
-            if abs(first - offsets[0]) > _MOST_ADDED:
-                continue
-            for entry in range(width, _LONGEST_ENTRY + 1):
-                places = [place + entry * i for i in range(len(records))]
-                if places[-1] + width > len(data):
-                    break
-                values = [int.from_bytes(data[p : p + width], order) for p in places]
-                if _differ_alike(values, offsets):
+        if len(data) < width:
+            continue
+        runs = np.lib.stride_tricks.sliding_window_view(np.frombuffer(data, np.uint8), width)
+        numbers = np.ascontiguousarray(runs).view(f"{'<' if order == 'little' else '>'}i{width}")
+        added = numbers.ravel().astype(np.int64) - offsets[0]
+        firsts = np.flatnonzero(np.abs(added) <= _MOST_ADDED)
+        for entry in range(width, _LONGEST_ENTRY + 1):
+            fit = firsts[firsts + entry * (len(records) - 1) < len(added)]
+            fit = fit[added[fit + entry] - added[fit] == offsets[1] - offsets[0]]
+            for place in fit.tolist():
+                places = range(place, place + entry * len(records), entry)
+                if _differ_alike([int(numbers[p, 0]) for p in places], offsets):
                     yield tuple(
                         Field(name, one, width, order, number, False)
                         for number, one in enumerate(places)

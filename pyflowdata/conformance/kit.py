@@ -27,6 +27,8 @@ _ORDERS = {
 }
 FORWARD, BACKWARD = lib.PFD_KIT_FORWARD, lib.PFD_KIT_BACKWARD
 SHUFFLED, STREAM = lib.PFD_KIT_SHUFFLED, lib.PFD_KIT_STREAM
+MANY_SHAPES, ONE_SHAPE = lib.PFD_KIT_MANY_SHAPES, lib.PFD_KIT_ONE_SHAPE
+LARGE_ROWS = lib.PFD_KIT_LARGE_ROWS
 NAME_GENERATORS = lib.PFD_KIT_NAME_GENERATORS
 FIX_SYSTEM, FIX_SEEDED = lib.PFD_KIT_FIX_SYSTEM, lib.PFD_KIT_FIX_SEEDED
 MOST_RECORDS = 256
@@ -57,6 +59,7 @@ class Run:
         num_records: Looked at.
         size: All records that the reader says it has; -1 of a stream.
         num_failed: Of them, those that failed.
+        num_accepted: Shapes that infer() has accepted, where it was offered some.
         num_reads, num_allocs: Calls of the host's functions, in the first round.
         num_draws: Random numbers that compute() drew.
         generator: The first other generator of random numbers that was called and watched, "".
@@ -82,6 +85,7 @@ class Run:
     generator: str
     shared_position: str
     clock_reads: int
+    num_accepted: int
     found: tuple[tuple[str, str], ...]
     records: Hashes
     rows: Hashes
@@ -112,6 +116,9 @@ def order_name(order: int) -> str:
 def _describe(given: Any, doing: str) -> str:
     """What a run does, for the messages of what it finds."""
     parts = [doing] if doing else []
+    if given.types or given.ranges:
+        parts += ["the first records of the sample"] if given.ranges else []
+        return ", ".join([*parts, f"seed {given.seed}"])
     parts.append(f"records {order_name(given.order)}, {given.range} at a time")
     if given.seek > 0:
         parts.append(f"from record {given.seek} on")
@@ -191,6 +198,13 @@ class Kit:
             self._tell(id, said)
         return run
 
+    def own_attrs(self) -> set[str]:
+        """The attrs that the op declares, without those of the host."""
+        names: set[str] = set()
+        while (name := lib.pfd_kit_attr(self._blob, len(names))) != ffi.NULL:
+            names.add(text(name))
+        return names
+
     def draws(self, most: int, *, doing: str = "", **options: Any) -> Draws:
         """The first random numbers that compute() draws in a run, which tells nobody.
 
@@ -245,6 +259,7 @@ def _read_run(
         num_draws=out.num_draws,
         generator=text(out.generator),
         shared_position=text(out.shared_position),
+        num_accepted=out.num_accepted,
         clock_reads=out.num_clock_reads,
         found=tuple((id, said + where) for id, said in _findings(out)),
         records=records,

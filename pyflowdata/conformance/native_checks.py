@@ -18,6 +18,7 @@ from .only import UnknownCaseError
 from .rebuilt import Graph
 from .report import Finding
 from .sanitizers import SANITIZERS, sanitize
+from .spec import PYTHON
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,8 @@ class NativeChecks:
         return [group] if is_one else []
 
     def _why_not(self, op: str, origin: str) -> str:
-        if origin.startswith("python "):
-            return f"{op} is a Python function, and has no C or C++ files"
+        if origin.startswith(PYTHON):
+            return f"{op} is a function of Python or numba, which has no C or C++ files"
         if origin == "built in":
             return f"{op} is built in: `make asan` and `make fuzz` of the project check it"
         return "" if self.sources else f"the C or C++ files of {op} are not given"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,31 @@ _ADVICE = {
     "tsan": "two threads use the same memory, one of them writing: keep no state that calls share, "
     "or make it atomic",
 }
+_LIKELY = {  # by what a sanitizer says
+    "use-after-free|double-free": (
+        "close(), or a failing open(), frees it and it is used or freed again",
+        "a pointer into a buffer that realloc() has moved since",
+    ),
+    "buffer-overflow": (
+        "a loop or a copy one too far: no room for the 0 at the end of a text, <= for <",
+        "a size from the file is larger than the buffer, which was made for usual files",
+    ),
+    "stack-use-after": ("the address of a local variable is kept after its function has ended",),
+    "SEGV": ("a length or an offset from the file that was not compared with the file's size",),
+    "allocation-size-too-big": ("malloc() of a size from the file that was not looked at",),
+    "leak": (
+        "close() does not free it",
+        "a return after a failure passes over free()",
+    ),
+    "misaligned": ("a pointer into a record is cast to that of a number",),
+    "shift exponent": ("a number of bits from the file is not compared with the type's width",),
+    "overflow": ("sizes or counts from the file are added or multiplied before they are checked",),
+    "data race": (
+        "a field of the source that at() or compute() writes",
+        "a static or global variable",
+    ),
+}
+
 _LEAK = "malloc() memory is not given back: free all of it in close(), and where open() fails"
 
 
@@ -58,10 +84,16 @@ def sanitize(name: str, graph: Graph, samples: Mapping[str, Path], folder: Path)
     case = cases.get(last_case(done.stdout), "")
     if found := summary(done.stderr, graph.folders()):
         advice = _LEAK if "leak" in found else _ADVICE[name]
-        findings.append(Finding(name, f"{found}: {advice} (with {case})", name, case=case))
+        text = f"{found}: {advice} (with {case})"
+        findings.append(Finding(name, text, name, likely=likely_causes(found), case=case))
     elif done.returncode != 0 and not findings:
         tail = " ".join(done.stderr.split()[-60:])
         text = f"the driver ended with status {done.returncode}: {tail}"
         id = "crash" if done.returncode < 0 else "kit-fails"
         findings.append(Finding(id, text, name, case=case))
     return findings
+
+
+def likely_causes(found: str) -> tuple[str, ...]:
+    """Of what a sanitizer has found, the most likely one first; none where it is not known."""
+    return next((why for kind, why in _LIKELY.items() if re.search(kind, found)), ())

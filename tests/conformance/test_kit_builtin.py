@@ -39,8 +39,8 @@ UNNOTICED = {
 # Groups of checks.  An op is shown damage of every kind where it can meet it: the numbers of these
 # have no form that could be damaged, or a checksum of their reader tells of all damage before them.
 # `types` gives them made-up bytes all the same.
-EVERY = ["records", "leaks", "threads", "types", "failures", "sizes", "sample", "large files",
-         "many records", "loader"]
+EVERY = ["records", "ranges", "leaks", "threads", "types", "choices", "failures", "sizes", "sample",
+         "large files", "many records", "loader"]
 DAMAGED = ["damage: flipped", "damage: cut", "damage: zeros", "damage: lengths", "damage: swapped"]
 UNDAMAGED = {
     "AdjustSharpness", "Affine", "AutoContrast", "CSVCellTypes", "CSVEncoder", "Cast",

@@ -1,5 +1,6 @@
 """Plugins that are compiled again: sanitizers, the fuzzers, and the corpus that they keep."""
 
+import ctypes
 import re
 import shlex
 import shutil
@@ -70,6 +71,7 @@ def test_a_sanitizer_names_function_line_and_case(run, name):
     report = run(name, [sanitizer])
     (found,) = [fault for fault in report.faults if fault.id == fault.group == sanitizer]
     assert re.search(says, found.text), found.text
+    assert found.likely, found
     assert found.case and found.text.endswith(f"(with {found.case})")
     assert found.repeat.endswith(shlex.join(["--only", f"{sanitizer}/{found.case}"]))
     again = run(name, only=f"{sanitizer}/{found.case}")
@@ -95,8 +97,22 @@ def test_an_op_without_sources_is_left_out():
     assert len(report.left_out) == 3 and report.left_out[0].startswith("asan: MiniReader is built")
 
 
+def test_a_python_function_is_checked_without_sanitizers():
+    """By forks of this process, which alone has it."""
+
+    @flow.register_decoder(outputs={"out": "float64"}, per="row", replace=True)
+    def kit_total(x):
+        return x.sum()
+
+    blob = kit_total(flow.MiniReader(str(ROOT / "data")))
+    native = testing.Native([], sanitizers=["asan"])
+    report = testing.check_decoder(blob, native=native, quick=True)
+    assert {"records", "types", "threads"} <= report.groups.keys()
+    assert "asan: KitTotal is a function of Python or numba, which has no" in str(report)
+
+
 def test_c_and_cpp_go_into_one_library(tmp_path):
-    (tmp_path / "a.c").write_text("int twice(int);\nint twice(int i) { return 2 * i + (int)sizeof('a') - 4; }\n")
+    (tmp_path / "a.c").write_text("int twice(int i) { return 2 * i + (int)sizeof('a') - 4; }\n")
     (tmp_path / "b.cpp").write_text(
         '#include <string>\nextern "C" int twice(int);\n'
         'extern "C" int entry() { return twice(static_cast<int>(std::string("abc").size())); }\n'
@@ -105,8 +121,6 @@ def test_c_and_cpp_go_into_one_library(tmp_path):
     Compiler.usual().library(
         [str(tmp_path / "a.c"), str(tmp_path / "b.cpp")], ["-Wall", "-lm"], library
     )
-    import ctypes
-
     assert ctypes.CDLL(str(library)).entry() == 6
 
 

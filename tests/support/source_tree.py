@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 import re
 from pathlib import Path
 
@@ -23,7 +24,14 @@ def code(path: Path) -> str:
 
 @functools.cache
 def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+    """None of a tree is garbage, and looking for some takes longer than parsing."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return ast.parse(path.read_text())
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def modules(folder: str = "", package: Path = PACKAGE) -> list[tuple[Path, ast.Module]]:

@@ -248,6 +248,22 @@ def test_load_state_continues_where_save_state_was(tmp_path, kind, steps, by_han
         assert run.steps == whole[steps:]
 
 
+@pytest.mark.parametrize("steps", [1, STEPS])
+def test_an_iterator_is_over_when_a_state_is_loaded(steps):
+    """Also one that has taken the end ahead, which its user has not seen."""
+    make_accelerator()
+    with make_loader("stream") as loader:
+        batches = iter(loader)
+        ids(batches, steps)
+        loader.load_state_dict(loader.state_dict())
+        with pytest.raises(flow.CancelledError, match="this iterator is over"):
+            next(batches)
+        ended = iter(loader)
+        ids(ended)
+        ids(loader, 1)
+        assert next(ended, None) is None
+
+
 def test_a_stream_at_its_end_is_at_the_next_epoch(tmp_path):
     whole = sum(orders(2, "stream"), [])
     with make_loader("stream") as loader:

@@ -1,6 +1,8 @@
 """What trainers ask of a torch DataLoader, asked of a TorchLoader: rows, samplers, epochs."""
 
+import copy
 import itertools
+import pickle
 import re
 
 import pytest
@@ -239,6 +241,23 @@ def test_an_epoch_of_a_stream_comes_once_after_a_state_of_its_last_batch():
         resumed = make()
         resumed.load_state_dict(state)  # without set_epoch() there is no empty epoch
         assert values(resumed) == (whole[0][count:] or whole[1])
+
+
+def test_what_is_no_row_or_device_is_refused():
+    loader = make_loader()
+    for wrong in ("a", slice(0, 2), 1.5):
+        with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+            loader.dataset[wrong]
+    with pytest.raises(IndexError, match="row 29 of 29"):
+        loader.dataset[RECORDS]
+    with pytest.raises(flow.InvalidArgumentError, match="there is one device 'cpu'"):
+        TorchLoader(loader.loader, device="cpu:7")
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_loader_is_one(duplicate):
+    with pytest.raises(TypeError, match="a TorchLoader cannot be copied or pickled"):
+        duplicate(make_loader())
 
 
 def test_the_docstring_describes_each_option():

@@ -94,6 +94,32 @@ def test_its_names_are_torchs_and_those_that_its_pages_describe():
     }  # fmt: skip
 
 
+def test_print_says_what_it_is():
+    said = {
+        "Numbers of 22 samples; batch_size=4; shuffle=False, seed=1; no workers; steps=6": {},
+        "Numbers of 22 samples; batch_size=4, last='pad'; shuffle=True, seed=1; rank=1/2; "
+        "2 worker threads; steps=3": {
+            "last": "pad", "shuffle": True, "rank": 1, "world_size": 2, "num_workers": 2,
+            "workers": "threads",
+        },
+        "Numbers of 22 samples; batch_size=4; sampler=RandomSampler; no workers; steps=6": {
+            "sampler": torch_data.RandomSampler(Numbers()),
+        },
+        "Numbers of 22 samples; batch_sampler=list; no workers; steps=2": {
+            "batch_sampler": [[1, 2], [3]], "batch_size": 1,
+        },
+        "Numbers of 22 samples; single samples; shuffle=False, seed=1; no workers; steps=22": {
+            "batch_size": None,
+        },
+        "Counting; batch_size=4; 2 worker processes; steps=unknown": {
+            "dataset": Counting(), "num_workers": 2,
+        },
+    }  # fmt: skip
+    for expected, given in said.items():
+        loader = DataLoader(**{"dataset": Numbers(), "batch_size": BATCH, "seed": 1, **given})
+        assert str(loader) == f"DataLoader({expected}, epoch=0)"
+
+
 def test_samples_of_the_samplers_are_those_of_the_batches():
     loader = DataLoader(Numbers(), BATCH, shuffle=True, seed=2, rank=1, world_size=2)
     batches = [*loader.batch_sampler]

@@ -9,6 +9,7 @@ from ..spec import Spec, flags_of
 from .check import Check, Teller
 from .corpus import corpus
 from .damage import damage
+from .choices import choices
 from ..damaged_copies import KINDS
 from .failing_records import failing_records
 from .failures import failures
@@ -18,6 +19,7 @@ from .leaks import leaks
 from .loader import has_groups, loader
 from .many import many
 from .random_numbers import random_numbers
+from .ranges import ranges
 from .records import records
 from .sample import sample
 from .sizes import sizes
@@ -60,11 +62,13 @@ _DAMAGED = "damaged samples"
 GROUPS: tuple[Group, ...] = (
     Group("random numbers", random_numbers, is_quick=True),
     Group("records", records, is_quick=True),
+    Group("ranges", ranges, is_quick=True),
     Group("leaks", leaks, is_quick=True),
     Group("threads", threads, is_quick=True, is_alone=True),
     Group("state", state, is_quick=True),
     Group("two sources", sources),
-    Group("types", types, _no_inputs, is_quick=True),
+    Group("types", types, _no_inputs, is_quick=True, quick_every=4),
+    Group("choices", choices),
     Group("failures", failures, is_quick=True, quick_every=4),
     Group("failing records", failing_records, _cannot_be_damaged, _DAMAGED),
     *(

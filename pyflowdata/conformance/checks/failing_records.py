@@ -15,7 +15,7 @@ from .check import Check
 from .leaks import LEAK_REPEATS, LEAK_ROUNDS
 from .sample_files import copy_files, overwrite
 
-_PLACES = 24  # in the file, at which it is damaged
+_PLACES = 16  # in the file, at which it is damaged
 _INPUTS = (  # as damaged_inputs.c numbers them, from 1
     "all bytes 0", "all bytes 0xff", "the first byte inverted", "the byte in the middle inverted",
     "the last byte inverted", "the second half 0", "random bytes", "other random bytes",

@@ -51,9 +51,11 @@ def sources(check: Check) -> str:
 
 
 def _sources(check: Check) -> str:
-    own = _alone(check, check.job.spec)
-    if own is None or not own.is_whole:
+    own, again = _alone(check, check.job.spec), _alone(check, check.job.spec)
+    if own is None or again is None or not own.is_whole:
         return "left out: the sample fails"
+    if own.first_other(again) is not None:
+        return "left out: rows are others in each process"
     files, attrs = _of_other_files(check, own), _of_other_attrs(check, own)
     for what, spec in files:
         _compare(check, own, f"over {what}", spec, _OF_FILES)

@@ -36,7 +36,7 @@ def state(check: Check) -> str:
         _tell(check, check.made)
         _make_nodes(check)
     if check.case("formats"):
-        _tell(check, check.kit.run(formats=1, watch_state=1).found)
+        _tell(check, check.kit.run(formats=1, watch_state=1, doing="what files begin with").found)
     base = check.kit.run(
         order=FORWARD, range=check.range, most_records=_RECORDS, rounds=2, watch_state=1,
         silent=True,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ... import Error
+from ... import CancelledError, Error
+from ...loader.epochs import OVER
 from .epoch_place import EpochPlace
 from .hand_over import HandOver
 from .lookahead import Lookahead
@@ -63,13 +64,20 @@ class Ahead(Iterator[Any]):
         self._move, self._iterate = move, iterate
         self._batches: Iterator[Any]
         self._lookahead: Lookahead | None = None
+        self._has_ended = False
 
     def __next__(self) -> Any:
         if self._lookahead is None:
             self._lookahead = self._start()
         elif self._place.ahead is not self:
+            if self._lookahead.at_end and not self._has_ended:
+                raise CancelledError(OVER)
             return next(self._batches)  # which says why this iterator is over
-        leaves, copied = next(self._lookahead)
+        try:
+            leaves, copied = next(self._lookahead)
+        except StopIteration:
+            self._has_ended = True
+            raise
         return self._hand_over.receive(leaves, copied)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -103,8 +104,10 @@ class EpochRows(Dataset[Any]):
 
         Raises:
             IndexError: There is no such row.
+            TypeError: It is no int; __getitems__ takes several.
             UnsupportedError: A reader is read in sequence.
         """
+        position = operator.index(position)
         if not -len(self) <= position < len(self):
             raise IndexError(f"row {position} of {len(self)}")
         return map_arrays(self._read([position % len(self)]), lambda rows: rows[0])

@@ -85,4 +85,15 @@ static const pfd_op box_op = {
     .companions = BOX_COMPANIONS,
 };
 
+#ifdef BOX_PROBE
+static const pfd_format box_format = {
+    .struct_size = (uint32_t)sizeof(pfd_format), .name = "box",       .title = "Box",
+    .doc = "Records in boxes, for tests.",       .suffixes = ".box",  .reader = "BoxReader",
+    .probe = BOX_PROBE,
+};
+static const pfd_op *const box_ops[] = {BOX_OPS};
+static const pfd_format *const box_formats[] = {&box_format};
+PFD_PLUGIN_WITH_FORMATS("box", "1.0", box_ops, box_formats)
+#else
 PFD_PLUGIN("box", "1.0", BOX_OPS)
+#endif

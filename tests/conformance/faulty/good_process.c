@@ -1,5 +1,5 @@
 /* A reader without a fault that uses much of the process, and leaves it as it was: a lock, a thread
- * of its own, rounding, descriptors, a locale of its own, the time. */
+ * of its own, rounding, descriptors, a locale of its own, the time.  It has a format, too. */
 #include "box.h"
 
 #include <fcntl.h>
@@ -93,6 +93,12 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return status;
 }
 
+static int32_t probe(const pfd_probe_args *args)
+{
+    if (args->size < 4 || memcmp(args->data, "BOX1", 4) != 0) return PFD_PROBE_NO;
+    return args->size < BOX_HEADER ? PFD_PROBE_LIKELY : PFD_PROBE_CERTAIN;
+}
+
 static const pfd_source_methods methods = {
     PFD_SIZE(pfd_source_methods),
     .close = close_all,
@@ -102,4 +108,5 @@ static const pfd_source_methods methods = {
 #define BOX_OPEN open_all
 #define BOX_COMPUTE compute
 #define BOX_METHODS
+#define BOX_PROBE probe
 #include "box_plugin.h"

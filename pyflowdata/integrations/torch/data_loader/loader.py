@@ -36,6 +36,7 @@ from .arguments import (
     part_of,
     warn_of_left_out,
 )
+from .description import describe
 from .engine import Engine, Kept, check_stream_count
 from .fetching import StreamPlace
 from .iterators import BatchIterator
@@ -162,7 +163,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             self.__dict__["sampler"] = StreamSampler()
         self._listen()
         check_torchs(num_workers, timeout, prefetch_factor, generator)
-        if self.order is not None and rule == "short":
+        if self.order is not None and self.world_size > 1 and rule == "short":
             warn_of_left_out(self.order)
 
     @property
@@ -356,6 +357,9 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         """Ends the worker processes that are kept.  Batches that are held stay valid."""
         self._kept.close()
 
+    def __repr__(self) -> str:
+        return describe(self)
+
     def __enter__(self) -> DataLoader[_Sample]:
         return self
 
@@ -373,7 +377,12 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
     def stats(self) -> dict[str, float]:
         """Counters since the loader was made, with times in seconds, by the names that
-        flow.DataLoader.stats() has; of workers, not of threads."""
+        flow.DataLoader.stats() has; of workers, not of threads.
+
+        slots and slot_bytes are those of the worker processes that run now, whether an iterator has
+        them or persistent_workers keeps them; slots_held are batches that the program holds, or
+        that came ahead.
+        """
         return self._kept.counts.stats(self._engine())
 
     def report(self, *, since: Report | None = None) -> Report:
