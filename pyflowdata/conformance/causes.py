@@ -7,6 +7,10 @@ from __future__ import annotations
 
 # An id, or the beginning of several with "…" in place of the rest.
 CAUSES: dict[str, tuple[str, ...]] = {
+    "own-generator": (
+        "rand() or an engine with a seed of its own, in place of host->random_bits()",
+        "a library that the op calls draws random numbers: give it a seed of random_bits()",
+    ),
     # ---- Nothing can be checked yet
     "descriptor": (
         "the library is not linked with a function or library that it calls",
