@@ -2,7 +2,7 @@
  *
  * group: many records
  * finding: narrow-count
- * says: is not read to its end, at about 65,536 records: the last record is said to have
+ * says: repeated to about 65,536, cannot be read to the end: the last record is said
  * likely: a number of records or files of uint16_t */
 #include "box_uncounted.h"
 

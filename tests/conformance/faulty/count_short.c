@@ -2,7 +2,7 @@
  *
  * group: many records
  * finding: narrow-count
- * says: part-1, with its records repeated, is not read to its end, at about 32,768 records: it
+ * says: part-1, with its records repeated to about 32,768, cannot be read to the end
  * likely: a number of records or files of uint16_t, short */
 #define UNCOUNTED_TOTAL short
 #include "box_uncounted.h"

@@ -2,7 +2,7 @@
  *
  * group: many records
  * finding: narrow-count
- * says: the 2 files of the sample \d+ times, \d+ records, is not read .* of file \d+, where it
+ * says: the 2 files of the sample 129 times, with 1548 records, .* of file \d+, where it
  * likely: a number of records or files of uint16_t, short or char */
 #include "box.h"
 
