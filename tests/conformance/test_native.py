@@ -7,13 +7,14 @@ import shutil
 import stat
 
 import pytest
-from conformance.box_samples import write_box_samples, write_indexed_samples
+from conformance.box_samples import write_samples
 from conformance.faulty_plugins import FOLDER, FUZZED, GOOD, ONLY_SANITIZED, PLUGINS
 from support.command import here  # noqa: F401  (a fixture)
 from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata import testing
+from pyflowdata.conformance import native_samples
 from pyflowdata.conformance.compiling import Compiler
 from pyflowdata.conformance.reducing import reduced
 
@@ -27,9 +28,7 @@ OTHERS = {  # which the plain kit finds too
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("samples")
-    write_indexed_samples(folder / "indexed")
-    return write_box_samples(folder / "box")
+    return write_samples(tmp_path_factory.mktemp("samples"))
 
 
 @pytest.fixture
@@ -57,12 +56,13 @@ def run(tmp_path, samples):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GOOD)
-def test_a_good_plugin_is_clean_under_each_sanitizer(run, name):
+def test_a_good_plugin_is_clean_under_each_sanitizer(run, monkeypatch, name):
+    monkeypatch.setattr(native_samples, "_DAMAGED", 4)  # of each kind: this is for many plugins
     report = run(name, SANITIZERS)
     assert report.findings == [], report
     for sanitizer in SANITIZERS:
         samples = re.match(r"compiled again and run over (\d+) samples", report.groups[sanitizer])
-        assert int(samples[1]) > 30
+        assert int(samples[1]) > 10
 
 
 @pytest.mark.slow
