@@ -27,7 +27,7 @@ _MEMORY = (
     "negative-size|stack-overrun|crash"
 )
 # Random numbers that belong to another record, or to none, and their consequences.
-_RANDOM = "not-repeatable|open-not-repeatable|own-generator"
+_RANDOM = "not-repeatable|open-not-repeatable|own-generator|locale-dependent"
 _ENDS = "crash|hang|exit|null-pointer|returns-wild-pointer"
 _COUNTS = "record-count|end-with-records|end-not-kept|tail-ignored|next-count"
 _SEEK = "seek-wrong|stream-differs|epoch-differs|seek-past-end"

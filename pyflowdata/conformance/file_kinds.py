@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def _kind(path: Path) -> str:
-    """The suffixes of a name, or what it is besides its numbers: a.bin and b.bin are of one kind."""
+    """The suffixes of a name, or the name without its numbers."""
     return "".join(path.suffixes) or re.sub(r"\d+", "", path.name)
 
 

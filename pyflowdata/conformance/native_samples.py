@@ -11,7 +11,7 @@ from .corpus import Corpus, case_of
 from .damaged_copies import KINDS
 from .file_kinds import file_of_each_kind
 
-_DAMAGED = 24  # of each kind of damage, over all kinds of files
+_DAMAGED = 16  # of each kind of damage, over all kinds of files
 _KEPT = 64  # inputs of a corpus
 WHOLE = "the sample"
 

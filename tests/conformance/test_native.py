@@ -7,7 +7,7 @@ import shutil
 import stat
 
 import pytest
-from conformance.box_samples import write_box_samples
+from conformance.box_samples import write_box_samples, write_indexed_samples
 from conformance.faulty_plugins import FOLDER, FUZZED, GOOD, ONLY_SANITIZED, PLUGINS
 from support.command import here  # noqa: F401  (a fixture)
 from support.paths import ROOT
@@ -19,7 +19,7 @@ from pyflowdata.conformance.reducing import reduced
 
 SANITIZERS = ("asan", "ubsan", "tsan")
 OTHERS = {  # which the plain kit finds too
-    "reads_past_file": ("asan", r"AddressSanitizer: SEGV; .* from faulty_index\(\) at reads_past_file.c:\d+"),
+    "reads_past_file": ("asan", r"Sanitizer: SEGV; .* from faulty_index\(\) at reads_past_file.c"),
     "leaks_memory": ("asan", r"malloc\(\) memory is not given back"),
     "data_race": ("tsan", r"data race.* in faulty_at\(\) at data_race.c:\d+"),
 }
@@ -27,7 +27,9 @@ OTHERS = {  # which the plain kit finds too
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory):
-    return write_box_samples(tmp_path_factory.mktemp("samples") / "box")
+    folder = tmp_path_factory.mktemp("samples")
+    write_indexed_samples(folder / "indexed")
+    return write_box_samples(folder / "box")
 
 
 @pytest.fixture

@@ -179,7 +179,9 @@ def test_what_of_numba_cannot_be_an_op(numba):
 
 
 def test_numba_op_passes_the_kit(folder, numba):
-    @flow.register_decoder(inputs={"x": ROW, "y": ROW}, outputs={"out": ROW}, per="row", replace=True)
+    @flow.register_decoder(
+        inputs={"x": ROW, "y": ROW}, outputs={"out": ROW}, per="row", replace=True
+    )
     @numba.njit
     def numba_checked(x, y, out, scale=2.0):
         out[0] = scale * x[0] + y[0]

@@ -178,7 +178,7 @@ def _fault_at(kit: Kit, expected: tuple[int, int, int], doing: str) -> _Fault | 
 
 def _tell(check: Check, limit: str, fault: _Fault, what: str) -> None:
     check.tell(
-        "count-16-bits",
+        "narrow-count",
         f"{what} is not read to its end, at about {limit} records: {fault.text}; hold numbers of "
         "records and files in int64_t, and let arrays of them grow",
     )

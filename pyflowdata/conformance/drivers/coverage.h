@@ -1,7 +1,7 @@
 /* drivers/coverage.h -- which code of the plugin ran, and which numbers it compared.
  *
- * The compiler calls the functions of -fsanitize-coverage=trace-pc,trace-cmp in the plugin; where it
- * has no such option nothing is ever recorded.
+ * The compiler calls the functions of -fsanitize-coverage=trace-pc,trace-cmp in the plugin; where
+ * it has no such option nothing is ever recorded.
  *
  * THREADS  One. */
 #ifndef COVERAGE_H

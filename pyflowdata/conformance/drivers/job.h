@@ -22,7 +22,7 @@ pfd_node *job_make(const char *folder);
 void job_release(void);
 
 /* Runs the kit with these options, of which those that all drivers share are set here, and others
- * where rows depend on their batch.  Findings go to stdout, one "id<tab>text" a line.  Returns how many there were: damage of the sample, or
- * another op's failure, is none. */
+ * where rows depend on their batch.  Findings go to stdout, one "id<tab>text" a line.  Returns how
+ * many there were: damage of the sample, or another op's failure, is none. */
 int64_t job_run(pfd_node *node, pfd_kit_options options, pfd_kit_result *result);
 #endif

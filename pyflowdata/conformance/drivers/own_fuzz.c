@@ -2,11 +2,11 @@
  *
  *   own_fuzz JOB FILE SECONDS LIMIT_MS SEED FOLDER...
  *
- * The files of the folders are run in the place of FILE, and then, for so many seconds, changed copies
- * of them.  What makes the op behave in a new way, or run new code, is added to the first folder.
- * A finding, a leak or a crash ends it: FILE then has the bytes that did it.  A run that takes
- * LIMIT_MS of processor time, or far longer by the clock, counts as endless.  Exit status 1: there is
- * a finding on stdout, as in job.h. */
+ * The files of the folders are run in the place of FILE, and then, for so many seconds, changed
+ * copies of them.  What makes the op behave in a new way, or run new code, is added to the first
+ * folder.  A finding, a leak or a crash ends it: FILE then has the bytes that did it.  A run that
+ * takes LIMIT_MS of processor time, or far longer by the clock, counts as endless.  Exit status 1:
+ * there is a finding on stdout, as in job.h. */
 #include "job.h"
 #include "mutate.h"
 #include "target.h"

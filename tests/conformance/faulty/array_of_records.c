@@ -1,7 +1,7 @@
 /* Has room for 40,000 records, and does not read more.
  *
  * group: many records
- * finding: count-16-bits
+ * finding: narrow-count
  * says: is not read to its end, at about 65,536 records: the last record is said to have
  * likely: a number of records or files of uint16_t */
 #include "box_uncounted.h"

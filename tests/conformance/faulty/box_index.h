@@ -53,10 +53,10 @@ typedef pfd_status (*indexed_verify_fn)(const pfd_open_args *args, const pfd_fil
 BOX_UNUSED static pfd_status indexed_file_with(box *self, const pfd_open_args *args, int32_t file,
                                                indexed_verify_fn verify, pfd_error *err)
 {
+    if (file >= args->num_files / 2) return PFD_OK; /* an index itself */
     const pfd_file *index = args->files[args->num_files / 2 + file];
     const uint8_t *table;
     uint32_t count;
-    if (file >= args->num_files / 2) return PFD_OK; /* an index itself */
     PFD_TRY(box_read_header(args, args->files[file], &count, err));
     PFD_TRY(args->host->read(index, 0, 4 + 8 * (int64_t)count, args->scratch, &table, err));
     PFD_TRY(verify(args, index, table, count, err));
