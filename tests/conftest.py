@@ -43,7 +43,7 @@ import pyflowdata as flow  # noqa: E402
 
 SANITIZED = "LD_PRELOAD" in os.environ
 
-# Until the tests are collected little becomes garbage, and looking for it takes a third of the time.
+# Until the tests are collected little becomes garbage; looking for it takes a third of that time.
 gc.disable()
 
 hypothesis.settings.register_profile("default", deadline=None)

@@ -46,6 +46,6 @@ def len_of(batch: Any) -> int:
     while type(batch) is not torch.Tensor and isinstance(batch, (list, tuple, dict)) and batch:
         batch = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
     if isinstance(batch, torch.Tensor) and batch.is_nested:  # which has no shape
-        return batch.size(0)
+        return int(batch.size(0))
     shape = getattr(batch, "shape", None)
     return int(shape[0]) if shape else 1
