@@ -248,9 +248,11 @@ abi: .venv/train
 # The same tests under other flags.  Leaks are looked for in the C tests: CPython has its own.
 # Without address randomisation, where that may be set: older sanitizers trip over it.
 # AddressSanitizer runs the folders that use the library in pytest's process; the others start
-# compilers, installers and commands, or test only Python.  ThreadSanitizer runs the tests with
-# threads: the loader, the Python that its threads call, and C tests that start some.
-ASAN_TESTS := $(addprefix tests/,core loader datasets formats images ops python test_mini_dataloader.py)
+# compilers, installers and commands, or test only Python, as do worker processes of Python ops.
+# ThreadSanitizer runs the tests with threads: the loader, the Python that its threads call, and C
+# tests that start some.
+ASAN_TESTS := $(addprefix tests/,core loader datasets formats images ops python test_mini_dataloader.py) \
+              --ignore=tests/python/test_processes.py
 TSAN_TESTS := $(addprefix tests/,loader datasets/test_properties.py formats/objects \
               python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py)
 TSAN_C_TESTS := $(addprefix $(BUILD)/tests/c/test_,core dataset files image_regions loader plugin \

@@ -39,6 +39,7 @@ void pfd_kit_process_enter(pfd_kit_call *call)
     call->locale = uselocale((locale_t)0);
     (void)pthread_sigmask(SIG_SETMASK, NULL, &call->mask);
     if (is_full) pfd_kit_output_hand_on();
+    if (is_full) pfd_kit_descriptors_forget();
     call->arithmetic = pfd_kit_arithmetic_now();
 }
 

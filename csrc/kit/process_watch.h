@@ -37,8 +37,9 @@ void pfd_kit_random_check(const pfd_kit_call *call);
 void pfd_kit_random_end(void);
 
 /* watch_descriptors.c, _FULL: descriptors of others that are closed, and bytes written to 1 and 2,
- * which are kept from there.  text() hands on what others wrote. */
+ * which are kept from there; what others wrote is handed on. */
 void pfd_kit_descriptors_begin(pfd_kit_run_state *run);
+void pfd_kit_descriptors_forget(void); /* those that the program itself has closed since then */
 void pfd_kit_descriptors_check(const pfd_kit_call *call);
 void pfd_kit_descriptors_end(void);
 void pfd_kit_output_begin(void);

@@ -84,6 +84,19 @@ void pfd_kit_descriptors_end(void)
     is_redirected = 0;
 }
 
+void pfd_kit_descriptors_forget(void)
+{
+    int left = 0;
+    for (int i = 0; i < num_kept; i++) {
+        const struct kept one = kept[i];
+        if (one.number == 1 || one.number == 2 || is_as_before(&one))
+            kept[left++] = one;
+        else
+            (void)close(one.copy);
+    }
+    num_kept = left;
+}
+
 void pfd_kit_descriptors_check(const pfd_kit_call *call)
 {
     for (int i = 0; i < num_kept; i++) {

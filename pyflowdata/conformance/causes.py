@@ -7,6 +7,10 @@ from __future__ import annotations
 
 # An id, or the beginning of several with "…" in place of the rest.
 CAUSES: dict[str, tuple[str, ...]] = {
+    "own-generator": (
+        "rand() or an engine with a seed of its own, in place of host->random_bits()",
+        "a library that the op calls draws random numbers: give it a seed of random_bits()",
+    ),
     # ---- Nothing can be checked yet
     "descriptor": (
         "the library is not linked with a function or library that it calls",
@@ -240,7 +244,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "the checksum of the companion is not compared, or only some of its bytes go into it",
         "the companion has no checksum",
     ),
-    "count-16-bits": (
+    "narrow-count": (
         "a number of records or files of uint16_t, short or char, or a cast to it",
         "an array of a fixed length",
     ),

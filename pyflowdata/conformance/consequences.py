@@ -27,7 +27,7 @@ _MEMORY = (
     "negative-size|stack-overrun|crash"
 )
 # Random numbers that belong to another record, or to none, and their consequences.
-_RANDOM = "not-repeatable|open-not-repeatable|own-generator"
+_RANDOM = "not-repeatable|open-not-repeatable|own-generator|locale-dependent"
 _ENDS = "crash|hang|exit|null-pointer|returns-wild-pointer"
 _COUNTS = "record-count|end-with-records|end-not-kept|tail-ignored|next-count"
 _SEEK = "seek-wrong|stream-differs|epoch-differs|seek-past-end"
@@ -35,7 +35,8 @@ _SEEK = "seek-wrong|stream-differs|epoch-differs|seek-past-end"
 # The cause, and what follows from it; the first line that fits counts.
 _RULES: tuple[tuple[str, str], ...] = (
     (_MEMORY, f"{_ENDS}|{_DIFFERENT}"),
-    ("(bytes|row)-unwritten|infer-differs", f"(bytes|row)-unwritten|infer-differs|not-repeatable|{_DIFFERENT}"),
+    ("(bytes|row)-unwritten|infer-differs",
+     f"(bytes|row)-unwritten|infer-differs|not-repeatable|{_DIFFERENT}"),
     (_IMPURE, _DIFFERENT),
     ("(read|alloc)-failure-ignored", "(read|alloc)-failure-status"),
     ("huge-alloc|negative-alloc", "damage-status|crash|null-pointer"),

@@ -39,7 +39,7 @@ class GroupProcess:
         self._parts: list[bytes] = []
         self._started = self._moved = time.monotonic()
         self._work = -1  # ticks of processor time, when they were last looked at
-        self._late = ""  # why it was stopped
+        self._late, self._late_id = "", ""  # why it was stopped
 
     def read(self) -> bool:
         """Takes what is in the pipe; False: the group has ended."""
@@ -55,9 +55,10 @@ class GroupProcess:
         if work != self._work:  # None: one of its threads could run
             self._work, self._moved = -1 if work is None else work, now
         if now - self._started > limit * _GRACE:
-            self._late = f"did not end within {limit * _GRACE:.0f} s"
+            self._late_id, self._late = "hang", f"did not end within {limit * _GRACE:.0f} s"
         elif now - self._moved > max(limit, _LEAST_STALL):
-            self._late = f"waited for {now - self._moved:.0f} s and did nothing"
+            seconds = f"{now - self._moved:.0f} s"
+            self._late_id, self._late = "waits", f"waited for {seconds} and did nothing"
         return bool(self._late)
 
     def stop(self) -> None:
@@ -84,8 +85,8 @@ class GroupProcess:
         ended = any("done" in one for one in said) or code == STOP
         told = any("id" in one for one in said)
         if self._late and not any(one.get("id") in ("hang", "waits") for one in said):
-            said.append({"id": "hang", "text": f"the group '{self.group}' {self._late}: look for a "
-                         "loop or a lock that waits for ever"})  # fmt: skip
+            text = f"the group '{self.group}' {self._late}: look for an endless loop or lock"
+            said.append({"id": self._late_id, "text": text})
         elif code < 0 and not told:
             said.append({"id": "crash", "text": f"the op crashed the process ({_name(-code)}): run "
                          "with --asan to see where"})  # fmt: skip

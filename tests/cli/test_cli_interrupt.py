@@ -38,9 +38,11 @@ def start(tmp_path):
     return call
 
 
-@pytest.mark.parametrize("command", [["pyflowdata"], ["-X", "utf8", "-m", "pyflowdata"],
-                                     ["-mpyflowdata"], ["-Bm", "pyflowdata"]])  # fmt: skip
-@pytest.mark.parametrize("module", ["numpy", "pyflowdata.loader", "pyflowdata.cli.ops"])
+@pytest.mark.parametrize("command, module", [
+    (["pyflowdata"], "numpy"), (["pyflowdata"], "pyflowdata.loader"),
+    (["pyflowdata"], "pyflowdata.cli.ops"), (["-X", "utf8", "-m", "pyflowdata"], "numpy"),
+    (["-mpyflowdata"], "numpy"), (["-Bm", "pyflowdata"], "pyflowdata.cli.ops"),
+])  # fmt: skip
 def test_no_traceback_of_a_command(start, command, module):
     if command == ["pyflowdata"]:  # the script, not the package
         command = [os.path.join(".", "pyflowdata")]

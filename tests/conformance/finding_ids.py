@@ -32,6 +32,10 @@ def _python_files():
     return [*(ROOT / "pyflowdata/conformance").rglob("*.py"), ROOT / "pyflowdata/testing.py"]
 
 
+def _c_files():
+    return list((ROOT / "csrc/kit").glob("*.c"))
+
+
 def _call(text):
     """The beginning of a text up to the parenthesis that closes its first one."""
     depth = 0
@@ -43,20 +47,20 @@ def _call(text):
 
 
 def told_with_causes():
-    """The ids whose causes the check that tells them knows, from what it saw."""
+    """The ids that only checks in Python tell, with causes that they know from what they saw."""
     found = set()
     for text in (path.read_text() for path in _python_files()):
         for call in _IN_PYTHON.finditer(text):
             if "likely" in _call(text[call.start() :]):
                 found.update(id for id in call.groups() if id)
-    return found
+    in_c = "".join(path.read_text() for path in _c_files())
+    return found - {id for ids in _IN_C.findall(in_c) for id in ids}
 
 
 def finding_ids():
     """Each id once, sorted."""
     found = {"asan", "ubsan", "tsan"}  # as the options of the command are
-    c_files = (ROOT / "csrc/kit").glob("*.c")
-    for paths, pattern in ((c_files, _IN_C), (_python_files(), _IN_PYTHON)):
+    for paths, pattern in ((_c_files(), _IN_C), (_python_files(), _IN_PYTHON)):
         for path in paths:
             text = path.read_text()
             found.update(id for ids in pattern.findall(text) for id in ids if id)

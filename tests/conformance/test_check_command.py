@@ -252,7 +252,7 @@ def test_a_group_that_waits_for_ever_is_ended_long_before_its_time():
         time.sleep(0.1)
     process.kill()
     (said,), _ = process.close()
-    assert said["id"] == "hang" and "and did nothing" in said["text"]
+    assert said["id"] == "waits" and "and did nothing" in said["text"]
     assert 2.0 <= time.monotonic() - begin < 20
 
 

@@ -126,52 +126,61 @@ def test_another_world_size_goes_on_with_the_same_logical_batches(table, before,
 CONTINUE = """
 import itertools, json, sys
 import pyflowdata as flow
-job = json.load(sys.stdin)
-out, ids = flow.MiniReader(with_id=True, **job["reader"])
-loader = flow.DataLoader(out, ids, **job["loader"])
-if job["state"] is not None:
-    loader.load_state_dict(job["state"])
-steps = []
-for rows, ids in itertools.islice(loader.repeat(), job["batches"]):
-    assert (rows[:, 0] == ids[:, 1]).all()
-    steps.append(ids[:, 1].tolist())
-json.dump({"steps": steps, "state": loader.state_dict()}, sys.stdout)
+answers = []
+for job in json.load(sys.stdin):
+    out, ids = flow.MiniReader(with_id=True, **job["reader"])
+    loader = flow.DataLoader(out, ids, **job["loader"])
+    if job["state"] is not None:
+        loader.load_state_dict(job["state"])
+    steps = []
+    for rows, ids in itertools.islice(loader.repeat(), job["batches"]):
+        assert (rows[:, 0] == ids[:, 1]).all()
+        steps.append(ids[:, 1].tolist())
+    answers.append({"steps": steps, "state": loader.state_dict()})
+json.dump(answers, sys.stdout)
 """
 
 
-def in_a_new_process(table, batches, state=None, num_threads=1, prefetch=1, **attrs):
-    job = {
+def job_for(table, batches, state=None, num_threads=1, prefetch=1, **attrs):
+    return {
         "state": state,
         "batches": batches,
         "reader": {"data_dir": str(table.folder), **attrs},
         "loader": {"num_threads": num_threads, "prefetch": prefetch},
     }
-    answer = json.loads(run_python(CONTINUE, stdin=json.dumps(job)))
-    return answer["steps"], answer["state"]
+
+
+def in_a_new_process(jobs):
+    """The steps of each job, and the state after them; no job knows of another."""
+    answers = json.loads(run_python(CONTINUE, stdin=json.dumps(jobs)))
+    return [(answer["steps"], answer["state"]) for answer in answers]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", [0, 1, 5, 8, 11, 16])
-def test_a_new_process_goes_on_exactly(table, stop):
+def test_a_new_process_goes_on_exactly(table):
     """In the middle (1, 5, 11) and at the end (8, 16) of an epoch of 8 batches."""
     options = dict(batch_size=4, seed=3, **NEW_ORDERS)
     whole = [list(s.ordinals) for steps in deliver_epochs(table, 4, **options) for s in steps]
-    state, _ = state_after(table, stop, num_threads=7, prefetch=5, **options)
-    halves = [
-        in_a_new_process(
-            table, 12, state, num_threads=1 + rank, prefetch=3, rank=rank, world_size=2, **options
-        )
-        for rank in (0, 1)
-    ]
-    assert [a + b for a, b in zip(halves[0][0], halves[1][0])] == whole[stop : stop + 12]
-    # And back here from the state of that process.
-    got = rest(table, halves[1][1], 1, **options)
-    assert [list(step.ordinals) for step in got] == whole[stop + 12 : (stop + 12) // 8 * 8 + 8]
+    stops = [0, 1, 5, 8, 11, 16]
+    jobs = []
+    for stop in stops:
+        state, _ = state_after(table, stop, num_threads=7, prefetch=5, **options)
+        jobs += [
+            job_for(table, 12, state, 1 + rank, prefetch=3, rank=rank, world_size=2, **options)
+            for rank in (0, 1)
+        ]
+    done = in_a_new_process(jobs)
+    for stop, (first, _), (second, state) in zip(stops, done[::2], done[1::2], strict=True):
+        assert [a + b for a, b in zip(first, second, strict=True)] == whole[stop : stop + 12], stop
+        # And back here from the state of that process.
+        got = rest(table, state, 1, **options)
+        expected = whole[stop + 12 : (stop + 12) // 8 * 8 + 8]
+        assert [list(step.ordinals) for step in got] == expected, stop
 
 
 def test_a_drawn_seed_travels_in_the_state(table):
     options = dict(batch_size=3, **NEW_ORDERS)
-    steps, state = in_a_new_process(table, 13, seed=-1, **options)
+    [(steps, state)] = in_a_new_process([job_for(table, 13, seed=-1, **options)])
     (reader,) = state["readers"].values()
     assert reader["seed"] >= 0
     epochs = deliver_epochs(table, 3, seed=reader["seed"], **options)

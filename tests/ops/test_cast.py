@@ -101,7 +101,7 @@ def test_what_does_not_fit_is_left_out(source):
 
 
 def test_float16_is_that_of_numpy():
-    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16).reshape(256, 256)
     wide = load(flow.Cast(blob_of(every), dtype="float32"))
     nan = np.isnan(every)
     assert np.array_equal(np.isnan(wide), nan)
@@ -115,8 +115,8 @@ def test_float16_is_that_of_numpy():
     middle = middle[:: 50 if SANITIZED else 1]
     for dtype in (np.float32, np.float64):
         there = middle.astype(dtype)
-        near = np.concatenate([np.nextafter(there, dtype(-1e9)), there,
-                               np.nextafter(there, dtype(1e9))])  # fmt: skip
+        near = np.stack([np.nextafter(there, dtype(-1e9)), there,
+                         np.nextafter(there, dtype(1e9))])  # fmt: skip
         found = load(flow.Cast(blob_of(near), dtype="float16", overflow="wrap"))
         with np.errstate(over="ignore"):
             same(found, near.astype(np.float16))

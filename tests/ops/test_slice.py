@@ -15,23 +15,24 @@ STARTS = [None, 0, 1, 3, 7, -1, -3, -9, sys.maxsize, -sys.maxsize - 1]
 STEPS = [None, 1, 2, 3, 100, -1, -2, -100]
 
 
-def given(**lists):
-    return {key: [value] for key, value in lists.items() if value is not None}
+def given(start, stop, step):
+    attrs = {"start": start, "stop": stop, "step": step}
+    return {name: [value] for name, value in attrs.items() if value is not None}
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_as_python_cuts(step):
     dense = np.arange(4 * 5).reshape(4, 5)
     rows = ragged("int64", 6, most=6)
-    for start, stop in itertools.product(STARTS, STARTS):
-        attrs = given(start=start, stop=stop, step=step)
-        if not attrs:
-            continue
-        cut = slice(start, stop, step)
-        same(load(flow.Slice(blob_of(dense), **attrs), num_threads=1), dense[:, cut])
-        if start in (0, 3, -3, None):
-            found = load(flow.Slice(blob_of(rows, [-1]), **attrs), num_threads=1)
-            same(found, [row[cut] for row in rows])
+    all_cuts = [cut for cut in itertools.product(STARTS, STARTS, [step]) if given(*cut)]
+    dense_blob, blob = blob_of(dense), blob_of(rows, [-1])
+    found = load(*(flow.Slice(dense_blob, **given(*cut)) for cut in all_cuts), num_threads=1)
+    for cut, of_cut in zip(all_cuts, found, strict=True):
+        same(of_cut, dense[:, slice(*cut)])
+    some = [cut for cut in all_cuts if cut[0] in (0, 3, -3, None)]
+    found = load(*(flow.Slice(blob, **given(*cut)) for cut in some), num_threads=1)
+    for cut, of_cut in zip(some, found, strict=True):
+        same(of_cut, [row[slice(*cut)] for row in rows])
 
 
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=lambda d: d.name)

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from support import formats_page
+from support.page_runner import PageProcess
 from support.paths import ROOT
 from support.scratch_tree import build_scratch_tree
 
@@ -189,10 +190,20 @@ def called(folder, *arguments, root=ROOT, **variables):
     )  # fmt: skip
 
 
-def command(folder, *arguments, **options):
-    done = called(folder, "-m", "pyflowdata", *map(str, arguments), **options)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def command(tree):
+    """command(folder, "head", ...): its status and what it prints, with the package of the tree."""
+    process = PageProcess(tree)
+    yield process.command
+    process.close()
+
+
+@pytest.fixture(scope="module")
+def usual_command():
+    """The same with the package of this checkout."""
+    process = PageProcess()
+    yield process.command
+    process.close()
 
 
 def test_six_files_are_touched_at_most(tree):
@@ -232,37 +243,37 @@ class _Known(dict):
         super().__init__(pair=None)
 
 
-def test_commands_know_it(tree, tmp_path):
+def test_commands_know_it(command, tmp_path):
     numbers_file(tmp_path / "a", range(100))  # known by its content
-    status, said = command(tmp_path, "head", "-n", 2, "a", root=tree)
+    status, said = command(tmp_path, "head", "-n", 2, "a")
     assert (status, said.splitlines()) == (
         0, ["a: pairs, 100 records", "#  out:int32", "0  0", "1  1"]
     )  # fmt: skip
-    assert command(tmp_path, "verify", "a", root=tree) == (
+    assert command(tmp_path, "verify", "a") == (
         0, "a: pairs: 100 records whole, no damage\n"
     )  # fmt: skip
     damaged = bytearray((tmp_path / "a").read_bytes())
     damaged[8 + 8 * 40] ^= 1
     (tmp_path / "b").write_bytes(damaged)
-    status, said = command(tmp_path, "verify", "b", root=tree)
+    status, said = command(tmp_path, "verify", "b")
     assert status == 1 and "record 40" in said and "99 records whole, 1 damaged place" in said
-    status, said = command(tmp_path, "stats", "a", "--json", root=tree)
+    status, said = command(tmp_path, "stats", "a", "--json")
     assert json.loads(said)["fields"]["out"]["max"] == 99
 
 
-def test_it_is_converted_from_and_to(tree, tmp_path):
+def test_it_is_converted_from_and_to(command, tmp_path):
     numbers_file(tmp_path / "a", range(100))
     for source, target in (("a", "b.npy"), ("b.npy", "c.pair"), ("c.pair", "d.csv")):
-        assert command(tmp_path, "convert", source, target, "--quiet", root=tree)[0] == 0
+        assert command(tmp_path, "convert", source, target, "--quiet")[0] == 0
     assert (tmp_path / "c.pair").read_bytes() == (tmp_path / "a").read_bytes()
     assert (tmp_path / "d.csv").read_text().split()[1:] == [str(i) for i in range(100)]
-    status, said = command(tmp_path, "convert", "d.csv", "e.pair", root=tree)
+    status, said = command(tmp_path, "convert", "d.csv", "e.pair")
     assert status == 1 and "out is int64: not int32" in said
 
 
-def test_messages_of_other_readers_name_it(tree, tmp_path):
+def test_messages_of_other_readers_name_it(command, tmp_path):
     numbers_file(tmp_path / "a.npy", range(100))
-    status, said = command(tmp_path, "head", "a.npy", "--format", "npy", root=tree)
+    status, said = command(tmp_path, "head", "a.npy", "--format", "npy")
     assert status == 1 and "pairs (PairReader reads it)" in said
 
 
@@ -270,10 +281,10 @@ def test_messages_of_other_readers_name_it(tree, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def plugin(tmp_path_factory):
+def plugin(usual_command, tmp_path_factory):
     """What `pyflowdata new reader` writes, as it is: the folder and its sample files."""
     folder = tmp_path_factory.mktemp("plugin")
-    assert command(folder, "new", "reader", "crates")[0] == 0
+    assert usual_command(folder, "new", "reader", "crates")[0] == 0
     done = subprocess.run(
         ["make", f"PYTHON={sys.executable}"], cwd=folder / "crates", capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -285,14 +296,9 @@ def plugin(tmp_path_factory):
     return folder
 
 
-FROM_OPTION = (["--plugin", "crates/crates.so"], {})
-FROM_VARIABLE = ([], {"PYFLOWDATA_PLUGINS": "crates/crates.so"})
-
-
-@pytest.mark.parametrize("options, variables", [FROM_OPTION, FROM_VARIABLE], ids=["option", "env"])
-def test_commands_know_a_plugins_format(options, variables, plugin):
+def test_commands_know_a_plugins_format(plugin, usual_command):
     def ask(*arguments):
-        return command(plugin, *arguments, *options, **variables)
+        return usual_command(plugin, *arguments, "--plugin", "crates/crates.so")
 
     status, said = ask("head", "file-0")
     assert status == 0 and said.startswith("file-0: Crates records, "), said
@@ -304,18 +310,31 @@ def test_commands_know_a_plugins_format(options, variables, plugin):
     status, said = ask("stats", "--json", "file-0")
     assert json.loads(said)["records"] == records
     assert set(json.loads(said)["fields"]) == {"values", "label"}
-    for jobs in (1, 2):
-        target = f"{jobs}-{len(options)}.tfrecord"
-        status, said = ask("convert", "file-0", target, "--shards", 2, "--jobs", jobs, "--quiet")
-        assert status == 0 and f"Crates records to TFRecord: {records} records" in said, said
+    convert_in_two_processes(ask, records, "option.tfrecord")
     assert ask("convert", "file-0", "a", "--to", "crates")[0] == 2  # there is no writer
 
 
-def test_damage_of_a_plugins_file_is_found(plugin):
+def test_commands_know_the_format_of_a_plugin_that_the_environment_names(plugin):
+    def ask(*arguments):
+        done = called(plugin, "-m", "pyflowdata", *map(str, arguments),
+                      PYFLOWDATA_PLUGINS="crates/crates.so")  # fmt: skip
+        return done.returncode, done.stdout + done.stderr
+
+    status, said = ask("head", "file-0")
+    assert status == 0 and said.startswith("file-0: Crates records, "), said
+    convert_in_two_processes(ask, int(said.split(", ")[1].split()[0]), "env.tfrecord")
+
+
+def convert_in_two_processes(ask, records, target):
+    status, said = ask("convert", "file-0", target, "--shards", 2, "--jobs", 2, "--quiet")
+    assert status == 0 and f"Crates records to TFRecord: {records} records" in said, said
+
+
+def test_damage_of_a_plugins_file_is_found(plugin, usual_command):
     data = bytearray((plugin / "file-0").read_bytes())
     data[-1] ^= 1
     (plugin / "damaged").write_bytes(data)
-    status, said = command(plugin, "verify", "damaged", "--plugin", "crates/crates.so")
+    status, said = usual_command(plugin, "verify", "damaged", "--plugin", "crates/crates.so")
     assert status == 1 and "checksum" in said and "1 damaged place" in said
 
 

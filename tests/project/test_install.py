@@ -13,13 +13,48 @@ from support.installing import (  # noqa: F401  (fixtures)
     checkout,
     environment,
     install,
-    installed,
+    make_venv,
     venv,
 )
 from support.paths import ROOT
 from support.scratch_tree import take_objects
 
 pytestmark = pytest.mark.slow
+
+BUILD = "import sys, setuptools.build_meta as b; print(getattr(b, sys.argv[1])(sys.argv[2]))"
+
+
+def build(step, folder, into):
+    command = [sys.executable, "-c", BUILD, step, into]
+    subprocess.run(command, check=True, cwd=folder, env=environment(), capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def unpacked(checkout, tmp_path_factory):  # noqa: F811
+    """The source distribution of the checkout."""
+    folder = tmp_path_factory.mktemp("sdist")
+    build("build_sdist", checkout, folder)
+    with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
+        archive.extractall(folder)  # noqa: S202
+    return next(path for path in folder.iterdir() if path.is_dir())
+
+
+@pytest.fixture(scope="module")
+def wheel(unpacked, tmp_path_factory):
+    """The wheel that is built from the source distribution."""
+    take_objects(unpacked, "build/wheel", without="-Werror")  # as for the checkout
+    folder = tmp_path_factory.mktemp("wheel")
+    build("build_wheel", unpacked, folder)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """A venv in which pip has installed the wheel."""
+    python = make_venv(tmp_path_factory.mktemp("installed") / "venv")
+    install(python, wheel)
+    return python
+
 
 USE = """
 import os, sys
@@ -61,20 +96,22 @@ def test_installed(installed, tmp_path):  # noqa: F811
     shutil.which("make") is None or shutil.which("cc") is None, reason="make or cc is not here"
 )
 def test_plugins_of_an_installed_package(installed, tmp_path):  # noqa: F811
-    """As a user does it: nothing but the package, its command, and pytest."""
+    """As a user does it: nothing but the package, its command, and pytest.
+
+    A reader, and a package with a decoder; tests of `new` have each kind in both forms.
+    """
     path = os.pathsep.join([str(installed.parent), os.environ["PATH"]])
-    for kind in sorted(path.name for path in (ROOT / "pyflowdata/templates").iterdir()):
-        for command in (
-            ["pyflowdata", "new", kind, f"fresh_{kind}"],
-            ["sh", "-c", f"cd fresh_{kind} && make && python -m pytest -q"],
-            ["pyflowdata", "new", kind, f"packed_{kind}", "--package"],
-            ["sh", "-c", f"cd packed_{kind} && make test wheel PYTHON=python && ls dist/*.whl"],
-        ):
-            done = subprocess.run(
-                command, cwd=tmp_path, capture_output=True, text=True,
-                env={**environment(), "PATH": path, "PYTHONPATH": ""},
-            )  # fmt: skip
-            assert done.returncode == 0, done.stdout + done.stderr
+    for command in (
+        ["pyflowdata", "new", "reader", "fresh"],
+        ["sh", "-c", "cd fresh && make && python -m pytest -q"],
+        ["pyflowdata", "new", "decoder", "packed", "--package"],
+        ["sh", "-c", "cd packed && make test wheel PYTHON=python && ls dist/*.whl"],
+    ):
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True,
+            env={**environment(), "PATH": path, "PYTHONPATH": ""},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_editable(checkout, venv, tmp_path):
@@ -89,26 +126,18 @@ def files_of_git():
     return {name for name in listed if name and (ROOT / name).is_file()}
 
 
-def test_wheel_from_source_distribution(checkout, tmp_path):
-    """The source distribution has all that `make test` needs; the wheel fits any Python 3."""
-    build = "import sys, setuptools.build_meta as b; print(getattr(b, sys.argv[1])(sys.argv[2]))"
-    for step, folder in (("build_sdist", checkout), ("build_wheel", None)):
-        if folder is None:
-            with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
-                archive.extractall(tmp_path)  # noqa: S202
-            folder = next(path for path in tmp_path.iterdir() if path.is_dir())
-            if (ROOT / ".git").exists() and shutil.which("git"):  # not in a source distribution
-                missing = {name for name in files_of_git() if not (folder / name).is_file()}
-                assert missing == set(), "files that MANIFEST.in leaves out"
-            take_objects(folder, "build/wheel", without="-Werror")  # as for the checkout
-        subprocess.run(
-            [sys.executable, "-c", build, step, tmp_path],
-            check=True,
-            cwd=folder,
-            env=environment(),
-            capture_output=True,
-        )
-    wheel = next(tmp_path.glob("*.whl"))
+@pytest.mark.skipif(
+    not (ROOT / ".git").exists() or shutil.which("git") is None,
+    reason="what the checkout has is known of git",
+)
+def test_source_distribution_has_all(unpacked):
+    """And so it has all that `make test` needs."""
+    missing = {name for name in files_of_git() if not (unpacked / name).is_file()}
+    assert missing == set(), "files that MANIFEST.in leaves out"
+
+
+def test_wheel(wheel):
+    """It fits any Python 3."""
     assert "-py3-none-linux" in wheel.name
     libraries = {"pyflowdata/libpyflowdata.so", "pyflowdata/libpyflowdata_kit.so"}
     assert libraries <= set(zipfile.ZipFile(wheel).namelist())

@@ -31,14 +31,6 @@ def venv(tmp_path):
     return make_venv(tmp_path / "venv")
 
 
-@pytest.fixture(scope="module")
-def installed(checkout, tmp_path_factory):
-    """A venv in which pip has installed the checkout."""
-    python = make_venv(tmp_path_factory.mktemp("installed") / "venv")
-    install(python, checkout)
-    return python
-
-
 def make_venv(folder):
     """A venv that has this Python's packages, but not pyflowdata."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)

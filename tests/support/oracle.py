@@ -207,8 +207,9 @@ def python_environment() -> dict[str, str]:
 
 # ---- The model of the orders ---------------------------------------------------------------------
 #
-# The same functions as csrc/core/random.h promises, in Python integers and without its tricks:
-# division instead of reciprocals, 128-bit products as they are.
+# The same functions as csrc/core/random.h promises, without its tricks: division instead of
+# reciprocals, 128-bit products as they are.  In Python integers, and for all places of an order at
+# once in NumPy's of 64 bits, which hold the products of two of 32.
 
 _WORD = 2**64
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -252,22 +253,23 @@ def permutation(key: int, n: int) -> list[int]:
     left, right = max(16, -(-n // 2**bits)), 2**bits
     keys = [random_bits(key, counter) for counter in range(8)]
 
-    def hash_(digit: int, key: int) -> int:
+    def hash_(digit: np.ndarray, key: int) -> np.ndarray:
         high, low = divmod((digit ^ key % 2**32) * (key >> 32 | 1), 2**32)
         return high ^ low
 
-    def once(i: int) -> int:
+    def once(i: np.ndarray) -> np.ndarray:
         l, r = divmod(i, right)  # noqa: E741
         for even, odd in zip(keys[::2], keys[1::2]):
             l = (l + (hash_(r, even) * left >> 32)) % left  # noqa: E741
             r = (r + (hash_(l, odd) >> 32 - bits)) % right
         return l * right + r
 
+    after = once(np.arange(left * right, dtype=np.uint64)).tolist()
     order = []
     for i in range(n):
-        i = once(i)
+        i = after[i]
         while i >= n:
-            i = once(i)
+            i = after[i]
         order.append(i)
     return order
 

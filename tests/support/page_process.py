@@ -106,7 +106,6 @@ def _redirect(output: str) -> None:
 
 
 if __name__ == "__main__":
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[0] = os.path.dirname(os.path.dirname(here))
+    sys.path[0] = sys.argv[1]  # the tree whose package it is
     with os.fdopen(os.dup(1), "w") as answers, contextlib.suppress(KeyboardInterrupt):
         serve(sys.stdin, answers)

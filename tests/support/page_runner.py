@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,12 +23,15 @@ _SHELL = set("|&;<>$`\\(){}~#!\n")
 
 
 class PageProcess:
-    """tests/support/page_process.py, started once for the pages of a process of pytest."""
+    """tests/support/page_process.py, started once for the pages of a process of pytest.
 
-    def __init__(self) -> None:
-        self.environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    `root` is the tree whose package it imports.
+    """
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.environment = {**os.environ, "PYTHONPATH": str(root)}
         self._process = subprocess.Popen(
-            [sys.executable, ROOT / "tests/support/page_process.py"],
+            [sys.executable, ROOT / "tests/support/page_process.py", root],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment,
         )  # fmt: skip
 
@@ -35,6 +39,16 @@ class PageProcess:
         assert self._process.stdin and self._process.stdout
         print(json.dumps({"do": do, **order}), file=self._process.stdin, flush=True)
         return int(self._process.stdout.readline())
+
+    def command(self, folder: Path, *arguments: object) -> tuple[int, str]:
+        """The status of `pyflowdata ARGUMENTS` in the folder, and what it prints, errors last."""
+        with tempfile.TemporaryDirectory() as scratch:
+            output = Path(scratch, "output")
+            given = [str(one) for one in arguments]
+            status = self(
+                "command", arguments=given, folder=str(folder), output=str(output)
+            )
+            return status, _text(output) + _text(Path(f"{output}.err"))
 
     def close(self) -> None:
         self._process.communicate()

@@ -43,7 +43,9 @@ def failing_records(check: Check) -> str:
             continue
         messages.add(said)
         _look(check, kit, doing, run, options)
-    return f"{len(messages)} ways for a record to fail, {_FIRST_ROUNDS} rounds of each"
+    if not messages:
+        return "no record could be made to fail"
+    return f"{_FIRST_ROUNDS} rounds of each message with which a record fails: {len(messages)}"
 
 
 def _run(
@@ -94,4 +96,6 @@ def _of_files(check: Check) -> Iterator[Trial]:
             for at in range(place, min(place + width, len(data))):
                 damaged[at] ^= 0xFF
             overwrite(folder / victim.name, bytes(damaged))
-            yield f"{width} bytes from {place} of {victim.name} inverted", kit, {}
+            last = min(place + width, len(data)) - 1
+            said = f"byte {place}" if last == place else f"bytes {place} to {last}"
+            yield f"{said} of {victim.name} inverted", kit, {}

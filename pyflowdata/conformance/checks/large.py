@@ -97,7 +97,7 @@ class _Trial:
 
     def _tell(self, bits: int, limit: str, fault: str) -> None:
         self._check.tell(
-            "offset-32-bits",
+            "narrow-offset",
             f"{self._name} was read as it should with 1 MB less than {limit}, and not with 1 MB "
             f"more (zeros within it, as a sparse file): {fault}; hold offsets and sizes of files "
             "in int64_t, also between two steps of a computation",

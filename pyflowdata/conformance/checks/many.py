@@ -14,7 +14,8 @@ from .sample_files import copied_files, copy_files, overwrite
 from .victims import companion_files, layout_of
 
 _MOST_BYTES = 1 << 25  # of a file with the records repeated
-_MOST_FILES = 6000  # which take a quarter of a second
+_MOST_FILES = 1000  # which take a tenth of a second
+_FILES = 256  # where numbers of 8 bits end, if so many files do not have so many records
 _LIMITS = {15: "32,768", 16: "65,536"}
 _SHORT_OF = ("PFD_IO", "PFD_OUT_OF_MEMORY", "PFD_UNSUPPORTED")  # descriptors and memory
 
@@ -82,7 +83,7 @@ def _repeat(check: Check, kit: Kit, base: Run, way: Repetition, copy: Path) -> s
             fault = _fault(kit, base, way, above, doing)
         seen.append(limit)
         if fault is not None:
-            _tell(check, limit, fault, f"{copy.name}, with its records repeated,")
+            _tell(check, fault, f"{copy.name}, with its records repeated to about {limit},")
             break
     return f"more than {' and '.join(seen) or 'some thousand'} records in {copy.name}"
 
@@ -106,11 +107,11 @@ def _fault(kit: Kit, base: Run, way: Repetition, times: int, doing: str) -> _Fau
 def _in_many_files(check: Check, base: Run, paths: list[Path]) -> str:
     """The same files under many names."""
     folders = {path.resolve().parent for path in paths}
-    choices = {bits: 1 + (1 << bits) // base.num_records for bits in _LIMITS}
-    bits = max((b for b, n in choices.items() if n * len(paths) <= _MOST_FILES), default=0)
-    if not bits or len(folders) > 1:
-        return "not tried: it would take too many files; give a sample with more records"
-    times = choices[bits]
+    choices = [1 + (1 << bits) // base.num_records for bits in sorted(_LIMITS, reverse=True)]
+    choices.append(1 + _FILES // len(paths))
+    times = next((n for n in choices if n * len(paths) <= _MOST_FILES), 0)
+    if not times or len(folders) > 1:
+        return "not tried: the sample has too many files, or several folders"
     doing = f"the {len(paths)} files of the sample {times} times"
     if not check.case(doing):
         return "nothing"
@@ -128,7 +129,7 @@ def _in_many_files(check: Check, base: Run, paths: list[Path]) -> str:
     if fault is not None and fault.status in _SHORT_OF:
         return f"not tried: {fault.text}"
     if fault is not None:
-        _tell(check, _LIMITS[bits], fault, f"{doing}, {times * base.num_records} records,")
+        _tell(check, fault, f"{doing}, with {times * base.num_records} records,")
     return f"{times * base.num_records} records in {times * len(paths)} files"
 
 
@@ -176,9 +177,9 @@ def _fault_at(kit: Kit, expected: tuple[int, int, int], doing: str) -> _Fault | 
     return None
 
 
-def _tell(check: Check, limit: str, fault: _Fault, what: str) -> None:
+def _tell(check: Check, fault: _Fault, what: str) -> None:
     check.tell(
-        "count-16-bits",
-        f"{what} is not read to its end, at about {limit} records: {fault.text}; hold numbers of "
-        "records and files in int64_t, and let arrays of them grow",
+        "narrow-count",
+        f"{what} cannot be read to the end: {fault.text}; hold numbers of records and files in "
+        "int64_t, and let arrays of them grow",
     )

@@ -30,7 +30,8 @@ def threads(check: Check) -> str:
 
 
 def _tell(check: Check, base: Run, run: Run) -> None:
-    likely = [_position(run), *CAUSES["threads-differ"]] if run.shared_position else []
+    others = [cause for cause in CAUSES["threads-differ"] if "position" not in cause]
+    likely = [_position(run), *others] if run.shared_position else []
     for id, text in run.found:
         check.tell(id, text, likely=likely if id == "threads-differ" else [])
     if run.is_whole and not run.equals(base):

@@ -31,16 +31,19 @@ class Victim:
 
 
 def victims(paths: Sequence[Path], base: Run) -> list[Victim]:
-    """Of each kind of files with bytes in them the last one, and then the first.
+    """Of each kind of files the last one, and then the first, of those with records or companions
+    with bytes; of a sample without records, those with bytes.
 
     Args:
         paths: The files of the reader, in its order.
         base: A run over them as they are.
     """
     companions = set(companion_files(paths, base))
+    with_records = {int(file) for file in base.spans["file"]}
     kinds: dict[tuple[bool, str], list[int]] = {}
     for i, path in enumerate(paths):
-        if path.stat().st_size > 0:
+        is_wanted = i in with_records or i in companions or not base.num_records
+        if path.stat().st_size > 0 and is_wanted:
             kinds.setdefault((i in companions, _suffix(path)), []).append(i)
     chosen = [(files[-1], True) for files in kinds.values()]
     chosen += [(files[0], False) for files in kinds.values() if len(files) > 1]

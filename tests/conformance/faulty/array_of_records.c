@@ -1,8 +1,8 @@
 /* Has room for 40,000 records, and does not read more.
  *
  * group: many records
- * finding: count-16-bits
- * says: is not read to its end, at about 65,536 records: the last record is said to have
+ * finding: narrow-count
+ * says: repeated to about 65,536, cannot be read to the end: the last record is said
  * likely: a number of records or files of uint16_t */
 #include "box_uncounted.h"
 

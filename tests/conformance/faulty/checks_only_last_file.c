@@ -1,4 +1,4 @@
-/* Looks at checksums only in the last file: open() sets the flag that says so anew for each.
+/* Looks at checksums only in the last file: open() sets the flag that says so for each of them.
  *
  * group: damage: flipped
  * finding: damage-unnoticed

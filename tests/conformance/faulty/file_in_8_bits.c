@@ -1,8 +1,8 @@
 /* Gives the number of a record's file as one of 8 bits.
  *
  * group: many records
- * finding: count-16-bits
- * says: the 2 files of the sample \d+ times, \d+ records, is not read .* of file \d+, where it
+ * finding: narrow-count
+ * says: the 2 files of the sample 129 times, with 1548 records, .* of file \d+, where it
  * likely: a number of records or files of uint16_t, short or char */
 #include "box.h"
 
