@@ -49,9 +49,9 @@ def load_package_ops(module: str, library: str) -> None:
 
 
 def load_named(said: str) -> Plugin:
-    """Loads the plugin that a user names by its path, its package, or its C file, which is compiled
-    first."""
-    if said.endswith(".c") and os.path.exists(said):
+    """Loads the plugin that a user names by its path, its package, or its C or C++ file, which is
+    compiled first."""
+    if said.endswith((".c", ".cc", ".cpp", ".cxx")) and os.path.exists(said):
         from .compiler import compile  # noqa: A004  (imported where it is needed)
 
         return compile(Path(said))
