@@ -169,3 +169,21 @@ def test_a_sampler_that_the_training_loop_feeds_is_not_taken_ahead():
         assert loader.state_dict()["position"] == len(found)
         sampler.next.put(index + 2 if index < 10 else None)
     assert found == [0, 2, 4, 6, 8, 10]
+
+
+class Nested(torch_data.Dataset):
+    def __init__(self):
+        self.tensors = [torch.nested.nested_tensor([torch.full((5,), i)]) for i in range(3)]
+
+    def __len__(self):
+        return len(self.tensors)
+
+    def __getitem__(self, i):
+        return self.tensors[i]
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
+def test_nested_tensors_come_from_worker_processes(method):
+    loader = DataLoader(Nested(), None, num_workers=1, multiprocessing_context=method)
+    assert [batch.unbind()[0].tolist() for batch in loader] == [[i] * 5 for i in range(3)]
