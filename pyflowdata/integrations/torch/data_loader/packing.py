@@ -42,8 +42,10 @@ def _reduced(value: Any) -> Any:
     """How a plain tensor of the host is pickled; NotImplemented for anything else."""
     if type(value) is not torch.Tensor or value.device.type != "cpu" or value.is_nested:
         return NotImplemented
-    is_plain = value.layout is torch.strided and not value.is_quantized and value.is_leaf
-    if not is_plain or value.is_conj() or value.is_neg() or value.numel() == 0:
+    is_plain = value.layout is torch.strided and value.is_leaf
+    if not is_plain or value.is_quantized or value.is_nested:
+        return NotImplemented
+    if value.is_conj() or value.is_neg() or value.numel() == 0:
         return NotImplemented
     content = value.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
     given = pickle.PickleBuffer(content) if content.nbytes >= _APART_FROM else content.tobytes()
