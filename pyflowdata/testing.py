@@ -12,22 +12,23 @@ The op runs in separate processes: a crash or an endless loop is a finding like 
 
 from __future__ import annotations
 
-import functools
 import os
-import subprocess
+import shlex
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .conformance.causes import CAUSES
+from .conformance.causes import causes_of
+from .conformance.corpus import corpus_beside
 from .conformance.job import Job
+from .conformance.native_checks import NativeChecks, NativeResult
+from .conformance.only import Only, UnknownCaseError
 from .conformance.repeat import command_words, repeat_command
 from .conformance.report import Finding, Report
-from .conformance.sanitizers import BuildError, MissingToolError, NativeChecks
-from .conformance.spec import Spec, libraries_of, spec_of
-from .conformance.workers import ask
+from .conformance.spec import Spec, has_python, libraries_of, spec_of
+from .conformance.workers import ask, ask_here
 from .errors import InvalidArgumentError
 from .nodes import Blob
 
@@ -36,6 +37,7 @@ __all__ = [
     "Finding",
     "Native",
     "Report",
+    "UnknownCaseError",
     "check_decoder",
     "check_reader",
     "run_checks",
@@ -63,16 +65,21 @@ class Native:
     """Checks for which the plugin is compiled again, with a driver in C instead of Python.
 
     Attributes:
-        sources: The plugin's C files.
+        sources: The plugin's C and C++ files (.c, .cc, .cpp, .cxx).
         flags: For the compiler and linker, besides those for the headers.
         sanitizers: Some of "asan", "ubsan", "tsan".
-        fuzz: Seconds for libFuzzer, which needs clang; 0: no fuzzing.
+        fuzz: Seconds of fuzzing; 0: none.
+        fuzzer: "clang" for libFuzzer, "own" for that of the kit; None: libFuzzer where it is there.
+        others: Sources of further plugins that the op's inputs come from, by the paths of their
+            libraries; one that is not here is loaded as it is.
     """
 
     sources: Sequence[str | os.PathLike[str]]
     flags: Sequence[str] = ()
     sanitizers: Sequence[str] = ()
     fuzz: int = 0
+    fuzzer: str | None = None
+    others: Mapping[str, Sequence[str | os.PathLike[str]]] = field(default_factory=dict)
 
 
 def run_checks(
@@ -87,37 +94,57 @@ def run_checks(
     native: Native | None = None,
     groups: Collection[str] | None = None,
     only: str | None = None,
+    quick: bool = False,
     command: Sequence[str] | None = None,
+    here: bool = False,
+    progress: Callable[[str], None] | None = None,
+    corpus: str | os.PathLike[str] | None = None,
 ) -> Report:
-    """Runs all checks, and returns their report; the arguments are those of check_reader().
+    """Runs all checks, and returns their report; the other arguments are those of check_reader().
 
     Args:
         groups: The groups of checks to run, as docs/reference/check.md names them; None: all.
-        only: One group, or one case of it, "GROUP/CASE", as a finding names it; None: all.
         command: The words of the command that runs these checks, for the findings that say how to
             repeat a case; None: made of the arguments.
+        here: The checks may be forks of this process, which has loaded no plugins; it saves to
+            start another one.
+        progress: Is told the name of each group that begins.
+
+    Raises:
+        UnknownCaseError: `only` is no group or case, or the group does not suit the op.
     """
     report = Report(spec.op)
-    case: str | None = None
-    if only is not None:
-        group, _, name = only.partition("/")
-        groups, case = [group], name or None
+    asked = Only(only)
     with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:
         others = tuple((os.path.abspath(name), count) for name, count in (also or {}).items())
         files = tuple(os.path.abspath(path) for path in libraries)
         wanted = None if groups is None else frozenset(groups)
-        job = Job(spec, files, records, checksums, others, timeout, folder, wanted, case)
+        kept = _corpus(corpus, native, files)
+        job = asked.of(
+            Job(spec, files, records, checksums, others, timeout, folder, wanted, quick=quick,
+                corpus=str(kept) if kept and kept.is_dir() else None)
+        )  # fmt: skip
         words = command if command is not None else command_words(spec, files)
         graph: dict[str, Any] = {}
-        for said in ask(job):
+
+        def take(said: dict[str, Any]) -> None:
             _take(report, said, ignore, words)
+            asked.take(said)
             if "job" in said:
-                graph, report.op = said, said["op"]
+                graph.update(said)
+                report.op = said["op"]
+            if "starts" in said and progress is not None:
+                progress(said["group"])
+
+        (ask_here if here else ask)(job, take)
+        if not report.findings:
+            asked.look(report.op, native is not None)
         if native is not None and graph:
-            sources = [os.fspath(source) for source in native.sources]
-            work = Path(folder, "native")
-            checks = NativeChecks(sources, native.flags, graph["job"], graph["files"], work)
-            _run_native(report, checks, native, ignore, timeout)
+            if words and command is None:
+                words = [*words, *_source_words(native)]
+            checks = _native_checks(native, kept, timeout, asked)
+            for result in checks.run(graph, Path(folder, "native")):
+                _take_native(report, result, ignore, words)
     return report
 
 
@@ -127,7 +154,7 @@ def _take(
     group = str(said["group"])
     if "id" in said:
         id, case = str(said["id"]), str(said.get("case", ""))
-        likely = tuple(said.get("likely") or CAUSES.get(id, ()))
+        likely = tuple(said.get("likely") or causes_of(id))
         repeat = repeat_command(words, group, case) if words else ""
         warning = bool(said.get("warning", False))
         finding = Finding(id, str(said["text"]), group, warning, likely, case, repeat)
@@ -138,28 +165,49 @@ def _take(
         report.groups[group] = str(said["done"])
 
 
-def _run_native(
-    report: Report, checks: NativeChecks, native: Native, ignore: Sequence[str], timeout: float
+def _take_native(
+    report: Report, result: NativeResult, ignore: Sequence[str], words: Sequence[str] | None
 ) -> None:
-    runs: dict[str, Callable[[], list[Finding]]] = {
-        name: functools.partial(checks.sanitize, name) for name in native.sanitizers
-    }
-    if native.fuzz > 0:
-        runs["fuzz"] = functools.partial(checks.fuzz, native.fuzz, timeout)
-    for name, run in runs.items():
-        try:
-            findings = run()
-        except MissingToolError as failure:
-            report.left_out.append(f"{name}: {failure}")
-            continue
-        except BuildError as failure:
-            findings = [Finding("build-fails", f"it does not compile: {failure}", name)]
-        except subprocess.TimeoutExpired:
-            findings = [Finding("hang", f"the run under {name} did not end: look for a loop "
-                                "that does not end with a damaged length", name)]  # fmt: skip
-        report.groups[name] = "compiled again and run"
-        for finding in findings:
-            report.add(finding, ignore)
+    if result.left_out:
+        report.left_out.append(f"{result.group}: {result.left_out}")
+    else:
+        report.groups[result.group] = result.done
+    for finding in result.findings:
+        likely = finding.likely or causes_of(finding.id)
+        again = repeat_command(words, result.group, finding.case) if words else ""
+        report.add(replace(finding, likely=likely, repeat=again), ignore)
+
+
+def _source_words(native: Native) -> list[str]:
+    """What names the plugin's files to the command."""
+    words = [word for source in _paths(native.sources) for word in ("--source", source)]
+    return [*words, *([f"--cflags={shlex.join(native.flags)}"] if native.flags else [])]
+
+
+def _corpus(
+    given: str | os.PathLike[str] | None, native: Native | None, libraries: Sequence[str]
+) -> Path | None:
+    """Where the corpus is, or would be; None: there is no plugin."""
+    if given is not None:
+        return Path(given).absolute()
+    names = [os.fspath(source) for source in (native.sources if native else ())]
+    names += libraries[-1:]
+    return corpus_beside(names[0]) if names else None
+
+
+def _paths(files: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    return tuple(os.fspath(file) for file in files)
+
+
+def _native_checks(
+    native: Native, corpus: Path | None, limit: float, asked: Only
+) -> NativeChecks:
+    others = {path: _paths(files) for path, files in native.others.items()}
+    return NativeChecks(
+        sources=_paths(native.sources), others=others, flags=tuple(native.flags),
+        sanitizers=tuple(native.sanitizers), fuzz=native.fuzz, fuzzer=native.fuzzer,
+        corpus=corpus or Path("corpus").absolute(), limit=limit, only=asked.native,
+    )  # fmt: skip
 
 
 def _check(blob: Blob | Sequence[Blob], is_reader: bool, **options: Any) -> Report:
@@ -170,6 +218,8 @@ def _check(blob: Blob | Sequence[Blob], is_reader: bool, **options: Any) -> Repo
         wanted, other = ("reader", "decoder") if is_reader else ("decoder", "reader")
         raise InvalidArgumentError(f"{one.node.op.name} is not a {wanted}: use check_{other}()")
     spec = spec_of(one.node)
+    if has_python(spec):  # which no other process has, and no command can name
+        options.update(here=True, command=[])
     report = run_checks(spec, libraries_of(spec), **options)
     if not report.passed:
         raise CheckFailed(report)
@@ -185,6 +235,9 @@ def check_reader(
     ignore: Sequence[str] = (),
     timeout: float = 10.0,
     native: Native | None = None,
+    only: str | None = None,
+    quick: bool = False,
+    corpus: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Checks a reader op over a sample: files of a few records, best below 10 KB.
 
@@ -196,6 +249,10 @@ def check_reader(
         ignore: Ids of findings that are known and accepted.
         timeout: Seconds of CPU time that one pass over the sample may take.
         native: Sanitizers and fuzzing, for which the plugin's sources are needed.
+        only: One group, or one case of it, "GROUP/CASE", as a finding names it; None: all.
+        quick: Only what takes least and finds most; the report says what is left out.
+        corpus: Folder of the inputs that a fuzzer kept, which are checked where it is there; None:
+            NAME-corpus beside the plugin's first source, or beside its library.
 
     Returns:
         The report; it may have warnings.
@@ -206,7 +263,7 @@ def check_reader(
     """
     return _check(
         blob, True, records=records, checksums=checksums, also=also, ignore=ignore,
-        timeout=timeout, native=native,
+        timeout=timeout, native=native, only=only, quick=quick, corpus=corpus,
     )  # fmt: skip
 
 
@@ -216,6 +273,9 @@ def check_decoder(
     ignore: Sequence[str] = (),
     timeout: float = 10.0,
     native: Native | None = None,
+    only: str | None = None,
+    quick: bool = False,
+    corpus: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Checks an op with inputs over the records of its reader.
 
@@ -224,6 +284,10 @@ def check_decoder(
         ignore: Ids of findings that are known and accepted.
         timeout: Seconds of CPU time that one pass over the sample may take.
         native: Sanitizers and fuzzing, for which the plugin's sources are needed.
+        only: One group, or one case of it, "GROUP/CASE", as a finding names it; None: all.
+        quick: Only what takes least and finds most; the report says what is left out.
+        corpus: Folder of the inputs that a fuzzer kept, which are checked where it is there; None:
+            NAME-corpus beside the plugin's first source, or beside its library.
 
     Returns:
         The report; it may have warnings.
@@ -232,4 +296,7 @@ def check_decoder(
         CheckFailed: The op has faults; the text lists each with what to change.
         InvalidArgumentError: It is a reader.
     """
-    return _check(blob, False, ignore=ignore, timeout=timeout, native=native)
+    return _check(
+        blob, False, ignore=ignore, timeout=timeout, native=native, only=only, quick=quick,
+        corpus=corpus,
+    )  # fmt: skip

@@ -31,7 +31,8 @@ static pfd_status call_open(pfd_kit_call *call, pfd_kit_source *source, pfd_sour
     pfd_open_args args = {.struct_size = sizeof args,
                           .access = pfd_reader_attrs_access(reader_attrs),
                           .host = source->is_checked ? pfd_kit_host() : pfd_host_table(),
-                          .attrs = pfd_attrs_struct(source->node->attrs),
+                          .attrs = source->is_checked ? call->run->attrs
+                                                      : pfd_attrs_struct(source->node->attrs),
                           .files = source->list,
                           .num_files = source->num_files,
                           .scratch = scratch.scratch};
@@ -48,13 +49,36 @@ static pfd_status call_open(pfd_kit_call *call, pfd_kit_source *source, pfd_sour
     return status;
 }
 
+/* Of a source that its author describes by size(), fingerprint() and record_bytes(). */
+static void ask_about(pfd_kit_call *call, pfd_kit_source *to)
+{
+    if (!to->is_checked) {
+        to->size = to->methods.at ? to->methods.size(to->self) : -1;
+        return;
+    }
+    if (to->methods.at) {
+        pfd_kit_enter(call, "size()", NULL);
+        to->size = to->methods.size(to->self);
+        pfd_kit_left(call);
+    }
+    if (to->methods.fingerprint) {
+        pfd_kit_enter(call, "fingerprint()", NULL);
+        (void)to->methods.fingerprint(to->self);
+        pfd_kit_left(call);
+    }
+    if (to->methods.record_bytes) {
+        pfd_kit_enter(call, "record_bytes()", NULL);
+        (void)to->methods.record_bytes(to->self);
+        pfd_kit_left(call);
+    }
+}
+
 /* Copies the methods; those that the author's header does not have are zero. */
 static void copy_methods(const pfd_source *from, pfd_kit_source *to)
 {
     size_t size = from->methods->struct_size;
     memcpy(&to->methods, from->methods, size < sizeof to->methods ? size : sizeof to->methods);
     to->self = from->self;
-    to->size = to->methods.at ? to->methods.size(to->self) : -1;
 }
 
 pfd_status pfd_kit_source_open(pfd_kit_call *call, const pfd_node *node, pfd_kit_source *out,
@@ -72,19 +96,23 @@ pfd_status pfd_kit_source_open(pfd_kit_call *call, const pfd_node *node, pfd_kit
         return status;
     }
     copy_methods(&source, out);
+    ask_about(call, out);
     call->run->source = out->self;
-    if (out->methods.at && out->size < 0)
+    if (out->methods.at && out->size < 0) {
         pfd_kit_report(call->run, "negative-size",
                        "size() returned %" PRId64 "; it must be the number of records, from 0",
                        out->size);
+        out->size = 0; /* below, a stream's */
+    }
     return PFD_OK;
 }
 
 void pfd_kit_source_close(pfd_kit_call *call, pfd_kit_source *source)
 {
     if (source->dataset) {
-        call->function = "close()";
+        if (source->is_checked) pfd_kit_enter(call, "close()", NULL);
         pfd_dataset_close(source->dataset);
+        if (source->is_checked) pfd_kit_left(call);
         call->function = NULL;
     }
     pfd_input_files_close(source->files);

@@ -1,13 +1,14 @@
 /* Reports where an op crashed or did not end: writes it to a descriptor, and then lets the
  * signal end the process. */
 #include "kit/guard.h"
-#include "kit/run_state.h"
+#include "kit/process_watch.h"
 
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ enum { num_signals = sizeof signals / sizeof *signals };
 static struct sigaction before[num_signals];
 static const pfd_kit_options *current;
 static uint8_t own_stack[65536]; /* after a deep recursion the usual stack is full */
+static int64_t work_before;
 static stack_t stack_before;
 
 /* 1: write, 0: read, -1: not known. */
@@ -37,6 +39,7 @@ static void tell(const char *id, const char *what, const char *remedy)
     const pfd_kit_call *call = pfd_kit_active;
     const char *doing = current->doing && current->doing[0] ? current->doing : NULL;
     const char *function = call && call->function ? call->function : "the op";
+    if (!call && pfd_kit_last_function) function = pfd_kit_last_function;
     char line[1200];
     int size = snprintf(line, sizeof line, "%s\t%s %s%s%s: %s\n", id, function, what,
                         doing ? ", with " : "", doing ? doing : "", remedy);
@@ -49,7 +52,9 @@ static const char *const kinds[] = {
     [PFD_GUARD_RECORD] = "record",       [PFD_GUARD_READ] = "read",
     [PFD_GUARD_ALLOC] = "alloc",         [PFD_GUARD_OUTPUT] = "output",
     [PFD_GUARD_INPUT] = "input",         [PFD_GUARD_ORDINALS] = "ordinals",
-    [PFD_GUARD_FOUND] = "found-records",
+    [PFD_GUARD_FOUND] = "found-records", [PFD_GUARD_HEAD] = "head",
+    [PFD_GUARD_ATTRS] = "attrs",         [PFD_GUARD_RECORDS] = "records",
+    [PFD_GUARD_TENSORS] = "tensors",
 };
 
 static const char *const remedies[] = {
@@ -67,18 +72,44 @@ static const char *const remedies[] = {
         "are const",
     [PFD_GUARD_ORDINALS] = "there are n ordinals",
     [PFD_GUARD_FOUND] = "there is room for n records; do not write out[n] or after",
+    [PFD_GUARD_HEAD] = "probe() and resync() have the bytes from data to data + size, which may be "
+                       "none at all; compare with size before each read",
+    [PFD_GUARD_ATTRS] = "args->attrs is one struct for all threads, for as long as the node lives: "
+                        "keep what is computed from it in local variables, or in the source",
+    [PFD_GUARD_RECORDS] = "args->records has num_rows records, and is const",
+    [PFD_GUARD_TENSORS] = "args->inputs has num_inputs tensors, and they are const",
 };
+
+/* "record 4", "the attrs". */
+static void region_words(const pfd_guarded *region, const uint8_t *address, char out[120])
+{
+    const pfd_kit_call *call = pfd_kit_active;
+    int64_t at = address - region->data;
+    if (region->kind == PFD_GUARD_ATTRS) {
+        const pfd_op *op = call ? call->run->node->op->op : NULL;
+        snprintf(out, 120, "the attrs");
+        for (uint32_t i = 0; op && call->run->attrs == region->data && i < op->num_attrs; i++)
+            if (at >= op->attrs[i].offset && at < op->attrs[i].offset + op->attrs[i].size)
+                snprintf(out, 120, "the attr '%.60s'", op->attrs[i].name);
+    } else if (region->kind == PFD_GUARD_RECORDS) {
+        snprintf(out, 120, "args->records (row %" PRId64 ")", at / (int64_t)sizeof(pfd_record));
+    } else if (region->kind == PFD_GUARD_TENSORS) {
+        snprintf(out, 120, "args->inputs (input %" PRId64 ")", at / (int64_t)sizeof(pfd_tensor));
+    } else {
+        snprintf(out, 120, "%s %" PRId64, kinds[region->kind], region->index);
+    }
+}
 
 static void tell_region(const pfd_guarded *region, const uint8_t *address, int32_t write)
 {
-    char id[48], what[300];
+    char id[48], what[300], words[120];
+    region_words(region, address, words);
     int64_t past = address - (region->data + region->bytes), ahead = region->data - address;
     const char *kind = kinds[region->kind], *verb = write == 1 ? "writes" : "reads";
     const char *did = write == 1 ? "wrote" : write == 0 ? "read" : "touched";
     if (region->released) {
         snprintf(id, sizeof id, "late-%s", kind);
-        snprintf(what, sizeof what, "%s memory (%s %" PRId64 ") that was no longer its own", did,
-                 kind, region->index);
+        snprintf(what, sizeof what, "%s memory (%s) that was no longer its own", did, words);
         tell(id, what,
              "memory of a scratch, and bytes read with it, end with the call that the scratch was "
              "given to; copy what is kept into memory of the source, or read it again");
@@ -86,16 +117,14 @@ static void tell_region(const pfd_guarded *region, const uint8_t *address, int32
     }
     if (past >= 0)
         snprintf(what, sizeof what,
-                 "%s byte %" PRId64 " past the end of the %" PRId64 " bytes of %s %" PRId64, did,
-                 past + 1, region->bytes, kind, region->index);
+                 "%s byte %" PRId64 " past the end of the %" PRId64 " bytes of %s", did, past + 1,
+                 region->bytes, words);
     else if (ahead > 0)
         snprintf(what, sizeof what,
-                 "%s %" PRId64 " bytes before the beginning of the %" PRId64
-                 " bytes of %s %" PRId64,
-                 did, ahead, region->bytes, kind, region->index);
+                 "%s %" PRId64 " bytes before the beginning of the %" PRId64 " bytes of %s", did,
+                 ahead, region->bytes, words);
     else
-        snprintf(what, sizeof what, "wrote into the bytes of %s %" PRId64 ", which are const", kind,
-                 region->index);
+        snprintf(what, sizeof what, "wrote into the bytes of %s, which are const", words);
     if (past < 0 && ahead <= 0)
         snprintf(id, sizeof id, "writes-into-%s", kind);
     else
@@ -131,6 +160,15 @@ static void tell_null(const pfd_kit_call *call)
 
 static void tell_fault(int signal, const siginfo_t *info, const void *context)
 {
+    const char *stack = pfd_kit_stack_fault(signal, info->si_addr, info->si_code == SI_KERNEL,
+                                            context);
+    if (stack) {
+        pfd_kit_active = NULL; /* it lies on the stack, and may be overwritten */
+        tell("stack-overrun", stack,
+             "a row or a record can be of any size: compare with the size of the array before "
+             "copying to it, or take memory from host->alloc()");
+        return;
+    }
     const pfd_kit_call *call = pfd_kit_active;
     const uint8_t *address = info->si_addr;
     const pfd_guarded *region = signal == SIGSEGV ? pfd_guard_find(address) : NULL;
@@ -160,14 +198,40 @@ static void tell_fault(int signal, const siginfo_t *info, const void *context)
     }
 }
 
+/* Processor time of all threads. */
+static int64_t work_ms(void)
+{
+    struct timespec used = {0};
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+static void tell_time(void)
+{
+    char what[100];
+    int64_t worked = work_ms() - work_before;
+    if (worked < current->limit_ms / 2) {
+        snprintf(what, sizeof what, "did not end in time (it waits, after %" PRId64 " ms of work)",
+                 worked);
+        tell("waits", what,
+             pfd_kit_locks_wait()
+                 ? "for a lock that another call keeps: unlock it before each return, also where "
+                   "the call fails, and take locks in one order"
+                 : "look for a lock that is not released where a call fails, for a condition that "
+                   "nobody signals, and for a read from a pipe or a terminal");
+        return;
+    }
+    snprintf(what, sizeof what, "did not end in time (%d ms of work)", current->limit_ms);
+    tell("hang", what,
+         "look for a loop that does not advance if a length is 0, or comes from a damaged "
+         "file");
+}
+
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
+    pfd_kit_output_hand_on(); /* what the C library said about it */
     if (signal == SIGPROF) {
-        char what[100];
-        snprintf(what, sizeof what, "did not end in time (%d ms of work)", current->limit_ms);
-        tell("hang", what,
-             "look for a loop that does not advance if a length is 0, or comes from a damaged "
-             "file");
+        tell_time();
     } else {
         tell_fault(signal, info, context);
     }
@@ -189,7 +253,9 @@ static void set_timer(int32_t limit_ms)
 void pfd_kit_crash_begin(const pfd_kit_options *options)
 {
     current = options;
+    work_before = work_ms();
     if (options->report_fd < 0) return;
+    pfd_kit_stack_begin();
     stack_t stack = {.ss_sp = own_stack, .ss_size = sizeof own_stack};
     (void)sigaltstack(&stack, &stack_before);
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};

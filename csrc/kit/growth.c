@@ -64,10 +64,37 @@ static int64_t growth(const int64_t *used, int32_t n, int64_t rounds)
     return n > 3 && most > least + least / 2 ? 0 : least / rounds;
 }
 
+/* In which rounds it grew, and what to do: a call for a record failed, or anything else. */
+typedef struct circumstances {
+    char rounds[256];
+    const char *to_close, *to_free, *to_unmap;
+} circumstances;
+
+static circumstances describe(const pfd_kit_result *result)
+{
+    circumstances at = {.to_close = "close them in close(), and where open() fails",
+                        .to_free = "free all of it in close(), and where open() fails; use "
+                                   "host->alloc() for what a call needs",
+                        .to_unmap = "unmap it in close(), and where open() fails"};
+    int32_t failed = result->status != PFD_OK;
+    if (!failed || !strcmp(result->function, "open()")) {
+        (void)snprintf(at.rounds, sizeof at.rounds, "of opening, reading and closing%s",
+                       failed ? " that failed" : "");
+        return at;
+    }
+    (void)snprintf(at.rounds, sizeof at.rounds, "in which %s failed (\"%.160s\")",
+                   result->function, result->error.message);
+    at.to_close = "close them before each return, also where the call fails";
+    at.to_free = "free it before each return, also where the call fails, or take memory of "
+                 "host->alloc(), which need not be freed";
+    at.to_unmap = "unmap it before each return, also where the call fails";
+    return at;
+}
+
 void pfd_kit_usage_compare(pfd_kit_run_state *run, const pfd_kit_usage *usages, int32_t n,
                            int64_t rounds)
 {
-    const char *when = run->result->status == PFD_OK ? "" : " that failed";
+    circumstances at = describe(run->result);
     int64_t in_heap[PFD_KIT_USAGES], in_map[PFD_KIT_USAGES], in_table[PFD_KIT_USAGES];
     for (int32_t i = 0; i < n; i++) {
         in_heap[i] = usages[i].heap;
@@ -78,19 +105,14 @@ void pfd_kit_usage_compare(pfd_kit_run_state *run, const pfd_kit_usage *usages, 
     int64_t mapped = growth(in_map, n, rounds);
     if (files)
         pfd_kit_report(run, "leaks-descriptors",
-                       "each round of opening, reading and closing%s left %" PRId64
-                       " descriptors open: close them in close(), and where open() fails",
-                       when, files);
+                       "each round %s left %" PRId64 " descriptors open: %s", at.rounds, files,
+                       at.to_close);
     if (heap)
         pfd_kit_report(run, "leaks-memory",
-                       "each round of opening, reading and closing%s left %" PRId64
-                       " bytes of malloc() memory unfreed: free all of it in close(), and where "
-                       "open() fails; use host->alloc() for what a call needs",
-                       when, heap);
+                       "each round %s left %" PRId64 " bytes of malloc() memory unfreed: %s",
+                       at.rounds, heap, at.to_free);
     else if (mapped >= 4096)
         pfd_kit_report(run, "leaks-memory",
-                       "each round of opening, reading and closing%s left %" PRId64
-                       " bytes of memory mapped: unmap it in close(), and where open() "
-                       "fails",
-                       when, mapped);
+                       "each round %s left %" PRId64 " bytes of memory mapped: %s", at.rounds,
+                       mapped, at.to_unmap);
 }

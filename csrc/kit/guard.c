@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { most_regions = 8192, most_released = 256, large = 1 << 20 };
+enum { most_regions = 16384, most_released = 256, large = 1 << 20 };
 
 static pfd_guarded table[most_regions];
 static int32_t table_end; /* entries from here on were never used */

@@ -19,6 +19,10 @@
 #define PFD_GUARD_INPUT 5
 #define PFD_GUARD_ORDINALS 6
 #define PFD_GUARD_FOUND 7 /* the records that at() and next() fill in */
+#define PFD_GUARD_HEAD 8  /* what a file begins with, for probe() */
+#define PFD_GUARD_ATTRS 9
+#define PFD_GUARD_RECORDS 10 /* args->records */
+#define PFD_GUARD_TENSORS 11 /* args->inputs */
 
 typedef struct pfd_guarded {
     uint8_t *map;

@@ -1,6 +1,7 @@
 /* Redirects calls of the C library's functions, by the pointers in global offset tables. */
 #include "kit/interposed.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stdlib.h>
@@ -133,11 +134,19 @@ static int32_t find_slot(pfd_interposition *self, const struct dl_phdr_info *inf
     return remember(self, &entry);
 }
 
+static int32_t is_own(const struct dl_phdr_info *info)
+{
+    static const char own_byte;
+    Dl_info own;
+    return dladdr(&own_byte, &own) && (ElfW(Addr))own.dli_fbase == info->dlpi_addr;
+}
+
 static int find_in(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     (void)size;
     pfd_interposition *self = ctx;
     if (self->library && strcmp(info->dlpi_name, self->library) != 0) return 0;
+    if (self->but_own && is_own(info)) return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
         const void *section = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);

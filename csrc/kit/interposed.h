@@ -26,6 +26,7 @@ typedef struct pfd_interposition {
     const pfd_interposed_function *functions;
     int32_t num_functions;
     const char *library; /* the file of the only library whose calls are meant; NULL: all */
+    int32_t but_own;     /* 1: not those of this library, whose replacements call the functions */
     pfd_interposed_slot *slots;
     int64_t num_slots, capacity;
     int32_t failed;

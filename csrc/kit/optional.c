@@ -15,7 +15,7 @@ static pfd_status group_of(pfd_kit_call *call, const pfd_record *record, int64_t
     if (!pfd_kit_scratch_open(&scratch)) return pfd_fail_memory(err, 0, "a scratch");
     pfd_group_args args = {.struct_size = sizeof args,
                            .host = pfd_kit_host(),
-                           .attrs = pfd_attrs_struct(node->attrs),
+                           .attrs = call->run->attrs,
                            .record = record,
                            .scratch = scratch.scratch};
     pfd_error_clear(err);
@@ -60,8 +60,7 @@ void pfd_kit_try_describe(pfd_kit_call *call, const pfd_kit_source *source,
     err.byte = record->offset;
     pfd_kit_enter(call, "describe()", NULL);
     source->methods.describe(source->self, record, &err);
-    pfd_kit_globals_check(call->run, "describe()");
-    pfd_kit_process_check(call->run, "describe()");
+    pfd_kit_left(call);
     if (err.line < 1 && err.line != -1)
         pfd_kit_report(call->run, "describe-line",
                        "describe() set err->line = %" PRId64 " for record %" PRId64
@@ -109,8 +108,7 @@ void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const 
         pfd_guard_make_read_only(asked);
         pfd_kit_enter(call, "places()", NULL);
         source->methods.places(source->self, copy, n, places);
-        pfd_kit_globals_check(call->run, "places()");
-        pfd_kit_process_check(call->run, "places()");
+        pfd_kit_left(call);
         check_places(call, source, copy, n, places);
     }
     pfd_guard_release(asked);

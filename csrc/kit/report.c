@@ -30,6 +30,19 @@ void pfd_kit_report(pfd_kit_run_state *run, const char *id, const char *format, 
     pthread_mutex_unlock(&lock);
 }
 
+void pfd_kit_process_report(const pfd_kit_call *call, const char *format, ...)
+{
+    char what[256];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    pfd_kit_report(call->run, "process-state",
+                   "%s changed the %s of the whole process, which is the program's: leave it as "
+                   "it is",
+                   call->function, what);
+}
+
 static void report_status(pfd_kit_run_state *run, const char *function, pfd_status status,
                           const pfd_error *err)
 {

@@ -3,6 +3,7 @@
 #include "core/scratch.h"
 #include "dataset/dataset.h"
 #include "kit/guard.h"
+#include "kit/process_watch.h"
 #include "kit/visit.h"
 #include "registry/node_files.h"
 
@@ -28,7 +29,7 @@ static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
         wrong = "struct_size";
     else if (o->order < PFD_KIT_FORWARD || o->order > PFD_KIT_STREAM)
         wrong = "order";
-    else if (o->range < 1 || o->range > 1024)
+    else if (o->range < 1 || o->range > 8192)
         wrong = "range";
     else if (o->most_records < 2)
         wrong = "most_records";
@@ -38,6 +39,12 @@ static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
         wrong = "epoch or seek_from";
     else if (o->rounds < 1)
         wrong = "rounds";
+    else if (o->made_input < 0 || o->made_dtype < 0 || o->made_dtype > PFD_BFLOAT16 ||
+             (o->types && !o->made_dtype))
+        wrong = "made_input or made_dtype";
+    else if (o->other && (!o->other->node || !o->other_records || !o->other_rows || !o->capacity ||
+                          !pfd_kit_reader_of(o->other->node)))
+        wrong = "other";
     else if (o->capacity < 0 || (o->capacity > 0 && (!o->records || !o->rows)))
         wrong = "capacity";
     if (!wrong) return PFD_OK;
@@ -82,7 +89,9 @@ static pfd_status gather(kit_round *round, pfd_kit_call *call, pfd_error *err)
 static void *visit_in_thread(void *ctx)
 {
     pfd_kit_visit *visit = ctx;
+    pfd_kit_delays_join(visit->call.run->options->num_threads);
     if (pfd_kit_visit_open(visit)) (void)pfd_kit_visit_records(visit);
+    pfd_kit_delays_part();
     pfd_kit_visit_close(visit);
     return NULL;
 }
@@ -117,17 +126,17 @@ static pfd_status visit_in_threads(kit_round *round, pfd_error *err)
 static pfd_status visit_all(kit_round *round, pfd_error *err)
 {
     const pfd_kit_options *o = round->run->options;
-    int32_t is_stream =
+    int32_t by_next =
         !round->gathered &&
         (round->source.size < 0 || (o->order == PFD_KIT_STREAM && round->source.methods.next));
-    if (o->num_threads > 1 && !is_stream) return visit_in_threads(round, err);
+    if (o->num_threads > 1 && !by_next) return visit_in_threads(round, err);
     pfd_kit_visit visit = make_visit(round, 0);
     if (!pfd_kit_visit_open(&visit)) {
         pfd_kit_visit_close(&visit);
         return pfd_fail_memory(err, 0, "the kit");
     }
     /* How an op fails is in the result; only failures that are not its fault are returned. */
-    if (is_stream)
+    if (by_next)
         (void)pfd_kit_visit_stream(&visit, &round->n);
     else
         (void)pfd_kit_visit_records(&visit);
@@ -135,7 +144,7 @@ static pfd_status visit_all(kit_round *round, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status open_and_visit(kit_round *round, pfd_kit_call *call, pfd_error *err)
+static pfd_status open_round(kit_round *round, pfd_kit_call *call, pfd_error *err)
 {
     pfd_kit_run_state *run = round->run;
     const pfd_node *reader = pfd_kit_reader_of(run->node);
@@ -146,26 +155,108 @@ static pfd_status open_and_visit(kit_round *round, pfd_kit_call *call, pfd_error
         round->n = round->source.size < most ? round->source.size : most;
     }
     if (status == PFD_OK && reader != run->node) status = gather(round, call, err);
-    if (status == PFD_OK) status = visit_all(round, err);
-    pfd_kit_active = call;
     return status;
+}
+
+/* After open_round(), whose status or a later one it is given; returns what is not the op's fault.
+ */
+static pfd_status close_round(kit_round *round, pfd_kit_call *call, pfd_status status)
+{
+    int32_t is_fault_of_op = status != PFD_OK && round->source.is_checked;
+    pfd_kit_active = call;
+    round->run->result->num_records = round->n;
+    round->run->result->size = round->source.size;
+    pfd_kit_source_close(call, &round->source);
+    pfd_kit_active = NULL;
+    pfd_scratch_free(round->gathered_bytes);
+    free(round->gathered);
+    /* What open() of the op under check says is in the result already. */
+    return is_fault_of_op && round->run->result->status != PFD_OK ? PFD_OK : status;
 }
 
 static pfd_status run_round(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
 {
     kit_round round = {.run = run, .hashes = *hashes};
     pfd_kit_call call = {.run = run};
+    pfd_kit_threads threads = {.num_ids = 0};
+    if (run->options->watch_state) threads = pfd_kit_threads_now();
     atomic_store(&run->num_reads, 0);
     atomic_store(&run->num_allocs, 0);
-    pfd_status status = open_and_visit(&round, &call, err);
-    int32_t is_fault_of_op = status != PFD_OK && round.source.is_checked;
-    run->result->num_records = round.n;
-    pfd_kit_source_close(&call, &round.source);
-    pfd_kit_active = NULL;
-    pfd_scratch_free(round.gathered_bytes);
-    free(round.gathered);
-    /* What open() of the op under check says is in the result already. */
-    return is_fault_of_op && run->result->status != PFD_OK ? PFD_OK : status;
+    pfd_status status = open_round(&round, &call, err);
+    if (status == PFD_OK && run->options->ranges)
+        status = pfd_kit_try_sample_ranges(&call, &round.source, &round.n, err);
+    else if (status == PFD_OK)
+        status = visit_all(&round, err);
+    status = close_round(&round, &call, status);
+    if (run->options->watch_state) pfd_kit_threads_check(run, &threads);
+    return status;
+}
+
+/* ---- Two sources by turns ----------------------------------------------------------------------
+ */
+static int32_t is_stream(const kit_round *round)
+{
+    return !round->gathered && round->source.size < 0;
+}
+
+static void step(kit_round *round, pfd_kit_visit *visit, pfd_status *status)
+{
+    if (*status != PFD_OK) return;
+    pfd_kit_active = &visit->call;
+    *status = is_stream(round) ? pfd_kit_visit_stream_some(visit, &round->n)
+                               : pfd_kit_visit_some(visit);
+}
+
+/* A range of the one, a range of the other, as long as there are any.  How an op fails is in the
+ * results. */
+static pfd_status visit_by_turns(kit_round *one, kit_round *two, pfd_error *err)
+{
+    kit_round *rounds[2] = {one, two};
+    pfd_kit_visit visits[2] = {make_visit(one, 0), make_visit(two, 0)};
+    pfd_status status[2] = {PFD_OK, PFD_OK};
+    int32_t has_memory = 1;
+    for (int i = 0; i < 2; i++)
+        if (!pfd_kit_visit_open(&visits[i])) has_memory = 0;
+    for (int i = 0; i < 2 && has_memory; i++) {
+        pfd_kit_active = &visits[i].call;
+        if (is_stream(rounds[i])) status[i] = pfd_kit_visit_stream_begin(&visits[i]);
+    }
+    while (has_memory && (status[0] == PFD_OK || status[1] == PFD_OK))
+        for (int i = 0; i < 2; i++) step(rounds[i], &visits[i], &status[i]);
+    for (int i = 0; i < 2; i++) pfd_kit_visit_close(&visits[i]);
+    return has_memory ? PFD_OK : pfd_fail_memory(err, 0, "the kit");
+}
+
+static void hand_on_findings(pfd_kit_run_state *run, const pfd_kit_result *other)
+{
+    for (int64_t i = 0; i < other->num_findings; i++)
+        pfd_kit_report(run, other->findings[i].id, "%s", other->findings[i].text);
+}
+
+static pfd_status run_by_turns(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
+{
+    const pfd_kit_options *o = run->options;
+    pfd_kit_result other_result = {.struct_size = sizeof other_result};
+    pfd_kit_run_state other_run = {.node = o->other->node, .options = o, .result = &other_result};
+    pfd_kit_hashes other_hashes = *hashes;
+    other_hashes.records = o->other_records;
+    other_hashes.rows = o->other_rows;
+    pfd_error_init(&other_result.error);
+    kit_round one = {.run = run, .hashes = *hashes};
+    kit_round two = {.run = &other_run, .hashes = other_hashes};
+    pfd_kit_call calls[2] = {{.run = run}, {.run = &other_run}};
+    if (!pfd_kit_attrs_open(&other_run, pfd_attrs_struct(o->other->node->attrs))) {
+        pfd_kit_attrs_close(&other_run);
+        return pfd_fail_memory(err, 0, "attrs");
+    }
+    pfd_status status = open_round(&one, &calls[0], err), other_status = PFD_OK;
+    if (status == PFD_OK) other_status = open_round(&two, &calls[1], err);
+    if (status == PFD_OK && other_status == PFD_OK) status = visit_by_turns(&one, &two, err);
+    other_status = close_round(&two, &calls[1], other_status);
+    status = close_round(&one, &calls[0], status);
+    pfd_kit_attrs_close(&other_run);
+    hand_on_findings(run, &other_result);
+    return status == PFD_OK ? other_status : status;
 }
 
 /* ---- The interface
@@ -197,10 +288,40 @@ static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashe
     return status;
 }
 
+static pthread_mutex_t one_run = PTHREAD_MUTEX_INITIALIZER;
+
+void pfd_kit_run_begin(pfd_kit_run_state *run)
+{
+    pthread_mutex_lock(&one_run);
+    *run->result = (pfd_kit_result){.struct_size = sizeof *run->result};
+    pfd_error_init(&run->result->error);
+    pfd_kit_crash_begin(run->options);
+    pfd_kit_process_begin(run);
+    pfd_kit_generators_begin(run);
+    pfd_kit_delays_begin(run);
+}
+
+void pfd_kit_run_end(pfd_kit_run_state *run)
+{
+    pfd_kit_delays_end();
+    pfd_kit_generators_end();
+    pfd_kit_process_end(run);
+    pfd_kit_crash_end();
+    run->result->injected = atomic_load(&run->injected);
+    pthread_mutex_unlock(&one_run);
+}
+
+static pfd_status run_all(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
+{
+    if (run->options->types) return pfd_kit_try_types(run, err);
+    if (run->options->formats) return pfd_kit_try_formats(run, err);
+    if (run->options->other) return run_by_turns(run, hashes, err);
+    return run_rounds(run, hashes, err);
+}
+
 pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
                        pfd_error *err)
 {
-    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     PFD_TRY(check_options(options, err));
     if (!blob || !blob->node) return pfd_fail(err, PFD_INVALID_ARGUMENT, "the blob has no node");
@@ -214,22 +335,19 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
     if (options->capacity <= 0 && !own) return pfd_fail_memory(err, size, "the kit");
     pfd_kit_hashes hashes = {.records = own ? own : options->records,
                              .rows = own ? own + size : options->rows,
+                             .spans = options->capacity > 0 ? options->spans : NULL,
                              .size = size,
                              .lock = &lock};
+    for (int64_t i = 0; hashes.spans && i < size; i++) hashes.spans[i].file = -1;
     memset(hashes.records, 0, (size_t)size * sizeof *hashes.records);
     memset(hashes.rows, 0, (size_t)size * sizeof *hashes.rows);
-    pthread_mutex_lock(&one);
-    *out = (pfd_kit_result){.struct_size = sizeof *out};
-    pfd_error_init(&out->error);
     pfd_kit_run_state run = {.node = blob->node, .options = options, .result = out};
-    pfd_kit_crash_begin(options);
-    pfd_kit_process_begin();
-    pfd_status status =
-        options->types ? pfd_kit_try_types(&run, err) : run_rounds(&run, &hashes, err);
-    pfd_kit_process_end();
-    pfd_kit_crash_end();
-    out->injected = atomic_load(&run.injected);
-    pthread_mutex_unlock(&one);
+    pfd_kit_run_begin(&run);
+    pfd_status status = pfd_kit_attrs_open(&run, pfd_attrs_struct(blob->node->attrs))
+                            ? run_all(&run, &hashes, err)
+                            : pfd_fail_memory(err, 0, "attrs");
+    pfd_kit_attrs_close(&run);
+    pfd_kit_run_end(&run);
     free(own);
     return status;
 }
@@ -247,4 +365,10 @@ pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t siz
     if (status == PFD_OK) memcpy(path, list.paths[i], strlen(list.paths[i]) + 1);
     pfd_path_list_free(&list);
     return status;
+}
+
+const char *pfd_kit_attr(const pfd_blob *blob, int64_t i)
+{
+    const pfd_op *op = blob && blob->node ? blob->node->op->op : NULL;
+    return op && i >= 0 && i < op->num_attrs ? op->attrs[i].name : NULL;
 }

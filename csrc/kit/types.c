@@ -1,25 +1,41 @@
 /* Offers an op inputs of many types, and computes rows of those that its infer() accepts. */
 #include "core/error.h"
-#include "core/random.h"
 #include "core/scratch.h"
+#include "kit/made_up.h"
+#include "kit/range_lengths.h"
 #include "kit/visit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { made_up_rows = 5 };
-static const int64_t MOST_ROW_BYTES = 1 << 20; /* types with larger rows are not computed */
+static const int64_t MOST_ROW_BYTES = 9 << 20; /* types with larger rows are not computed */
+static const int64_t LARGE = 300001;           /* elements of a large row whose size varies */
 
+/* Shapes of rows; the first one that is accepted is computed in ranges of many lengths too. */
 static const pfd_row_type shapes[] = {
     {.ndim = 0},
+    {.ndim = 1, .shape = {7}},
+    {.ndim = 1, .shape = {-1}},
     {.ndim = 1, .shape = {0}},
     {.ndim = 1, .shape = {1}},
     {.ndim = 1, .shape = {2}},
-    {.ndim = 1, .shape = {7}},
+    {.ndim = 1, .shape = {257}},
+    {.ndim = 1, .shape = {4099}},
     {.ndim = 2, .shape = {2, 3}},
+    {.ndim = 2, .shape = {-1, 2}},
     {.ndim = 3, .shape = {4, 4, 3}},
+    {.ndim = 3, .shape = {-1, -1, 3}},
 };
+enum { num_shapes = sizeof shapes / sizeof *shapes };
+
+/* Of large rows: as float64 larger than a stack. */
+static const pfd_row_type large_shapes[] = {
+    {.ndim = 1, .shape = {1050000}},         {.ndim = 1, .shape = {-1}},
+    {.ndim = 2, .shape = {525000, 2}},      {.ndim = 2, .shape = {-1, 2}},
+    {.ndim = 3, .shape = {300, 400, 3}},    {.ndim = 3, .shape = {-1, -1, 3}},
+};
+enum { num_large_shapes = sizeof large_shapes / sizeof *large_shapes };
 
 typedef struct trial {
     pfd_kit_run_state *run;
@@ -28,17 +44,6 @@ typedef struct trial {
     pfd_row_type *inputs; /* one per input */
     pfd_scratch *scratch; /* of the made-up tensors */
 } trial;
-
-static int64_t row_bytes(const pfd_row_type *type)
-{
-    int64_t bytes = pfd_dtype_size(type->dtype);
-    for (int32_t i = 0; i < type->ndim; i++) {
-        if (type->shape[i] < 0) return -1;
-        bytes *= type->shape[i];
-        if (bytes > MOST_ROW_BYTES) return -1;
-    }
-    return bytes;
-}
 
 /* ---- infer() ------------------------------------------------------------------------------------
  */
@@ -58,7 +63,7 @@ static int32_t accepts(trial *t, uint32_t varied)
     pfd_error err = {.struct_size = sizeof err};
     pfd_infer_args args = {.struct_size = sizeof args,
                            .host = pfd_kit_host(),
-                           .attrs = pfd_attrs_struct(t->node.attrs),
+                           .attrs = t->run->attrs,
                            .inputs = t->inputs,
                            .outputs = t->node.outputs,
                            .num_inputs = op->num_inputs,
@@ -89,63 +94,80 @@ static int32_t accepts(trial *t, uint32_t varied)
 
 /* ---- compute() ----------------------------------------------------------------------------------
  */
-static void make_up(uint8_t *data, int64_t bytes, int32_t dtype)
+/* The host offers ragged inputs only to ops that say they take them. */
+static int32_t may_be_given(const pfd_op *op, const pfd_row_type *type)
 {
-    for (int64_t i = 0; i < bytes; i++) {
-        data[i] = (uint8_t)pfd_random_bits(7, (uint64_t)i);
-        if (dtype == PFD_BOOL) data[i] &= 1;
+    for (int32_t i = 0; i < type->ndim; i++)
+        if (type->shape[i] < 0) return (op->flags & PFD_TAKES_RAGGED) != 0;
+    return 1;
+}
+
+static int32_t outputs_fit(const trial *t)
+{
+    for (uint32_t i = 0; i < t->node.op->op->num_outputs; i++) {
+        const pfd_row_type *type = &t->node.outputs[i];
+        int64_t bytes = pfd_dtype_size(type->dtype);
+        for (int32_t d = 0; d < type->ndim; d++) {
+            if (type->shape[d] > 0) bytes *= type->shape[d];
+            if (bytes > 2 * MOST_ROW_BYTES) return 0;
+        }
     }
+    return 1;
 }
 
-static const pfd_tensor *make_tensor(trial *t, const pfd_row_type *type)
-{
-    int64_t bytes = row_bytes(type);
-    if (bytes < 0) return NULL;
-    pfd_tensor *tensor = pfd_scratch_alloc(t->scratch, sizeof *tensor);
-    uint8_t *data = pfd_scratch_alloc(t->scratch, made_up_rows * bytes + 1);
-    if (!tensor || !data) return NULL;
-    make_up(data, made_up_rows * bytes, type->dtype);
-    *tensor = (pfd_tensor){
-        .struct_size = sizeof *tensor, .type = *type, .data = data, .row_bytes = bytes};
-    return tensor;
-}
-
-static void compute(trial *t)
+/* It may fail in any way: the numbers are made up. */
+static void compute(trial *t, int64_t rows, int64_t large, int64_t most)
 {
     const pfd_op *op = t->node.op->op;
-    pfd_record records[made_up_rows];
-    uint64_t hashes[made_up_rows];
-    pfd_error err = {.struct_size = sizeof err};
+    pfd_record records[PFD_KIT_MADE_ROWS];
     const pfd_tensor **inputs = calloc(op->num_inputs + 1, sizeof *inputs);
-    int32_t can = inputs != NULL;
+    int32_t can = inputs != NULL && outputs_fit(t);
     for (uint32_t i = 0; can && i < op->num_inputs; i++)
-        can = (inputs[i] = make_tensor(t, &t->inputs[i])) != NULL;
-    for (uint32_t i = 0; can && i < op->num_outputs; i++)
-        for (int32_t d = 0; can && d < t->node.outputs[i].ndim; d++)
-            can = t->node.outputs[i].shape[d] <= MOST_ROW_BYTES;
-    for (int64_t i = 0; i < made_up_rows; i++)
+        can = (inputs[i] = pfd_kit_make_up(&t->inputs[i], rows, large, MOST_ROW_BYTES,
+                                           t->scratch)) != NULL;
+    for (int64_t i = 0; i < rows; i++)
         records[i] = (pfd_record){.data = (const uint8_t *)"", .ordinal = i};
-    /* It may fail in any way: the bytes are random. */
-    if (can) (void)pfd_kit_compute_with(&t->call, inputs, records, made_up_rows, hashes, &err);
+    t->call.row_words = pfd_kit_made_words;
+    if (can) (void)pfd_kit_try_ranges(&t->call, inputs, records, rows, most);
+    t->call.row_words = NULL;
     free(inputs);
     pfd_scratch_reset(t->scratch);
 }
 
-static void try_all(trial *t)
+/* Offers a type for one input, the others as they are in the sample. */
+static int32_t offer(trial *t, uint32_t varied, const pfd_row_type *shape)
 {
     const pfd_node *node = t->run->node;
-    for (uint32_t varied = 0; varied < node->op->op->num_inputs; varied++) {
-        for (int32_t dtype = PFD_BOOL; dtype <= PFD_BFLOAT16; dtype++) {
-            for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-                for (uint32_t k = 0; k < node->op->op->num_inputs; k++)
-                    t->inputs[k] = node->inputs[k].node->outputs[node->inputs[k].output];
-                t->inputs[varied] = shapes[i];
-                t->inputs[varied].dtype = dtype;
-                t->run->result->num_records++;
-                if (accepts(t, varied)) compute(t);
-            }
-        }
+    if (!may_be_given(node->op->op, shape)) return 0;
+    for (uint32_t k = 0; k < node->op->op->num_inputs; k++)
+        t->inputs[k] = node->inputs[k].node->outputs[node->inputs[k].output];
+    t->inputs[varied] = *shape;
+    t->inputs[varied].dtype = t->run->options->made_dtype;
+    t->run->result->num_records++;
+    return accepts(t, varied);
+}
+
+static void try_all(trial *t)
+{
+    const pfd_kit_options *o = t->run->options;
+    uint32_t varied = (uint32_t)o->made_input;
+    int32_t accepted = 0;
+    for (int32_t i = 0; o->made_rows != PFD_KIT_LARGE_ROWS && i < num_shapes; i++) {
+        if (o->made_rows == PFD_KIT_ONE_SHAPE && accepted) break;
+        if (!offer(t, varied, &shapes[i])) continue;
+        accepted++;
+        int64_t most = o->made_rows == PFD_KIT_ONE_SHAPE ? 17 : PFD_KIT_MOST_LENGTH;
+        compute(t, PFD_KIT_MADE_ROWS, 0, accepted == 1 ? most : 0);
     }
+    /* A dense one and a ragged one are enough. */
+    for (int32_t i = 0, dense = 0, ragged = 0;
+         o->made_rows == PFD_KIT_LARGE_ROWS && i < num_large_shapes; i++) {
+        int32_t *done = large_shapes[i].shape[0] < 0 ? &ragged : &dense;
+        if (*done || !offer(t, varied, &large_shapes[i])) continue;
+        *done = 1;
+        compute(t, 1, LARGE, 0);
+    }
+    t->run->result->num_accepted = accepted;
     t->run->result->status = PFD_OK; /* refusing is right */
 }
 

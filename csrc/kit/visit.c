@@ -40,6 +40,14 @@ static const char *against(const pfd_kit_visit *visit)
     return visit->order == PFD_KIT_SHUFFLED ? "again in another order" : "again";
 }
 
+static void note_span(pfd_kit_visit *visit, int64_t index, const pfd_record *record)
+{
+    if (!visit->hashes.spans || index >= visit->hashes.size) return;
+    pthread_mutex_lock(visit->hashes.lock);
+    visit->hashes.spans[index] = (pfd_kit_span){record->offset, record->size, record->file, 0};
+    pthread_mutex_unlock(visit->hashes.lock);
+}
+
 static void note(pfd_kit_visit *visit, int64_t index, uint64_t record, uint64_t row)
 {
     if (index >= visit->hashes.size) return;
@@ -108,7 +116,10 @@ static pfd_status compute_rows(pfd_kit_visit *visit, const pfd_record *records,
                                const int64_t *indices, int64_t n)
 {
     uint64_t *found = visit->found, *rows = visit->found + visit->call.run->options->range;
-    for (int64_t i = 0; i < n; i++) found[i] = pfd_kit_hash_record(&visit->call, &records[i]);
+    for (int64_t i = 0; i < n; i++) {
+        found[i] = pfd_kit_hash_record(&visit->call, &records[i]);
+        note_span(visit, indices[i], &records[i]);
+    }
     pfd_status status = pfd_kit_compute(&visit->call, records, n, rows, &visit->err);
     if (status == PFD_CORRUPT_DATA && n > 1) return compute_singly(visit, records, indices, n);
     if (status == PFD_CORRUPT_DATA) {
@@ -162,21 +173,27 @@ static int64_t index_of(const pfd_kit_visit *visit, const pfd_permutation *shuff
     return index / 2;
 }
 
-pfd_status pfd_kit_visit_records(pfd_kit_visit *visit)
+pfd_status pfd_kit_visit_some(pfd_kit_visit *visit)
 {
     int64_t range = visit->call.run->options->range;
     int64_t n = visit->order == PFD_KIT_SHUFFLED ? 2 * visit->n : visit->n;
+    int64_t begin = visit->begin, rows = n - begin < range ? n - begin : range;
     pfd_permutation shuffled;
-    pfd_permutation_init(&shuffled, visit->seed, n > 0 ? n : 1);
-    for (int64_t begin = 0; begin < n; begin += range) {
-        int64_t rows = n - begin < range ? n - begin : range;
-        for (int64_t i = 0; i < rows; i++)
-            visit->indices[i] = index_of(visit, &shuffled, begin + i);
-        pfd_status status = visit_range(visit, visit->indices, rows);
-        if (status == PFD_CORRUPT_DATA) status = visit_singly(visit, rows);
-        PFD_TRY(status);
-    }
-    return PFD_OK;
+    if (rows <= 0) return PFD_END;
+    pfd_permutation_init(&shuffled, visit->seed, n);
+    for (int64_t i = 0; i < rows; i++) visit->indices[i] = index_of(visit, &shuffled, begin + i);
+    visit->begin += rows;
+    pfd_status status = visit_range(visit, visit->indices, rows);
+    return status == PFD_CORRUPT_DATA ? visit_singly(visit, rows) : status;
+}
+
+pfd_status pfd_kit_visit_records(pfd_kit_visit *visit)
+{
+    pfd_status status;
+    do
+        status = pfd_kit_visit_some(visit);
+    while (status == PFD_OK);
+    return status == PFD_END ? PFD_OK : status;
 }
 
 /* ---- Streams
@@ -234,32 +251,42 @@ static pfd_status read_at(pfd_kit_visit *visit, int64_t position)
     return status == PFD_END ? PFD_OK : status;
 }
 
-pfd_status pfd_kit_visit_stream(pfd_kit_visit *visit, int64_t *yielded)
+pfd_status pfd_kit_visit_stream_begin(pfd_kit_visit *visit)
 {
     const pfd_kit_options *options = visit->call.run->options;
-    int64_t position = options->seek > 0 ? options->seek : 0, failures = 0, n;
-    *yielded = 0;
+    visit->begin = options->seek > 0 ? options->seek : 0;
     if (options->seek > 0 && options->seek_from > 0) PFD_TRY(read_at(visit, options->seek_from));
-    if (options->seek >= 0)
-        PFD_TRY(pfd_kit_source_seek(&visit->call, visit->source, position, &visit->err));
-    while (position < options->most_records) {
-        int64_t most = failures ? 1 : options->range, left = options->most_records - position;
-        pfd_status status =
-            pfd_kit_source_next(&visit->call, visit->source, most < left ? most : left,
-                                &visit->scratch, visit->records, &n, &visit->err);
-        if (status == PFD_END) return check_end(visit, position);
-        if (status == PFD_CORRUPT_DATA) {
-            status = seek_behind(visit, &position, &failures);
-            if (status == PFD_END) return PFD_OK;
-            PFD_TRY(status);
-            continue;
-        }
-        PFD_TRY(status);
-        for (int64_t i = 0; i < n; i++) visit->indices[i] = position + i;
-        PFD_TRY(compute_rows(visit, visit->records, visit->indices, n));
-        pfd_kit_scratch_reset(&visit->scratch, visit->call.run, "next()");
-        position += n;
-        *yielded += n;
+    if (options->seek < 0) return PFD_OK;
+    return pfd_kit_source_seek(&visit->call, visit->source, visit->begin, &visit->err);
+}
+
+pfd_status pfd_kit_visit_stream_some(pfd_kit_visit *visit, int64_t *yielded)
+{
+    const pfd_kit_options *options = visit->call.run->options;
+    int64_t left = options->most_records - visit->begin, n;
+    int64_t most = visit->failures ? 1 : options->range;
+    if (left <= 0) return PFD_END;
+    pfd_status status =
+        pfd_kit_source_next(&visit->call, visit->source, most < left ? most : left,
+                            &visit->scratch, visit->records, &n, &visit->err);
+    if (status == PFD_END) {
+        PFD_TRY(check_end(visit, visit->begin));
+        return PFD_END;
     }
+    if (status == PFD_CORRUPT_DATA) return seek_behind(visit, &visit->begin, &visit->failures);
+    PFD_TRY(status);
+    for (int64_t i = 0; i < n; i++) visit->indices[i] = visit->begin + i;
+    PFD_TRY(compute_rows(visit, visit->records, visit->indices, n));
+    pfd_kit_scratch_reset(&visit->scratch, visit->call.run, "next()");
+    visit->begin += n;
+    *yielded += n;
     return PFD_OK;
+}
+
+pfd_status pfd_kit_visit_stream(pfd_kit_visit *visit, int64_t *yielded)
+{
+    pfd_status status = pfd_kit_visit_stream_begin(visit);
+    *yielded = 0;
+    while (status == PFD_OK) status = pfd_kit_visit_stream_some(visit, yielded);
+    return status == PFD_END ? PFD_OK : status;
 }

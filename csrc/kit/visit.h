@@ -10,6 +10,7 @@
 /* What is known of each record, by its index among those looked at; 0: not seen, 1: failed. */
 typedef struct pfd_kit_hashes {
     uint64_t *records, *rows;
+    pfd_kit_span *spans; /* NULL: not wanted */
     int64_t size;
     pthread_mutex_t *lock;
 } pfd_kit_hashes;
@@ -27,6 +28,8 @@ typedef struct pfd_kit_visit {
     int64_t *indices;
     uint64_t *found; /* record hashes, then row hashes of the range */
     pfd_error err;
+    int64_t begin;    /* of what follows, in the visit's order; of a stream the position */
+    int64_t failures; /* of a stream, so far */
 } pfd_kit_visit;
 
 int32_t pfd_kit_visit_open(pfd_kit_visit *visit); /* 0: out of memory; close() it all the same */
@@ -34,8 +37,14 @@ void pfd_kit_visit_close(pfd_kit_visit *visit);
 
 /* Through at(), or through what was gathered. */
 pfd_status pfd_kit_visit_records(pfd_kit_visit *visit);
+/* The same in steps of one range each; PFD_END at the end. */
+pfd_status pfd_kit_visit_some(pfd_kit_visit *visit);
+
 /* Through next(); *yielded: how many records came. */
 pfd_status pfd_kit_visit_stream(pfd_kit_visit *visit, int64_t *yielded);
+/* The same in steps; *yielded is added to. */
+pfd_status pfd_kit_visit_stream_begin(pfd_kit_visit *visit);
+pfd_status pfd_kit_visit_stream_some(pfd_kit_visit *visit, int64_t *yielded);
 
 /* The ordinal of record `index` among `n` of `size`: the first half and the last. */
 static inline int64_t pfd_kit_ordinal(int64_t index, int64_t n, int64_t size)

@@ -1,13 +1,14 @@
 /* The checking host: it guards all memory that it hands out, and fails where the options say so. */
 #include "core/error.h"
 #include "core/scratch.h"
+#include "files/compression.h"
 #include "kit/guard.h"
 #include "kit/run_state.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
-
-_Thread_local pfd_kit_call *pfd_kit_active;
 
 /* More than any record needs, and little enough to be handed out. */
 static const int64_t MOST_ALLOC = INT64_C(1) << 30;
@@ -102,6 +103,8 @@ static void *kit_alloc(pfd_scratch *scratch, int64_t bytes)
         report_size(call, bytes);
         return NULL;
     }
+    pfd_kit_delay();
+    if (run->options->unguarded) return pfd_scratch_alloc(scratch, bytes);
     return hand_out(call, owner, PFD_GUARD_ALLOC, number, bytes, 64);
 }
 
@@ -132,12 +135,45 @@ static pfd_status kit_read(const pfd_file *file, int64_t offset, int64_t size, p
     }
     const uint8_t *bytes = NULL;
     PFD_TRY(pfd_file_read(file, offset, size, scratch, &bytes, err));
+    if (run->options->unguarded) {
+        *data = bytes;
+        return PFD_OK;
+    }
     uint8_t *copy = hand_out(call, owner, PFD_GUARD_READ, number, size, 1);
     if (!copy) return pfd_fail_memory(err, size, "bytes of a file");
     memcpy(copy, bytes, (size_t)size);
     pfd_guard_make_read_only(owner->first);
     *data = copy;
+    pfd_kit_delay();
     return PFD_OK;
+}
+
+/* ---- Places of failures ---------------------------------------------------------------------- */
+static void check_place(const pfd_kit_call *call, const pfd_file *file, int64_t byte,
+                        const char *said)
+{
+    if (call->run->node->op->op->flags & PFD_READS_FOLDERS) return;
+    if (byte >= -1 && (byte <= file->size || pfd_file_compression(file) > PFD_COMPRESSION_NONE))
+        return;
+    const char *slash = strrchr(file->path, '/');
+    pfd_kit_report(call->run, "byte-outside-file",
+                   "%s failed (\"%.200s\") at byte %" PRId64 " of %.100s, which has %" PRId64
+                   " bytes: host->fail_file() takes the offset in the file, from 0, and -1 where "
+                   "there is none",
+                   call->function, said, byte, slash ? slash + 1 : file->path, file->size);
+}
+
+__attribute__((format(printf, 5, 6))) static pfd_status
+kit_fail_file(pfd_error *err, const pfd_file *file, int64_t byte, pfd_status status,
+              const char *format, ...)
+{
+    char said[sizeof err->message];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(said, sizeof said, format, args);
+    va_end(args);
+    if (pfd_kit_active && pfd_kit_active->function) check_place(pfd_kit_active, file, byte, said);
+    return pfd_fail_at(err, file, byte, status, "%s", said);
 }
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
@@ -159,6 +195,13 @@ static pfd_status kit_frame(const pfd_frame_args *args, pfd_frame *out, pfd_erro
     pfd_kit_active = &call;
     pfd_kit_enter(&call, "frame()", &scratch);
     pfd_status status = pfd_kit_leave(&call, framed(&given, out, err), err);
+    if (status != PFD_OK && !err->file[0] && args->file->size < INT64_MAX &&
+        err->byte > args->file->size - args->offset)
+        pfd_kit_report(framed_run, "byte-outside-file",
+                       "frame() failed (\"%.200s\") with err->byte = %" PRId64 " for the frame at "
+                       "byte %" PRId64 " of a file that has %" PRId64 " bytes: it counts from "
+                       "args->offset; the host adds that",
+                       err->message, err->byte, args->offset, args->file->size);
     pfd_kit_scratch_reset(&scratch, framed_run, "frame()");
     pfd_kit_scratch_close(&scratch);
     pfd_kit_active = outer;
@@ -186,6 +229,8 @@ static void fill_host_table(void)
     host_table.alloc = kit_alloc;
     host_table.is_cancelled = kit_is_cancelled;
     host_table.read = kit_read;
+    host_table.fail_file = kit_fail_file;
+    host_table.random_bits = pfd_kit_random_bits;
     if (host_table.open_frames) host_table.open_frames = kit_open_frames;
 }
 

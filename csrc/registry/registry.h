@@ -34,7 +34,7 @@ const pfd_view_op *pfd_view_op_of(const pfd_registered_op *op);
 
 /* NULL and an error with the nearest names when there is none.  The registry is built at the first
  * call, under a lock; a faulty descriptor is PFD_INTERNAL and names op and field. */
-const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err);
+const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err) PFD_PRIVATE;
 
 /* Adds all ops and formats of a plugin, or none where one is faulty or has a name that is taken; a
  * plugin that was added before is there already.  With `replace` those of other plugins give way to

@@ -14,7 +14,7 @@ _interface = Interface(
     ffi,
     abi_function="pfd_kit_abi_version",
     structs=(
-        "pfd_kit_options pfd_kit_finding pfd_kit_result "
+        "pfd_kit_draw pfd_kit_options pfd_kit_finding pfd_kit_result "
         "pfd_bench_options pfd_bench_cost pfd_bench_result"
     ).split(),
 )

@@ -1,4 +1,4 @@
-"""The job that driver.c reads: a graph as lines of text."""
+"""The job that drivers/job.h reads: a graph as lines of text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from ..nodes.objects import Object
 from ..native import lib
 
 
-def driver_job(node: Node) -> str:
-    """The graph of a node as driver.c reads it, without the plugins."""
+def driver_job(node: Node, *, whole_batches: bool) -> str:
+    """The graph of a node as drivers/job.h reads it, without the plugins.
+
+    whole_batches: A row may depend on the other rows of its batch.
+    """
     order: list[Node] = []
     _collect(node, order)
-    lines = []
+    lines = ["whole"] if whole_batches else []
     for one in order:
         lines.append(f"node {one.op.name}")
         lines += [_attr_line(name, value) for name, value in one.values.items()]

@@ -21,7 +21,9 @@ class Job:
         limit: Seconds of processor time for one pass over the sample.
         folder: For damaged samples.
         groups: The groups of checks to run; None: all that there are.
+        corpus: Folder of the inputs that a fuzzer kept; None: there is none.
         case: The only one to run of these groups, as a finding names it; None: all.
+        quick: Only what takes least, and finds most: see checks.Group.
     """
 
     spec: Spec
@@ -33,6 +35,8 @@ class Job:
     folder: str
     groups: frozenset[str] | None = None
     case: str | None = None
+    quick: bool = False
+    corpus: str | None = None
 
     def load(self) -> None:
         for library in self.libraries:

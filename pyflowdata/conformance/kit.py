@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..nodes import Node
-from ..native import check, new_error, text
+from ..native import check, encode, new_error, text
 from .binding import ffi, lib, new_struct
 
 Hashes = npt.NDArray[np.uint64]
+Draws = npt.NDArray[np.void]  # of fields as in _DRAW
+_SPAN = np.dtype([("offset", "<i8"), ("size", "<i8"), ("file", "<i4"), ("reserved", "<i4")])
 Tell = Callable[[str, str], None]  # a finding's id and text
 
 _ORDERS = {
@@ -24,7 +27,16 @@ _ORDERS = {
 }
 FORWARD, BACKWARD = lib.PFD_KIT_FORWARD, lib.PFD_KIT_BACKWARD
 SHUFFLED, STREAM = lib.PFD_KIT_SHUFFLED, lib.PFD_KIT_STREAM
+MANY_SHAPES, ONE_SHAPE = lib.PFD_KIT_MANY_SHAPES, lib.PFD_KIT_ONE_SHAPE
+LARGE_ROWS = lib.PFD_KIT_LARGE_ROWS
+NAME_GENERATORS = lib.PFD_KIT_NAME_GENERATORS
+FIX_SYSTEM, FIX_SEEDED = lib.PFD_KIT_FIX_SYSTEM, lib.PFD_KIT_FIX_SEEDED
 MOST_RECORDS = 256
+
+_DRAW = np.dtype(
+    [("key", np.uint64)]
+    + [(name, np.int64) for name in ("ordinal", "draw", "first", "first_offset", "num_rows")]
+)
 
 _STATUS = {
     getattr(lib, name): name
@@ -45,11 +57,19 @@ class Run:
         message: What it said.
         injected: A failure that was asked for took place.
         num_records: Looked at.
+        size: All records that the reader says it has; -1 of a stream.
         num_failed: Of them, those that failed.
+        num_accepted: Shapes that infer() has accepted, where it was offered some.
         num_reads, num_allocs: Calls of the host's functions, in the first round.
+        num_draws: Random numbers that compute() drew.
+        generator: The first other generator of random numbers that was called and watched, "".
+        shared_position: The file whose position several threads moved, "".
+        clock_reads: How often the plugin asked for the time, with watch_state; -1: not known.
         found: Id and text of each finding.
         records, rows: A hash for each record and for its row of all outputs; 0: not seen, 1:
             failed.  Of shape (most_records,).
+        spans: Where the bytes of each record lie, with the fields offset, size and file, which is
+            -1 of a record that was not seen.  Of shape (most_records,).
     """
 
     status: str
@@ -57,12 +77,19 @@ class Run:
     message: str
     injected: bool
     num_records: int
+    size: int
     num_failed: int
     num_reads: int
     num_allocs: int
+    num_draws: int
+    generator: str
+    shared_position: str
+    clock_reads: int
+    num_accepted: int
     found: tuple[tuple[str, str], ...]
     records: Hashes
     rows: Hashes
+    spans: npt.NDArray[np.void]
 
     @property
     def is_whole(self) -> bool:
@@ -75,14 +102,10 @@ class Run:
             self.rows, other.rows
         )
 
-    def begins(self, other: Run) -> bool:
-        """These are the first records of the other run, or all of them."""
-        seen = self.records != 0
-        return (
-            not np.any(np.diff(seen.astype(np.int8)) > 0)
-            and np.array_equal(self.records[seen], other.records[seen])
-            and np.array_equal(self.rows[seen], other.rows[seen])
-        )
+    def lacks_some(self, other: Run) -> bool:
+        """These are records of the other run, with the same outputs and in the same order."""
+        known = iter(_pairs(other))
+        return all(pair in known for pair in _pairs(self))
 
 
 def order_name(order: int) -> str:
@@ -93,6 +116,9 @@ def order_name(order: int) -> str:
 def _describe(given: Any, doing: str) -> str:
     """What a run does, for the messages of what it finds."""
     parts = [doing] if doing else []
+    if given.types or given.ranges:
+        parts += ["the first records of the sample"] if given.ranges else []
+        return ", ".join([*parts, f"seed {given.seed}"])
     parts.append(f"records {order_name(given.order)}, {given.range} at a time")
     if given.seek > 0:
         parts.append(f"from record {given.seek} on")
@@ -101,6 +127,37 @@ def _describe(given: Any, doing: str) -> str:
     if given.num_threads > 1:
         parts.append(f"{given.num_threads} threads")
     return ", ".join([*parts, f"seed {given.seed}"])
+
+
+def _options(options: Mapping[str, Any], report_fd: int, limit_ms: int) -> Any:
+    given = new_struct("pfd_kit_options")
+    defaults = {"range": 16, "most_records": MOST_RECORDS, "num_threads": 1, "rounds": 1,
+                "fail_read_with": lib.PFD_IO, "report_fd": report_fd, "limit_ms": limit_ms,
+                "seed": 1}  # fmt: skip
+    for name, value in {**defaults, **options}.items():
+        setattr(given, name, value)
+    return given
+
+
+def _findings(out: Any) -> list[tuple[str, str]]:
+    """Id and text of each."""
+    found = (out.findings[i] for i in range(out.num_findings))
+    return [(text(one.id), text(one.text)) for one in found]
+
+
+@contextlib.contextmanager
+def watched_nodes(op: str, report_fd: int, limit: float) -> Iterator[list[tuple[str, str]]]:
+    """Watches infer(), companions() and propose() of an op where nodes of it are made within; the
+    list, of ids and texts, is filled at the end."""
+    given = _options({"watch_state": 1}, report_fd, int(limit * 1000))
+    out, err = new_struct("pfd_kit_result"), new_error()
+    found: list[tuple[str, str]] = []
+    check(lib.pfd_kit_watch_begin(encode(op, "op name"), given, out, err), err)
+    try:
+        yield found
+    finally:
+        lib.pfd_kit_watch_end()
+        found += _findings(out)
 
 
 class Kit:
@@ -118,31 +175,58 @@ class Kit:
         self._report_fd = report_fd
         self._limit_ms = int(limit * 1000)
 
-    def run(self, *, doing: str = "", silent: bool = False, **options: int) -> Run:
+    def run(self, *, doing: str = "", silent: bool = False, **options: Any) -> Run:
         """One run; `options` are those of `pfd_kit_options`.  A silent one tells nobody.
 
         Raises:
             Error: The op could not be called at all.
         """
-        given = new_struct("pfd_kit_options")
-        defaults = {"range": 16, "most_records": MOST_RECORDS, "num_threads": 1, "rounds": 1,
-                    "fail_read_with": lib.PFD_IO, "report_fd": self._report_fd,
-                    "limit_ms": self._limit_ms, "seed": 1}  # fmt: skip
-        for name, value in {**defaults, **options}.items():
-            setattr(given, name, value)
+        given = _options(options, self._report_fd, self._limit_ms)
         size: int = given.most_records
         records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
+        spans = np.zeros(size, _SPAN)
         where = _describe(given, doing)
         said = ffi.new("char[]", where.encode())
         given.doing, given.capacity = said, size
         given.records = ffi.cast("uint64_t *", records.ctypes.data)
         given.rows = ffi.cast("uint64_t *", rows.ctypes.data)
+        given.spans = ffi.cast("pfd_kit_span *", spans.ctypes.data)
         out, err = new_struct("pfd_kit_result"), new_error()
         check(lib.pfd_kit_run(self._blob, given, out, err), err)
-        run = _read_run(out, records, rows, f" (with {where})")
+        run = _read_run(out, records, rows, spans, f" (with {where})")
         for id, said in () if silent else run.found:
             self._tell(id, said)
         return run
+
+    def own_attrs(self) -> set[str]:
+        """The attrs that the op declares, without those of the host."""
+        names: set[str] = set()
+        while (name := lib.pfd_kit_attr(self._blob, len(names))) != ffi.NULL:
+            names.add(text(name))
+        return names
+
+    def draws(self, most: int, *, doing: str = "", **options: Any) -> Draws:
+        """The first random numbers that compute() draws in a run, which tells nobody.
+
+        Returns: An array of shape (draws,) with a field for each of `pfd_kit_draw`.
+        """
+        noted = ffi.new("pfd_kit_draw[]", most)
+        run = self.run(doing=doing, silent=True, draws=noted, most_draws=most, **options)
+        known = min(run.num_draws, most)
+        found: Draws = np.frombuffer(ffi.buffer(noted), _DRAW)[:known].copy()
+        return found
+
+    def run_with(self, other: Kit, *, doing: str, **options: Any) -> tuple[Run, Hashes, Hashes]:
+        """Runs over both nodes by turns, on one thread; the other's records and rows come after
+        the run."""
+        size = options.get("most_records", MOST_RECORDS)
+        records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
+        run = self.run(
+            doing=doing, silent=True, other=other._blob,
+            other_records=ffi.cast("uint64_t *", records.ctypes.data),
+            other_rows=ffi.cast("uint64_t *", rows.ctypes.data), **options,
+        )  # fmt: skip
+        return run, records, rows
 
     def files(self) -> list[str]:
         """The files that the reader reads, in order.  Raises FileError where they are not there."""
@@ -154,20 +238,31 @@ class Kit:
         return paths
 
 
-def _read_run(out: Any, records: Hashes, rows: Hashes, where: str) -> Run:
+def _pairs(run: Run) -> list[tuple[int, int]]:
+    seen = run.records != 0
+    return list(zip(run.records[seen].tolist(), run.rows[seen].tolist()))
+
+
+def _read_run(
+    out: Any, records: Hashes, rows: Hashes, spans: npt.NDArray[np.void], where: str
+) -> Run:
     return Run(
         status=_STATUS.get(out.status, str(out.status)),
         function=text(out.function),
         message=text(out.error.message),
         injected=bool(out.injected),
         num_records=out.num_records,
+        size=out.size,
         num_failed=out.num_failed,
         num_reads=out.num_reads,
         num_allocs=out.num_allocs,
-        found=tuple(
-            (text(found.id), text(found.text) + where)
-            for found in (out.findings[i] for i in range(out.num_findings))
-        ),
+        num_draws=out.num_draws,
+        generator=text(out.generator),
+        shared_position=text(out.shared_position),
+        num_accepted=out.num_accepted,
+        clock_reads=out.num_clock_reads,
+        found=tuple((id, said + where) for id, said in _findings(out)),
         records=records,
         rows=rows,
+        spans=spans,
     )

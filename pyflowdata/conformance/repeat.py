@@ -14,7 +14,9 @@ def command_words(spec: Spec, libraries: Iterable[str]) -> list[str] | None:
     inputs is upstream, or an attr has an object of the program."""
     if any(one.inputs for one, _ in spec.inputs):
         return None
-    words = ["pyflowdata", "check", *libraries, "--op", spec.op]
+    *others, own = [*libraries] or [""]
+    words = ["pyflowdata", "check", *filter(None, [own]), "--op", spec.op]
+    words += [word for library in others for word in ("--plugin", library)]
     try:
         words += [f"--attr={name}={said}" for name, said in _texts(spec)]
         for one, output in spec.inputs:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..plain_text import counted
+from .consequences import cause_of
 
 _COLUMNS = 96
 
@@ -23,6 +24,8 @@ class Finding:
         likely: Its causes, the most likely one first; may be empty.
         case: Which case of the group shows it, for --only GROUP/CASE; "" where all of them do.
         repeat: The command that runs just this case again; "" where there is none.
+        follows_from: The id of an earlier finding that most likely causes this one too; "" where
+            there is none.
     """
 
     id: str
@@ -32,6 +35,7 @@ class Finding:
     likely: tuple[str, ...] = ()
     case: str = ""
     repeat: str = ""
+    follows_from: str = ""
 
     def __str__(self) -> str:
         head = f"{'warning' if self.is_warning else 'FAULT'} {self.id} ({self.group})"
@@ -69,6 +73,11 @@ class Report:
         return [finding for finding in self.findings if not finding.is_warning]
 
     @property
+    def causes(self) -> list[Finding]:
+        """The faults that follow from no other one."""
+        return [fault for fault in self.faults if not fault.follows_from]
+
+    @property
     def passed(self) -> bool:
         return not self.faults
 
@@ -76,12 +85,32 @@ class Report:
         """Adds a finding, unless its id is ignored or there already."""
         known = {one.id for one in self.findings}
         if finding.id not in known and finding.id not in set(ignored):
-            self.findings.append(finding)
+            causes = [one.id for one in self.causes]
+            self.findings.append(replace(finding, follows_from=cause_of(finding.id, causes)))
 
     def __str__(self) -> str:
-        count = len(self.faults)
-        verdict = counted(count, "fault") if count else "passed"
-        lines = [f"{self.op}: {verdict}"]
+        return f"{self.overview()}\n{self.details()}".rstrip("\n")
+
+    def verdict(self) -> str:
+        """The op and how many faults it has, in one line."""
+        count = len(self.causes)
+        return f"{self.op}: {counted(count, 'fault') if count else 'passed'}"
+
+    def overview(self) -> str:
+        """The verdict, each group with what it looked at, and what was left out."""
+        lines = [self.verdict()]
         lines += [f"  {group}: {said}" for group, said in self.groups.items()]
         lines += [f"  left out: {what}" for what in self.left_out]
-        return "\n".join([*lines, *(str(finding) for finding in self.findings)])
+        return "\n".join(lines)
+
+    def details(self) -> str:
+        """The faults, each with those that follow from it, and then the warnings."""
+        warnings = [one for one in self.findings if one.is_warning and not one.follows_from]
+        lines = []
+        for one in [*self.causes, *warnings]:
+            lines.append(str(one))
+            if others := [other for other in self.findings if other.follows_from == one.id]:
+                named = ", ".join(f"{other.id} ({other.group})" for other in others)
+                text = f"also seen, most likely for the same reason: {named}"
+                lines.append(_indented(text, "    "))
+        return "\n".join(lines)

@@ -15,6 +15,7 @@ from ..nodes.tables import prepare_tables
 from ..native import encode, ffi, lib, new_error
 
 _BUILT_IN = "built in"
+PYTHON = "python "  # how the origin of such a function begins
 
 
 def _listed(files: Any) -> list[str]:
@@ -84,6 +85,12 @@ class Spec:
             return self.with_reader(data_dir=folder)
         return self.with_reader(files=[os.path.join(folder, os.path.basename(n)) for n in named])
 
+    def with_files(self, files: list[str]) -> Spec:
+        """The same over these files, in place of those of a folder."""
+        return self.with_reader(
+            data_dir=None, data_part_num=None, part_name_suffix_length=None, files=files
+        )
+
     def with_found(self, node: Node) -> Spec:
         """The same with what was found in the files of a node made like this one."""
         readers = reader_nodes(node.outputs)
@@ -135,8 +142,15 @@ def spec_of(node: Node) -> Spec:
 def libraries_of(spec: Spec) -> list[str]:
     """The plugins that the ops of a graph come from, in an order in which they can be loaded."""
     found = [path for upstream, _ in spec.inputs for path in libraries_of(upstream)]
-    out = find_op(spec.op).origin
-    return list(dict.fromkeys([*found, *([] if out == _BUILT_IN else [out])]))
+    own = find_op(spec.op).origin
+    is_library = own != _BUILT_IN and not own.startswith(PYTHON)
+    return list(dict.fromkeys([*found, *([own] if is_library else [])]))
+
+
+def has_python(spec: Spec) -> bool:
+    """Whether an op of a graph is a function of this process, of Python or compiled by numba."""
+    is_function = find_op(spec.op).origin.startswith(PYTHON)
+    return is_function or any(has_python(upstream) for upstream, _ in spec.inputs)
 
 
 def flags_of(name: str) -> int:

@@ -1,8 +1,8 @@
 """The process in which ops are checked: `python -m pyflowdata.conformance.worker`, jobs on stdin.
 
 Each group of checks runs in a fork of its own, so that an op which crashes or does not end costs
-that group alone, and nothing of a job remains for the next one.  Lines of JSON go to stdout; an
-empty one ends a job.
+that group alone, and nothing of a job remains for the next one.  As many run at a time as there are
+cores.  Lines of JSON go to stdout; an empty one ends a job.
 """
 
 from __future__ import annotations
@@ -12,21 +12,18 @@ import gc
 import json
 import os
 import pickle
-import select
 import signal
 import sys
-import time
 import traceback
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ..errors import Error
-from .checks import GROUPS, Check
+from .checks import GROUPS, Check, Group
 from .driver import driver_job
+from .group_process import STOP, Said
 from .job import Job
-
-_GRACE = 10  # a group may take so many times the limit of one pass, by the clock
-_STOP = 3  # exit status of a group after which no other can run
+from .schedule import run_groups
+from .spec import libraries_of
 
 
 class _Child:
@@ -59,9 +56,9 @@ class _Child:
     def note(self, text: str) -> None:
         self.write(note=text)
 
-    def check(self) -> Check:
+    def check(self, every: int = 1) -> Check:
         self.job.load()
-        return Check(self.job, self)
+        return Check(self.job, self, every)
 
 
 class _StopError(Exception):
@@ -102,18 +99,34 @@ def _list_groups(child: _Child) -> str:
     except Error as failure:
         child.tell("no-sample", f"there is no sample to check with: {failure}")
         raise _StopError from failure
-    names, reasons = [], []
+    names, left_out = [], {}
     for group in GROUPS:
+        if group.needs_corpus and child.job.corpus is None:
+            continue
         why = group.left_out(child.job.spec)
         if why is None:
             names.append(group.name)
-        elif why and (said_of := f"{group.title}: {why}") not in reasons:
-            reasons.append(said_of)
+        else:
+            left_out[group.name] = why
     node = child.job.spec.with_reader(rank=0, world_size=1).make()
-    child.write(groups=names, op=node.op.name, job=driver_job(node), files=files)
-    for reason in reasons:
+    child.write(
+        groups=names, not_for_it=left_out, op=node.op.name, files=files, origin=node.op.origin,
+        job=driver_job(node, whole_batches=child.job.spec.needs_whole_batches()),
+        libraries=libraries_of(child.job.spec),
+    )  # fmt: skip
+    titles = {group.name: group.title for group in GROUPS}
+    for reason in dict.fromkeys(f"{titles[name]}: {why}" for name, why in left_out.items() if why):
         child.note(reason)
+    if child.job.quick:
+        child.note(_not_quick([group for group in GROUPS if group.name in names]))
     return said
+
+
+def _not_quick(groups: Sequence[Group]) -> str:
+    """What --quick leaves out, in words."""
+    gone = ", ".join(group.name for group in groups if not group.is_quick)
+    some = ", ".join(group.name for group in groups if group.is_quick and group.quick_every > 1)
+    return f"with --quick: all of {gone}" + (f"; most cases of {some}" if some else "")
 
 
 def _run_child(job: Job, group: str, pipe: int) -> int:
@@ -122,10 +135,14 @@ def _run_child(job: Job, group: str, pipe: int) -> int:
         if group == "descriptor":
             said = _list_groups(child)
         else:
-            said = next(one for one in GROUPS if one.name == group).run(child.check())
+            one = next(one for one in GROUPS if one.name == group)
+            check = child.check(one.quick_every if job.quick else 1)
+            said = one.run(check)
+            if job.case is not None:
+                child.write(has_case=check.has_begun, cases=check.passed_over)
         child.write(done=said)
     except _StopError:
-        return _STOP
+        return STOP
     except Error as failure:
         child.tell("call-fails", f"{type(failure).__name__}: {failure}")
     except Exception:  # noqa: BLE001  (told to who reads the report, not lost with the process)
@@ -133,114 +150,32 @@ def _run_child(job: Job, group: str, pipe: int) -> int:
     return 0
 
 
-def _fork(job: Job, group: str) -> tuple[int, int]:
-    """Process and pipe of a group."""
-    reading, writing = os.pipe()
-    sys.stdout.flush()
-    process = os.fork()
-    if process:
-        os.close(writing)
-        return process, reading
-    status = 1
-    try:
-        os.close(reading)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # which has the next jobs
-        os.dup2(2, 1)  # the op's output is not part of the report
-        status = _run_child(job, group, writing)
-    finally:
-        os._exit(status)  # no more than this: threads of the op may hang
+def run(job: Job, say: Callable[[Said], None]) -> None:
+    """Runs the groups of a job's checks in forks of this process.
 
-
-def _read_lines(pipe: int, seconds: float) -> tuple[list[str], bool]:
-    """What the group wrote, and whether it ended in time."""
-    parts: list[bytes] = []
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        if not select.select([pipe], [], [], left)[0]:
-            break
-        part = os.read(pipe, 65536)
-        if not part:
-            return b"".join(parts).decode("utf-8", "replace").splitlines(), True
-        parts.append(part)
-    return b"".join(parts).decode("utf-8", "replace").splitlines(), False
-
-
-def _understand(line: str) -> dict[str, Any]:
-    """A line of JSON, or a crash as the C part tells it."""
-    if line.startswith("{"):
-        said: dict[str, Any] = json.loads(line)
-        return said
-    id, _, text = line.partition("\t")
-    return {"id": id, "text": text}
-
-
-def _with_cases(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What was said but for the cases that began, which go to the crashes in them."""
-    case, kept = "", []
-    for one in said:
-        if one.keys() == {"case"}:
-            case = one["case"]
-        else:
-            kept.append({"case": case, **one} if "id" in one else one)
-    return kept
-
-
-def _run_group(job: Job, group: str) -> tuple[list[dict[str, Any]], bool]:
-    """What a group said, and whether others can follow."""
-    process, pipe = _fork(job, group)
-    lines, in_time = _read_lines(pipe, job.limit * _GRACE)
-    if not in_time:
-        os.kill(process, signal.SIGPROF)  # a run of the kit tells what it was doing
-        lines += _read_lines(pipe, 1.0)[0]
-        os.kill(process, signal.SIGKILL)
-    os.close(pipe)
-    _, status = os.waitpid(process, 0)
-    said = [_understand(line) for line in lines]
-    code = os.waitstatus_to_exitcode(status)
-    ended = any("done" in one for one in said) or code == _STOP
-    told = any("id" in one for one in said)
-    if not in_time and not any(one.get("id") == "hang" for one in said):
-        said.append({"id": "hang", "text": f"the group '{group}' did not end within "
-                     f"{job.limit * _GRACE:.0f} s: look for a loop or a lock that waits for ever"})
-    elif code < 0 and not told:
-        said.append({"id": "crash", "text": f"the op crashed the process ({_name(-code)}): run "
-                     "with --asan to see where"})
-    elif not ended and not told:
-        said.append({"id": "exit", "text": f"the op ended the process (exit status {code}): an op "
-                     "must never call exit(), return host->fail() instead"})
-    return _with_cases(said), code != _STOP
-
-
-def _name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _run(job: Job) -> None:
-    """Runs the groups of a job's checks, and prints their results as JSON lines."""
-    said, goes_on = _run_group(job, "descriptor")
-    groups: list[str] = next((one["groups"] for one in said if "groups" in one), [])
-    _print("descriptor", said)
-    for group in groups if goes_on else []:
-        if job.groups is None or group in job.groups:
-            said, _ = _run_group(job, group)
-            _print(group, said)
+    Args:
+        say: Is told of each group that it starts, and then what the groups said, in the order of
+            GROUPS.
+    """
+    begins = lambda group: say({"group": group, "starts": True})  # noqa: E731
+    for group, said in run_groups(job, _run_child, begins):
+        for one in said:
+            say({"group": group, **one})
 
 
 def main() -> None:
     """Does the jobs that come by stdin, until it ends; an empty line ends the results of each."""
     gc.freeze()  # forks need not look through the objects that exist now
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))  # and ends its forks
     with contextlib.suppress(EOFError):
         while True:
-            _run(pickle.load(sys.stdin.buffer))
+            run(pickle.load(sys.stdin.buffer), _print)
             print(flush=True)
 
 
-def _print(group: str, said: list[dict[str, Any]]) -> None:
-    for one in said:
-        print(json.dumps({"group": group, **one}), flush=True)
+def _print(said: Said) -> None:
+    print(json.dumps(said), flush=True)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from ..plugins.loading import PLUGINS_VARIABLE
 from .job import Job
 
 _LEFT_OUT = (PLUGINS_VARIABLE, "PYTEST_CURRENT_TEST")  # the latter is another one for each test
+_END = 2.0  # seconds in which a process ends itself
+Take = Callable[[dict[str, Any]], None]
 _Started = tuple[int, str, dict[str, str]]  # by which process, in which directory and environment
 
 
@@ -31,46 +35,68 @@ class _Worker:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=started[1], env=started[2],
         )  # fmt: skip
 
-    def ask(self, job: Job) -> list[dict[str, Any]]:
-        """What it says about a job; the last line is missing if the process has ended."""
+    def ask(self, job: Job, take: Take) -> None:
+        """Gives what it says about a job, line by line; a finding says if the process has ended."""
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             self._process.stdin.write(pickle.dumps(job))
             self._process.stdin.flush()
         except BrokenPipeError:
             pass
-        said: list[dict[str, Any]] = []
         for line in self._process.stdout:
             if line == b"\n":
-                return said
-            said.append(json.loads(line))
+                return
+            take(json.loads(line))
         status = self._process.wait()
         text = f"the checking process ended with status {status}; see its output above"
-        return [*said, {"group": "descriptor", "id": "kit-fails", "text": text}]
+        take({"group": "descriptor", "id": "kit-fails", "text": text})
 
     def is_running(self) -> bool:
         return self._process.poll() is None
 
     def end(self) -> None:
-        self._process.kill()
-        self._process.communicate()
+        self._process.terminate()  # so that it ends its forks
+        try:
+            self._process.communicate(timeout=_END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
 
 
 _idle: list[_Worker] = []  # the last one may be taken by any thread
 
 
-def ask(job: Job) -> list[dict[str, Any]]:
-    """The messages of a checking process about a job."""
+def prepare() -> None:
+    """Starts a process for the next job, which takes as long as to compile a plugin."""
+    started = (os.getpid(), os.getcwd(), _environment())
+    _idle.append(_take(started) or _Worker(started))
+
+
+def ask(job: Job, take: Take) -> None:
+    """Gives the messages of a checking process about a job, as they come."""
     started = (os.getpid(), os.getcwd(), _environment())
     worker = _take(started) or _Worker(started)
     try:
-        said = worker.ask(job)
+        worker.ask(job, take)
     except BaseException:  # Ctrl-C: it is still at work
         worker.end()
         raise
     if worker.is_running():
         _idle.append(worker)
-    return said
+
+
+def ask_here(job: Job, take: Take) -> None:
+    """The same by forks of this process, which saves a second start of Python: for a program that
+    has loaded no plugins and has one thread."""
+    from .worker import run  # which a program that asks another process does not need
+
+    run(job, take)
+
+
+def can_ask_here() -> bool:
+    """Whether this process is as the one that ask() starts, but for settings of the C library that
+    make the search for leaks take less."""
+    return threading.active_count() == 1 and not os.environ.get(PLUGINS_VARIABLE)
 
 
 def _take(started: _Started) -> _Worker | None:

@@ -22,28 +22,33 @@ __all__ = ["from_datasets"]
 
 Array = npt.NDArray[Any]
 
+_OF_EVERY_READER = ("id", "mask")  # names of outputs
+
 
 def __dir__() -> list[str]:
     return sorted(__all__)
 
 
 def from_datasets(
-    dataset: Any, columns: Sequence[str] | None = None, *, thread_safe: bool = False
+    dataset: Any, columns: str | Sequence[str] | None = None, *, thread_safe: bool = False
 ) -> Dataset:
     """A data set of the rows of a `datasets.Dataset`, in its order: record i is row i.
 
-    The fields have the types of `dataset.features`: numbers, ClassLabel as int64, lists of numbers
-    of one length or of any, Array2D to Array5D; texts, binary data, and images and audio as the
-    bytes of their files, for ImageDecoder, as rows of uint8.  The format that was set for Python
-    (`with_format()`) is not used.
+    Fields have the names of the columns, and the types of `dataset.features`: numbers, ClassLabel
+    as int64, lists of numbers of one length or of any, Array2D to Array5D; texts, binary data, and
+    images and audio as the bytes of their files, for ImageDecoder, as rows of uint8.  The format
+    that was set for Python (`with_format()`) is not used.
+
+    A batch with with_id=True or with_mask=True has an `id` or a `mask` of the reader's own: where a
+    column has that name, rename() the field first.
 
     Args:
-        columns: Which to read; None: all, or those of `with_format(columns=)`.
+        columns: Which to read, one or several; None: all, or those of `with_format(columns=)`.
         thread_safe: Whether several threads may read it at once.
 
     Raises:
-        InvalidArgumentError: It is not a datasets.Dataset, has a transform, or a column has a type
-            that no field can have: name the others in `columns`.
+        InvalidArgumentError: It is not a datasets.Dataset, has a transform or no rows, or a column
+            has a type that no field can have: name the others in `columns`.
     """
     rows = ArrowRows(dataset, columns)
     fields = GeneratorReader(rows, fields=rows.fields, thread_safe=thread_safe)
@@ -61,7 +66,7 @@ class ArrowRows:
         fields: The types, as GeneratorReader takes them.
     """
 
-    def __init__(self, dataset: Any, columns: Sequence[str] | None = None) -> None:
+    def __init__(self, dataset: Any, columns: str | Sequence[str] | None = None) -> None:
         form = getattr(dataset, "format", None)
         if not isinstance(form, dict) or not hasattr(dataset, "with_format"):
             raise InvalidArgumentError(
@@ -74,18 +79,16 @@ class ArrowRows:
                 "Arrow table and cannot apply it: give it without, or give "
                 "GeneratorReader(dataset, fields=...) what the transform returns"
             )
-        names = [*form["columns"]] if columns is None else [*columns]
-        for name in names:
-            if name not in dataset.column_names:
-                raise InvalidArgumentError(
-                    f"from_datasets(): there is no column {shown(name)}; there are: "
-                    + ", ".join(dataset.column_names)
-                )
+        if not len(dataset):
+            raise InvalidArgumentError("from_datasets(): the dataset has no rows")
+        columns = form["columns"] if columns is None else columns
+        names = [columns] if isinstance(columns, str) else [*columns]
+        _check_names(names, dataset.column_names)
         self.columns = names
         self._dataset = dataset.with_format("arrow", columns=names)
         schema = dataset.features.arrow_schema
         self._types = {name: _type_of(name, schema.field(name).type) for name in names}
-        self.fields = [f"{_quoted(name)}:{self._types[name]}" for name in names]
+        self.fields = [f"{_field_of(name, names)}:{self._types[name]}" for name in names]
 
     def __repr__(self) -> str:
         return f"ArrowRows({len(self)} rows: {', '.join(self.columns)})"
@@ -101,13 +104,33 @@ class ArrowRows:
         return {name: _column(name, table.column(name)) for name in self.columns}
 
 
-def _quoted(name: str) -> str:
-    if any(letter in name for letter in ":=\"'") or name != name.strip():
-        raise InvalidArgumentError(
-            f"from_datasets(): a field cannot have the name {shown(name)}; rename it with "
-            "rename_column()"
-        )
-    return name
+# ---- Names --------------------------------------------------------------------------------------
+
+
+def _check_names(names: list[str], there: list[str]) -> None:
+    if not names:
+        raise InvalidArgumentError("from_datasets(): no column is named; None means all")
+    for name in names:
+        if name not in there:
+            raise InvalidArgumentError(
+                f"from_datasets(): there is no column {shown(name)}; there are: {', '.join(there)}"
+            )
+        if names.count(name) > 1:
+            raise InvalidArgumentError(f"from_datasets(): the column {shown(name)} is named twice")
+        if not name or any(letter in name for letter in ":=\"'") or name != name.strip():
+            raise InvalidArgumentError(
+                f"from_datasets(): a field cannot have the name {shown(name)}; rename it with "
+                "rename_column()"
+            )
+
+
+def _field_of(name: str, others: list[str]) -> str:
+    """A column as GeneratorReader names it: where every reader has an output of this name, its own
+    output gets another one, of which the data set knows nothing."""
+    output = name
+    while output in _OF_EVERY_READER or (output != name and output in others):
+        output += "_"
+    return name if output == name else f"{output}={name}"
 
 
 # ---- Types --------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from lightning.pytorch import LightningDataModule, Trainer
 from lightning.pytorch.loops.fetchers import _PrefetchDataFetcher
 from lightning.pytorch.trainer.states import TrainerFn
 from lightning.pytorch.utilities import CombinedLoader
-from torch.utils.data import SequentialSampler
+from torch.utils.data import IterableDataset, SequentialSampler
 
 from ..errors import WrongUseError, shown
 from .torch import DataLoader, TorchLoader
@@ -118,13 +118,18 @@ class DataModule(LightningDataModule):
             loader.loader.close()
 
 
+# What a state of a DataLoader has that belongs to its epoch and position.
+_OF_A_PLACE = ("ahead", "sampler", "start")
+
+
 def _check(name: str, part: object) -> None:
-    if isinstance(part, TorchLoader) or (isinstance(part, DataLoader) and part.order is not None):
+    if isinstance(part, TorchLoader) or (isinstance(part, DataLoader) and _has_len(part)):
         return
     if isinstance(part, DataLoader):
         raise WrongUseError(
-            f"the function {name} of the DataModule gave a DataLoader with a sampler or an "
-            "IterableDataset, which alone knows its epochs: give the loader itself to the Trainer, "
+            f"the function {name} of the DataModule gave a DataLoader without len(), of which the "
+            "Trainer takes a batch ahead that its checkpoint must not count: give a sampler with "
+            "len(); of an IterableDataset give the loader itself to the Trainer, "
             "trainer.fit(model, loader)"
         )
     raise WrongUseError(
@@ -132,6 +137,15 @@ def _check(name: str, part: object) -> None:
         "a DataLoader of pyflowdata.integrations.torch, or a list, a dict or a CombinedLoader of "
         "them"
     )
+
+
+def _has_len(loader: DataLoader[Any]) -> bool:
+    if isinstance(loader.dataset, IterableDataset):
+        return False  # its len() is an estimate
+    try:
+        return len(loader) >= 0
+    except (TypeError, NotImplementedError):
+        return False
 
 
 class _TrainerLoader:
@@ -175,8 +189,11 @@ class _TrainerLoader:
         """Goes to the first batch of an epoch of the Trainer, with the seeds of a state."""
         epoch = 0 if self._trainer.overfit_batches > 0 else epoch
         start = {**state, "epoch": epoch, "position": 0}
-        start.pop("ahead", None)  # batches after the position
+        if state["epoch"] != epoch or state["position"]:
+            for name in _OF_A_PLACE:
+                start.pop(name, None)
         self.loader.load_state_dict(start)
+        self.loader.set_epoch(epoch)  # also of a sampler
 
     @property
     def _prefetched(self) -> int:

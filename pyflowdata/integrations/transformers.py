@@ -147,8 +147,7 @@ def _check_even(loader: TorchLoader[Any] | DataLoader[Any]) -> None:
         remedy = "give batch() last='pad', whose padding is left out of metrics"
         if isinstance(loader, DataLoader):
             remedy = (
-                "give torch.utils.data.DataLoader here, whose last batch accelerate fills and "
-                "leaves out of metrics, or drop_last=True"
+                "give the DataLoader last='pad', whose filling is left out of metrics"
             )
         raise InvalidArgumentError(f"{why}, and evaluation gathers equal parts: {remedy}")
 

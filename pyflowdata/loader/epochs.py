@@ -17,6 +17,7 @@ from .state import LAST_EPOCH
 
 BatchT = TypeVar("BatchT")
 
+OVER = "this iterator is over: a newer one was started, or a state was loaded"
 _SIGNALS_NS = 50_000_000  # how long a wait may keep Python from looking for signals
 _END = lib.PFD_END
 _next = lib.pfd_loader_next
@@ -189,9 +190,7 @@ class Batches(Iterator[BatchT]):
             raise StopIteration
         loader.check_life()
         if self._number != self._cursor.iterator:
-            raise CancelledError(
-                "this iterator is over: a newer one was started, or a state was loaded"
-            )
+            raise CancelledError(OVER)
         loader.go_to_position()
 
     def _end_epoch(self, *, is_second: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ..errors import Error
 from .any_loader import AnyLoader
@@ -57,6 +57,12 @@ class LoaderWrapper(AnyLoader[BatchT]):
     @abstractmethod
     def _gathered(self, report: Report) -> RankReport:
         """The reports of all ranks; every process calls this."""
+
+    def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} cannot be copied or pickled: it has taken over a DataLoader, "
+            "with threads and open files; save state_dict(), make another one and load it there"
+        )
 
     @property
     def tuning(self) -> Tuning | None:

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -92,7 +91,7 @@ def test_a_plugin_passes_with_further_samples(good, samples, tmp_path):
     done = pyflowdata(
         "check", good, "--op", "BoxReader", "--attr", f"data_dir={samples}", "--records", RECORDS,
         "--checksums", "--also", f"{tmp_path / 'none'}=0", "--also", f"{tmp_path / 'one'}=1",
-        "--json",
+        "--json", "--ignore", "sample-poor",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout)
@@ -104,7 +103,7 @@ def test_a_sample_may_be_a_pattern(good, samples, here):  # noqa: F811
     """Damaged copies of it are read by the same names, and nothing else is added."""
     done = here(
         "check", good, "--op", "BoxReader", "--attr", f"files={samples}/part-*", "--records",
-        RECORDS, "--checksums", "--json",
+        RECORDS, "--checksums", "--json", "--ignore", "sample-poor",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout)
@@ -156,74 +155,10 @@ def test_a_missing_sample_is_told(tmp_path, here):  # noqa: F811
     assert done.returncode == 1 and "FAULT no-sample" in done.stdout
 
 
-# ---- Compiled anew ------------------------------------------------------------------------------
-
-
-def check_source(name, samples, *options, cwd=None):
-    source = FAULTY / f"{name}.c"
-    return pyflowdata(
-        "check", source, "--op", "BoxReader", "--attr", f"data_dir={samples}", *options, cwd=cwd
-    )
-
-
-@pytest.mark.slow
-def test_sanitizers_find_nothing_in_a_good_plugin(samples):
-    done = check_source("good", samples, "--asan", "--ubsan", "--tsan", "--checksums")
-    assert done.returncode == 0, done.stdout + done.stderr
-    for name in ("asan", "ubsan", "tsan"):
-        assert f"{name}: compiled again and run" in done.stdout
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "sanitizer", "says"),
-    [
-        ("reads_past_file", "asan", "AddressSanitizer"),
-        ("leaks_memory", "asan", "malloc() memory is not given back"),
-        ("data_race", "tsan", "data race"),
-        ("shifts_too_far", "ubsan", "shift exponent"),
-    ],
-)
-def test_sanitizers_name_the_place(samples, tmp_path, name, sanitizer, says):
-    source = FAULTY / f"{name}.c"
-    report = testing.run_checks(
-        Spec("BoxReader", attrs={"data_dir": str(samples)}),
-        [str(compile_library(tmp_path / "plugin.so", source, flags=("-D_GNU_SOURCE",)))],
-        native=testing.Native([source], sanitizers=[sanitizer]), groups=[],
-    )  # fmt: skip
-    texts = [fault.text for fault in report.faults if fault.id == fault.group == sanitizer]
-    assert texts and says in texts[0]
-
-
-@pytest.mark.slow
-def test_the_fuzzer_leaves_the_input(samples, tmp_path):
-    done = check_source("reads_past_file", samples, "--fuzz", "20", "--timeout", "1",
-                        cwd=tmp_path)  # fmt: skip
-    if shutil.which("clang") is None:
-        assert "left out: fuzz: clang is missing" in done.stdout
-        return
-    assert "FAULT fuzz" in done.stdout, done.stdout + done.stderr
-    assert list(tmp_path.glob("pyflowdata-fuzz-*"))
+# ---- Compiled by the command --------------------------------------------------------------------
 
 
 def test_a_source_that_does_not_compile_is_told(samples, tmp_path):
     (tmp_path / "bad.c").write_text("int main(\n")
     done = pyflowdata("check", tmp_path / "bad.c", "--op", "X")
     assert done.returncode == 1 and "cannot be compiled" in done.stderr
-
-
-# ---- In the docs --------------------------------------------------------------------------------
-
-
-def test_the_docs_name_every_finding():
-    root = ROOT
-    page = (root / "docs/reference/check.md").read_text()
-    documented = re.findall(r"`([a-z]+-[a-z-]*…?|[a-z]+)`", page)
-    exact = {name for name in documented if not name.endswith("…")}
-    begun = tuple(name[:-1] for name in documented if name.endswith("…"))
-    c_code = "".join(path.read_text() for path in (root / "csrc/kit").glob("*.c"))
-    python = "".join(path.read_text() for path in (root / "pyflowdata/conformance").rglob("*.py"))
-    ids = set(re.findall(r'(?:pfd_kit_report\([^"]{1,40}|tell\()"([a-z-]+)",', c_code))
-    ids |= set(re.findall(r'(?:tell|say|_differs)\(\s*"([a-z-]+)",', python))
-    assert len(ids) > 40
-    assert {id for id in ids if id not in exact and not id.startswith(begun)} == set()

@@ -126,7 +126,7 @@ def test_commands_take_its_name(site, project):
     done = run(sys.executable, "-c", COMMANDS, project / "tests" / "sample", path=[site])
     assert done.returncode == 0, done.stderr
     head, stubs = done.stdout.split("---\n")
-    assert "NorthSea records, 2 files, 20 records" in head
+    assert "NorthSea records, 3 files, 20 records" in head
     assert "south_sea: the library to load is missing" in done.stderr
     assert stubs == (site / "north_sea" / "ops.pyi").read_text()
 

@@ -1,6 +1,5 @@
 """Runs the examples that docs/gallery/index.md shows, and compares with what it says they print."""
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -8,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from support.installed import is_installed
 from support.paths import ROOT
 from tools.page_blocks import blocks_of
 
@@ -27,7 +27,7 @@ def test_an_example_prints_what_the_page_says(example):
     """Up to the rounding of sums, which differs between processors."""
     path = ROOT / example
     for package in NEEDS.get(path.stem, []):
-        if importlib.util.find_spec(package) is None:
+        if not is_installed(package):
             pytest.skip(f"{package} is not installed: pip install -r requirements-examples.txt")
     run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=170,
                          env={**os.environ, "OMP_NUM_THREADS": "1"})  # fmt: skip

@@ -249,7 +249,7 @@ def test_integrations_are_on_top():
         "__init__", "batch_forms", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
         "nodes.world",
         "loader.batches", "loader.epoch_steps", "loader.epochs", "loader.opening", "loader.state",
-        "loader.loader_wrapper", "loader.state_form",
+        "loader.loader_wrapper", "loader.state_form", "loader.wrapped_loader",
         "loader.iterator_hook", "loader.loader_argument_hints", "loader.sinks",
         "nodes.argument_hints", "nodes.world", "reports.report", "reports.counters",
         "reports.stats", "reports.step_times", "native.__init__",
@@ -260,6 +260,26 @@ def test_integrations_are_on_top():
     for path, _ in modules():
         if not {"integrations", "hints"} & {*path.parts}:
             assert "integrations" not in path.read_text(), f"{path.name} may not know integrations"
+
+
+def private_attributes(*packages: str) -> dict[str, set[str]]:
+    """The private attributes that the modules of packages use, and of these the own: of `self`."""
+    found: dict[str, set[str]] = {"all": set(), "own": set()}
+    for package in packages:
+        for node in (node for _, tree in modules(package) for node in ast.walk(tree)):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("_"):
+                found["own"].add(node.name)
+            if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+                is_own = isinstance(node.value, ast.Name) and node.value.id == "self"
+                found["own" if is_own else "all"].add(node.attr)
+    return found
+
+
+def test_integrations_touch_no_private_attribute_of_a_loader():
+    """They use WrappedLoader, where the face of a DataLoader is not enough."""
+    theirs, loaders = private_attributes("integrations"), private_attributes("loader")
+    assert "_core" in loaders["own"]
+    assert theirs["all"] & (loaders["own"] - theirs["own"]) == set()
 
 
 def strings(tree: ast.Module) -> set[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 
 import pytest
+from support.installed import is_installed
 from support.page_files import make_files
 from support.page_runner import PageProcess, run_page
 from support.paths import ROOT
@@ -41,7 +41,7 @@ def test_page_with_libraries(page, process, tmp_path):
     make_files(page, tmp_path / "page")
     run_page(process, selected(needs=True)[page], tmp_path)
     missing = {name for block in BLOCKS[page] for name in block.needs
-               if not importlib.util.find_spec(name)}  # fmt: skip
+               if not is_installed(name)}  # fmt: skip
     if missing:
         pytest.skip(f"blocks that need {', '.join(sorted(missing))}, which is not installed")
 

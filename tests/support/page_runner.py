@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import importlib.util
 import itertools
 import json
 import os
@@ -16,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyflowdata as flow
+from support.installed import is_installed
 from support.paths import ROOT
 from tools.page_blocks import Block
 
@@ -65,7 +65,7 @@ def run_page(process: PageProcess, blocks: list[Block], folder: Path) -> None:
                 (work / block.title).write_text(block.text)
             elif block.language == "c":
                 _check_c(block, folder)
-            elif block.runs and all(map(importlib.util.find_spec, block.needs)):
+            elif block.runs and all(map(is_installed, block.needs)):
                 output = next(outputs)
                 _run_block(process, block, work, output)
                 _compare(block, _text(output), _text(Path(f"{output}.err")))

@@ -167,9 +167,11 @@ def compile_library(
     library: Path, *sources: Path, flags: tuple[str, ...] = (), compiler: str = "",
     include: str = "",
 ) -> Path:  # fmt: skip
-    """The shared library made from these files, with the compiler that $CC names, or cc."""
-    command = shlex.split(compiler or os.environ.get("CC", "cc"))
-    standard = "-std=c11" if sources[0].suffix == ".c" else "-std=c++11"
+    """The shared library made from these files, with the compiler that $CC or $CXX names."""
+    is_c = sources[0].suffix == ".c"
+    usual = os.environ.get("CC", "cc") if is_c else os.environ.get("CXX", "c++")
+    command = shlex.split(compiler or usual)
+    standard = "-std=c11" if is_c else "-std=c++11"
     command += [standard, "-O1", "-g", "-fPIC", "-shared", "-I", include or flow.include_dir()]
     done = subprocess.run(
         [*command, *map(str, sources), "-o", str(library), *flags],

@@ -22,6 +22,7 @@ from pyflowdata.integrations.torch import DataLoader, TorchLoader
 
 from support.late_copies import FakeStream, LateCopies, fake_cuda
 from support.rank_processes import run_ranks
+from support.trainer_truth import epochs_of, numbered_blob
 
 RECORDS, BATCH, STEPS = 62, 3, 21  # 21 steps and the last one has 2 rows
 
@@ -50,8 +51,7 @@ def make_numpy_loader(kind="shuffled", *, last="short", batch_size=BATCH, seed=3
             numbers, fields=["i:int64"], batch_size=batch_size, last_batch=last, **ranks
         )
     else:
-        data = flow.from_arrays({"i": np.arange(RECORDS)}).shuffle(seed=seed)
-        ids = data.batch(batch_size, last=last, **ranks)["i"]
+        ids = numbered_blob(RECORDS, batch_size, seed=seed, last=last, **ranks)
     return flow.DataLoader({"i": ids})
 
 
@@ -80,8 +80,12 @@ def make_loader(kind="shuffled", *, seed=3, **attrs):
     return TorchLoader(make_numpy_loader(kind, seed=seed, **attrs))
 
 
+def numbers_of(batch):
+    return batch["i"].tolist()
+
+
 def ids(batches, count=None):
-    return [batch["i"].tolist() for batch in itertools.islice(batches, count)]
+    return [numbers_of(batch) for batch in itertools.islice(batches, count)]
 
 
 def orders(epochs, kind="shuffled", **attrs):
@@ -90,11 +94,9 @@ def orders(epochs, kind="shuffled", **attrs):
     """
     if kind == "map":
         reset()
-        with make_loader("map") as loader:
-            return [ids(loader) for _ in range(epochs)]
+        return epochs_of(make_loader("map"), epochs, numbers_of)
     kind = kind.replace("iterable", "stream")
-    with make_numpy_loader(kind, rank=0, world_size=1, **attrs) as loader:
-        return [ids(loader) for _ in range(epochs)]
+    return epochs_of(make_numpy_loader(kind, rank=0, world_size=1, **attrs), epochs, numbers_of)
 
 
 def make_accelerator(**kwargs):
@@ -244,6 +246,22 @@ def test_load_state_continues_where_save_state_was(tmp_path, kind, steps, by_han
         for _ in range(steps // STEPS, 3):
             run.train(loader)
         assert run.steps == whole[steps:]
+
+
+@pytest.mark.parametrize("steps", [1, STEPS])
+def test_an_iterator_is_over_when_a_state_is_loaded(steps):
+    """Also one that has taken the end ahead, which its user has not seen."""
+    make_accelerator()
+    with make_loader("stream") as loader:
+        batches = iter(loader)
+        ids(batches, steps)
+        loader.load_state_dict(loader.state_dict())
+        with pytest.raises(flow.CancelledError, match="this iterator is over"):
+            next(batches)
+        ended = iter(loader)
+        ids(ended)
+        ids(loader, 1)
+        assert next(ended, None) is None
 
 
 def test_a_stream_at_its_end_is_at_the_next_epoch(tmp_path):

@@ -14,6 +14,9 @@ from lightning.fabric import Fabric  # noqa: E402
 from lightning.pytorch.callbacks import ModelCheckpoint  # noqa: E402
 from pyflowdata.integrations.lightning import DataModule  # noqa: E402
 from pyflowdata.integrations.torch import DataLoader  # noqa: E402
+from torch.utils.data import DistributedSampler  # noqa: E402
+
+from support.trainer_truth import epochs_of  # noqa: E402
 
 RECORDS, BATCH, STEPS, EPOCHS = 29, 6, 5, 3
 
@@ -40,10 +43,35 @@ def seen_in(batch):
     return [part.tolist() for part in batch]
 
 
+def make_sampled(seed=3):
+    """With a sampler of the program that has epochs."""
+    sampler = DistributedSampler(range(RECORDS), num_replicas=1, rank=0, seed=4)
+    return DataLoader(Noisy(), batch_size=BATCH, sampler=sampler, seed=seed)
+
+
+def make_drawn(seed=3):
+    """With a sampler of the program that draws an order for each epoch."""
+    generator = torch.Generator().manual_seed(8)
+    sampler = torch.utils.data.RandomSampler(range(RECORDS), generator=generator)
+    return DataLoader(Noisy(), batch_size=BATCH, sampler=sampler, seed=seed)
+
+
+def truth_of_sampled():
+    """As truth(): the records are those of torch's sampler in a loop of torch."""
+    loader = make_sampled()
+    torchs = torch.utils.data.DataLoader(range(RECORDS), BATCH, sampler=loader.sampler)
+    steps = []
+    for epoch in range(EPOCHS):
+        loader.set_epoch(epoch)
+        seen = [seen_in(batch) for batch in loader]
+        assert [records for records, _ in seen] == [batch.tolist() for batch in torchs]
+        steps += [(epoch, each) for each in seen]
+    return steps
+
+
 def truth(steps=None):
     """What the steps of each epoch have, in a loop that nothing interrupts."""
-    loader = make_loader()
-    wholes = [[seen_in(batch) for batch in loader] for _ in range(EPOCHS)]
+    wholes = epochs_of(make_loader(), EPOCHS, seen_in)
     return [(epoch, each) for epoch, whole in enumerate(wholes) for each in whole[:steps]]
 
 
@@ -124,6 +152,58 @@ def test_lightning_goes_on_after_each_checkpoint(tmp_path, as_module, limit, eve
         assert fit(as_module, ckpt_path=path, **options).steps == whole[step:]
 
 
+@both
+@pytest.mark.parametrize("make", [make_sampled, make_drawn])
+def test_lightning_tells_its_epochs_to_a_sampler(tmp_path, make, as_module):
+    """Also where the sampler alone is told: random numbers and states are of that epoch."""
+    if make is make_drawn and not as_module:
+        pytest.skip("at an epoch's end Lightning loads no state of a loader")
+    saves = ModelCheckpoint(tmp_path, save_top_k=-1, filename="{step:03}", every_n_train_steps=1)
+    whole = fit(as_module, make=make, callbacks=[saves], enable_checkpointing=True).steps
+    if make is make_sampled:
+        assert whole == truth_of_sampled()
+    assert len({str(records) for _, (records, _) in whole}) == len(whole)
+    for path in sorted(tmp_path.glob("*.ckpt")):
+        step = int(path.stem.partition("=")[2])
+        found = fit(as_module, make=lambda: make(9), ckpt_path=path).steps
+        assert found == whole[step:], step
+
+
+class Told(torch.utils.data.IterableDataset):
+    """Samples say the epoch that the data set was told."""
+
+    def __init__(self):
+        self.epoch = 0
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+    def __iter__(self):
+        return iter([100 * self.epoch + i for i in range(4)])
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_lightning_and_fabric_tell_their_epochs_to_an_iterable_dataset(workers):
+    class Seen(Model):
+        def training_step(self, batch, _):
+            self.steps.append(batch.tolist())
+            return self.weight.sum()
+
+    expected = [[100 * epoch + i, 100 * epoch + i + 1] for epoch in range(2) for i in (0, 2)]
+
+    def make():
+        return DataLoader(Told(), batch_size=2, num_workers=workers)
+
+    trainer = lightning.Trainer(
+        accelerator="cpu", devices=1, max_epochs=2, logger=False, enable_progress_bar=False,
+        enable_model_summary=False, enable_checkpointing=False,
+    )  # fmt: skip
+    trainer.fit(model := Seen(), make())
+    assert model.steps == expected
+    loader = Fabric(accelerator="cpu", devices=1).setup_dataloaders(make())
+    assert [batch.tolist() for _ in range(2) for batch in loader] == expected
+
+
 def test_a_module_makes_loaders_again():
     assert fit(True, reload_dataloaders_every_n_epochs=1).steps == truth()
 
@@ -134,8 +214,8 @@ class Counts(torch.utils.data.IterableDataset):
 
 
 @pytest.mark.parametrize("options", [{"dataset": Counts()},
-                                     {"dataset": range(4), "sampler": [3, 1]}])  # fmt: skip
-def test_a_module_refuses_an_order_that_it_cannot_set(options):
+                                     {"dataset": range(4), "sampler": iter([3, 1])}])  # fmt: skip
+def test_a_module_refuses_a_loader_without_a_length(options):
     with pytest.raises(flow.errors.WrongUseError, match=r"give the loader itself to the Trainer"):
         fit(True, make=lambda: DataLoader(**options))
 

@@ -2,7 +2,6 @@
 
 import itertools
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
@@ -15,6 +14,7 @@ from lightning.fabric import Fabric  # noqa: E402
 from pyflowdata.integrations.torch import TorchLoader  # noqa: E402
 
 from support.rank_processes import run_ranks  # noqa: E402
+from support.trainer_truth import numbered_blob, steps_of  # noqa: E402
 
 RECORDS, BATCH, STEPS, EPOCHS = 29, 6, 5, 4
 
@@ -22,15 +22,13 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of Lightning's own
 
 
 def make_loader(seed=3):
-    data = flow.from_arrays({"i": np.arange(RECORDS)}).shuffle(seed=seed)
-    return TorchLoader(flow.DataLoader(data.batch(BATCH)["i"]))
+    return TorchLoader(flow.DataLoader(numbered_blob(RECORDS, BATCH, seed=seed)))
 
 
 def truth(epochs=EPOCHS):
     """The records of each step, by the NumPy loader."""
-    data = flow.from_arrays({"i": np.arange(RECORDS)}).shuffle(seed=3)
-    with flow.DataLoader(data.batch(BATCH, rank=0, world_size=1)["i"]) as loader:
-        return [batch.tolist() for _ in range(epochs) for batch in loader]
+    blob = numbered_blob(RECORDS, BATCH, rank=0, world_size=1)
+    return steps_of(flow.DataLoader(blob), epochs)
 
 
 class Run:

@@ -11,11 +11,10 @@ import sys
 
 import numpy as np
 import pytest
-from support.files import lines, write_parts
 from support.paths import ROOT
+from support.trainer_truth import numbered_parts, steps_of_parts
 from tools.page_blocks import blocks_of
 
-import pyflowdata as flow
 
 jax = pytest.importorskip("jax", reason="jax is not installed: pip install pyflowdata[jax]")
 for package in ("flax", "optax", "orbax.checkpoint"):
@@ -78,15 +77,13 @@ class Run:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """The record i has x = i."""
-    return write_parts(tmp_path_factory.mktemp("flax") / "in", lines(0, 21), lines(21, RECORDS))
+    return numbered_parts(tmp_path_factory.mktemp("flax") / "in", RECORDS)
 
 
 @pytest.fixture(scope="module")
 def expected(folder):
     """The ids of 3 epochs' steps, by a loader without jax."""
-    record = flow.MiniReader(folder, batch_size=BATCH, shuffle=True, seed=SEED)
-    with flow.DataLoader(record) as loader:
-        return [batch[:, 0].astype(int).tolist() for _ in range(3) for batch in loader]
+    return steps_of_parts(folder, BATCH, SEED, epochs=3)
 
 
 @pytest.fixture(scope="module")

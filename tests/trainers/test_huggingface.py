@@ -116,6 +116,23 @@ def test_a_null_is_a_damaged_record():
         [*flow.DataLoader(from_datasets(rows).batch(4))]
 
 
+def test_columns_may_have_the_names_of_a_readers_outputs():
+    names = ("id", "mask", "id_", "mask__")
+    rows = datasets.Dataset.from_dict({name: [i, i + 10] for i, name in enumerate(names)})
+    data = from_datasets(rows)
+    assert [*data.fields] == [*names]
+    with flow.DataLoader(data.batch(2)[[*names]]) as loader:
+        [batch] = loader
+    assert [x.tolist() for x in batch] == [*rows.to_dict().values()]
+    with pytest.raises(flow.InvalidArgumentError, match="a blob 'id'.*rename"):
+        data.batch(2, with_id=True)
+    renamed = data.rename({"id": "number"}).batch(1, with_id=True)
+    with flow.DataLoader(renamed["number"], renamed["id"]) as loader:
+        assert [(x.tolist(), ids.tolist()) for x, ids in loader] == [
+            ([0], [[0, 0]]), ([10], [[0, 1]]),
+        ]  # fmt: skip
+
+
 # ---- Order --------------------------------------------------------------------------------------
 
 
@@ -176,6 +193,9 @@ def nested():
     (lambda: nested().to_iterable_dataset(), "give a datasets.Dataset"),
     (lambda: nested().with_transform(lambda rows: rows), "the dataset has a transform"),
     (lambda: datasets.Dataset.from_dict({"a=b": [1]}), "cannot have the name 'a=b'"),
+    (lambda: datasets.Dataset.from_dict({"": [1]}), "cannot have the name ''"),
+    (lambda: datasets.Dataset.from_dict({"y": []}), "the dataset has no rows"),
+    (lambda: nested().filter(lambda row: False), "the dataset has no rows"),
 ])  # fmt: skip
 def test_what_is_refused(make, text):
     with pytest.raises(flow.InvalidArgumentError, match=text):
@@ -186,3 +206,11 @@ def test_columns_that_are_not_there():
     with pytest.raises(flow.InvalidArgumentError, match="no column 'z'; there are: y, deep"):
         from_datasets(nested(), ["z"])
     assert [*from_datasets(nested(), ["y"]).fields] == ["y"]
+
+
+def test_one_column_may_be_named_alone():
+    text = make_rows("text", "y")
+    assert [*from_datasets(text, "text").fields] == ["text"]
+    for columns, said in (([], "no column is named"), (["y", "y"], "'y' is named twice")):
+        with pytest.raises(flow.InvalidArgumentError, match=said):
+            from_datasets(text, columns)

@@ -8,7 +8,6 @@ import sys
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
@@ -24,6 +23,7 @@ from pyflowdata.integrations.lightning import DataModule  # noqa: E402
 from pyflowdata.integrations.torch import TorchLoader  # noqa: E402
 
 from support.rank_processes import run_ranks  # noqa: E402
+from support.trainer_truth import epochs_of, numbered_blob  # noqa: E402
 
 RECORDS, BATCH, STEPS, EPOCHS = 29, 6, 5, 3
 
@@ -33,8 +33,7 @@ both = pytest.mark.parametrize("as_module", [False, True], ids=["loader", "modul
 
 
 def make_loader(seed=3, records=RECORDS):
-    data = flow.from_arrays({"i": np.arange(records)}).shuffle(seed=seed)
-    return TorchLoader(flow.DataLoader(data.batch(BATCH)["i"]))
+    return TorchLoader(flow.DataLoader(numbered_blob(records, BATCH, seed=seed)))
 
 
 def numbers():
@@ -50,13 +49,12 @@ def make_stream(seed=3):
 
 
 def in_order():
-    return TorchLoader(flow.DataLoader(flow.from_arrays({"i": np.arange(11)}).batch(4)["i"]))
+    return TorchLoader(flow.DataLoader(numbered_blob(11, 4, shuffle=False)))
 
 
 def truth(make=make_loader, epochs=EPOCHS, steps=None):
     """What the steps of each epoch have, by the NumPy loader: (epoch, step, records)."""
-    with make().loader as loader:
-        wholes = [[batch.tolist() for batch in loader] for _ in range(epochs)]
+    wholes = epochs_of(make().loader, epochs)
     return [(e, s, each) for e, whole in enumerate(wholes) for s, each in enumerate(whole[:steps])]
 
 

@@ -8,8 +8,8 @@ import tempfile
 
 import numpy as np
 import pytest
-from support.files import lines, write_parts
 from support.paths import ROOT
+from support.trainer_truth import numbered_parts, steps_of_parts
 from tools.page_blocks import blocks_of
 
 import pyflowdata as flow
@@ -51,15 +51,13 @@ def cluster():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """The record i has x = i."""
-    return write_parts(tmp_path_factory.mktemp("ray") / "in", lines(0, 21), lines(21, RECORDS))
+    return numbered_parts(tmp_path_factory.mktemp("ray") / "in", RECORDS)
 
 
 @pytest.fixture(scope="module")
 def expected(folder):
     """The ids of 4 epochs' steps, by a loader without Ray."""
-    record = flow.MiniReader(folder, batch_size=BATCH, shuffle=True, seed=SEED)
-    with flow.DataLoader(record) as loader:
-        return [batch[:, 0].astype(int).tolist() for _ in range(4) for batch in loader]
+    return steps_of_parts(folder, BATCH, SEED, epochs=4)
 
 
 def train(config):

@@ -18,7 +18,7 @@ from torch.utils.data import IterableDataset  # noqa: E402
 
 import pyflowdata as flow  # noqa: E402
 from pyflowdata.integrations.torch import TorchLoader  # noqa: E402
-from support.files import lines, write_parts  # noqa: E402
+from support.trainer_truth import epochs_of, numbered_parts  # noqa: E402
 
 RECORDS, BATCH = 22, 8
 STEPS = 3  # of an epoch: 8, 8 and 6 rows
@@ -29,7 +29,7 @@ alone = pytest.mark.filterwarnings("ignore:torch.distributed is:UserWarning")
 
 @pytest.fixture
 def folder(tmp_path):
-    return write_parts(tmp_path / "parts", lines(0, 9), lines(9, RECORDS))
+    return numbered_parts(tmp_path / "parts", RECORDS)
 
 
 def blobs_of(folder, batch_size=BATCH, **attrs):
@@ -42,8 +42,8 @@ def blobs_of(folder, batch_size=BATCH, **attrs):
 
 def expected(folder):
     """The records of each step, of all ranks; the order is that of the NumPy loader."""
-    with flow.DataLoader(blobs_of(folder, batch_size=1)["ids"]) as loader:
-        orders = [[int(batch[0, 1]) for batch in loader] for _ in range(EPOCHS)]
+    loader = flow.DataLoader(blobs_of(folder, batch_size=1)["ids"])
+    orders = epochs_of(loader, EPOCHS, lambda batch: int(batch[0, 1]))
     return [order[i : i + BATCH] for order in orders for i in range(0, RECORDS, BATCH)]
 
 
@@ -59,11 +59,25 @@ def titan():
     return pytest.importorskip("torchtitan.components.dataloader")
 
 
+class OfALoader:
+    """Batches and state of `self.loader`, as torchtitan's trainer takes them."""
+
+    def __iter__(self):
+        for batch in self.loader.repeat():
+            yield {"input": batch["ids"][:, 1]}, batch["x"]
+
+    def state_dict(self):
+        return self.loader.state_dict()
+
+    def load_state_dict(self, state):
+        self.loader.load_state_dict(state)
+
+
 @pytest.fixture(scope="module")
 def flow_loader(titan):
     """A data loader as torchtitan's trainer builds it, of its config."""
 
-    class FlowDataLoader(titan.BaseDataLoader):
+    class FlowDataLoader(OfALoader, titan.BaseDataLoader):
         @dataclass(kw_only=True, slots=True)
         class Config(titan.BaseDataLoader.Config):
             seed: int = 3
@@ -72,16 +86,6 @@ def flow_loader(titan):
             size = local_batch_size * dp_world_size
             blobs = blobs_of(config.dataset_path, size, rank=dp_rank, world_size=dp_world_size)
             self.loader = TorchLoader(flow.DataLoader(blobs))
-
-        def __iter__(self):
-            for batch in self.loader.repeat():
-                yield {"input": batch["ids"][:, 1]}, batch["x"]
-
-        def state_dict(self):
-            return self.loader.state_dict()
-
-        def load_state_dict(self, state):
-            self.loader.load_state_dict(state)
 
     return FlowDataLoader
 
@@ -124,21 +128,11 @@ def test_a_checkpoint_goes_on_in_any_world(flow_loader, folder, tmp_path, done, 
         assert taken(loader, len(rest)) == part(rest, rank, after)
 
 
-class Stream(IterableDataset):
+class Stream(OfALoader, IterableDataset):
     """Batches of a TorchLoader for torchtitan's own wrapper, which keeps a state for each rank."""
 
     def __init__(self, folder, rank, size):
         self.loader = TorchLoader(flow.DataLoader(blobs_of(folder, rank=rank, world_size=size)))
-
-    def __iter__(self):
-        for batch in self.loader.repeat():
-            yield {"input": batch["ids"][:, 1]}, batch["x"]
-
-    def state_dict(self):
-        return self.loader.state_dict()
-
-    def load_state_dict(self, state):
-        self.loader.load_state_dict(state)
 
 
 @alone

@@ -1,9 +1,10 @@
 """What trainers ask of a torch DataLoader, asked of a TorchLoader: rows, samplers, epochs."""
 
+import copy
 import itertools
+import pickle
 import re
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
@@ -18,22 +19,22 @@ import pyflowdata as flow  # noqa: E402
 from pyflowdata.integrations.torch import TorchLoader  # noqa: E402
 from pyflowdata.integrations.torch.options import LoaderOptions  # noqa: E402
 
+from support.trainer_truth import epochs_of, numbered_blob  # noqa: E402
+
 RECORDS, BATCH = 29, 6
 STEPS = 5
 
 
 def make_loader(*, last="short", rank=0, world_size=1, shuffle=True, seed=3):
-    data = flow.from_arrays({"i": np.arange(RECORDS)})
-    if shuffle:
-        data = data.shuffle(seed=seed)
-    batch = data.batch(BATCH, last=last, rank=rank, world_size=world_size)
-    return TorchLoader(flow.DataLoader(batch["i"]))
+    blob = numbered_blob(
+        RECORDS, BATCH, shuffle=shuffle, seed=seed, last=last, rank=rank, world_size=world_size
+    )
+    return TorchLoader(flow.DataLoader(blob))
 
 
 def orders(count, **attrs):
     """The rows of each epoch, by the NumPy loader in steps of one after another."""
-    loader = make_loader(**attrs).loader
-    return [[batch.tolist() for batch in loader] for _ in range(count)]
+    return epochs_of(make_loader(**attrs).loader, count)
 
 
 def values(batches):
@@ -240,6 +241,23 @@ def test_an_epoch_of_a_stream_comes_once_after_a_state_of_its_last_batch():
         resumed = make()
         resumed.load_state_dict(state)  # without set_epoch() there is no empty epoch
         assert values(resumed) == (whole[0][count:] or whole[1])
+
+
+def test_what_is_no_row_or_device_is_refused():
+    loader = make_loader()
+    for wrong in ("a", slice(0, 2), 1.5):
+        with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+            loader.dataset[wrong]
+    with pytest.raises(IndexError, match="row 29 of 29"):
+        loader.dataset[RECORDS]
+    with pytest.raises(flow.InvalidArgumentError, match="there is one device 'cpu'"):
+        TorchLoader(loader.loader, device="cpu:7")
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_loader_is_one(duplicate):
+    with pytest.raises(TypeError, match="a TorchLoader cannot be copied or pickled"):
+        duplicate(make_loader())
 
 
 def test_the_docstring_describes_each_option():

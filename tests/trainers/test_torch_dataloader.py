@@ -17,6 +17,7 @@ from support.numbered_samples import (  # noqa: E402
     ids,
     taken,
 )
+from support.trainer_truth import epochs_of, numbered_blob  # noqa: E402
 
 import pyflowdata as flow  # noqa: E402
 from pyflowdata.integrations.torch import DataLoader  # noqa: E402
@@ -36,9 +37,7 @@ def test_samples_and_their_order_are_torchs(way):
 
 
 def test_shuffle_is_the_global_one_of_a_flow_loader_and_new_in_each_epoch():
-    data = flow.from_arrays({"i": np.arange(SAMPLES)}).shuffle(seed=3)
-    with flow.DataLoader(data.batch(BATCH)["i"]) as loader:
-        epochs = [[batch.tolist() for batch in loader] for _ in range(2)]
+    epochs = epochs_of(flow.DataLoader(numbered_blob(SAMPLES, BATCH)), 2)
     own = DataLoader(Numbers(), BATCH, shuffle=True, seed=3)
     assert [ids(own), ids(own)] == epochs
     assert epochs[0] != epochs[1]
@@ -89,9 +88,36 @@ def test_its_names_are_torchs_and_those_that_its_pages_describe():
 
     own = public(DataLoader(Numbers())) - public(torch_data.DataLoader(Numbers()))
     assert own == {
-        "close", "epoch", "load_state_dict", "order", "rank", "report", "seed", "seed_samples",
-        "set_epoch", "state_dict", "stats", "use_stateful_dataloader", "workers", "world_size",
+        "close", "epoch", "load_state_dict", "order", "rank", "real_rows", "report", "seed",
+        "seed_samples", "set_epoch", "state_dict", "stats", "use_stateful_dataloader", "workers",
+        "world_size",
     }  # fmt: skip
+
+
+def test_print_says_what_it_is():
+    said = {
+        "Numbers of 22 samples; batch_size=4; shuffle=False, seed=1; no workers; steps=6": {},
+        "Numbers of 22 samples; batch_size=4, last='pad'; shuffle=True, seed=1; rank=1/2; "
+        "2 worker threads; steps=3": {
+            "last": "pad", "shuffle": True, "rank": 1, "world_size": 2, "num_workers": 2,
+            "workers": "threads",
+        },
+        "Numbers of 22 samples; batch_size=4; sampler=RandomSampler; no workers; steps=6": {
+            "sampler": torch_data.RandomSampler(Numbers()),
+        },
+        "Numbers of 22 samples; batch_sampler=list; no workers; steps=2": {
+            "batch_sampler": [[1, 2], [3]], "batch_size": 1,
+        },
+        "Numbers of 22 samples; single samples; shuffle=False, seed=1; no workers; steps=22": {
+            "batch_size": None,
+        },
+        "Counting; batch_size=4; 2 worker processes; steps=unknown": {
+            "dataset": Counting(), "num_workers": 2,
+        },
+    }  # fmt: skip
+    for expected, given in said.items():
+        loader = DataLoader(**{"dataset": Numbers(), "batch_size": BATCH, "seed": 1, **given})
+        assert str(loader) == f"DataLoader({expected}, epoch=0)"
 
 
 def test_samples_of_the_samplers_are_those_of_the_batches():

@@ -92,6 +92,38 @@ def test_sampler_of_torch_distributed_is_honoured():
     assert sorted(sum(parts, [])) == [*range(SAMPLES)]
 
 
+@pytest.mark.parametrize("in_batches", [False, True])
+def test_the_loader_hears_an_epoch_that_its_sampler_was_told(in_batches):
+    """Random numbers and state are of that epoch, also of a trainer that counts from a resumption;
+    the records are those that torch's sampler gives there."""
+
+    def new(seed=4):
+        sampler = torch_data.DistributedSampler(Numbers(), 1, 0, seed=1)
+        if in_batches:
+            batches = torch_data.BatchSampler(sampler, BATCH, drop_last=False)
+            return sampler, DataLoader(Numbers(draws=True), batch_sampler=batches, seed=seed)
+        return sampler, DataLoader(Numbers(draws=True), BATCH, sampler=sampler, seed=seed)
+
+    whole = {}
+    for epoch in (0, 5, 6):
+        sampler, loader = new()
+        sampler.set_epoch(epoch)
+        whole[epoch] = values(loader)
+        assert sum((batch[0] for batch in whole[epoch]), []) == [*sampler]
+        assert loader.epoch == epoch and loader.state_dict()["epoch"] == epoch + 1
+    sampler, loader = new()
+    assert values(loader) == whole[0]
+    sampler.set_epoch(5)
+    taken(loader, 2)
+    state = over_json(loader.state_dict())
+    for told in (5, 0):
+        sampler, loader = new(seed=9)
+        loader.load_state_dict(state)
+        for ahead, rest in enumerate((whole[5][2:], whole[6])):
+            sampler.set_epoch(told + ahead)
+            assert values(loader) == rest
+
+
 # ---- Resume -------------------------------------------------------------------------------------
 
 

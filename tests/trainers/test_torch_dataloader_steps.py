@@ -49,6 +49,57 @@ def test_steps_of_ranks(samples, drop_last):
         assert [*loader.sampler] == sum([part[rank].tolist() for part in parts], [])
 
 
+@pytest.mark.parametrize("last", ["even", "pad"])
+@pytest.mark.parametrize("samples", [1, 2, 3, 9, 11, 12, 13])
+def test_a_last_step_is_cut_or_filled(samples, last):
+    """So that 3 ranks have as many samples each; a filled one repeats the last sample."""
+    count = samples - samples % 6 % 3 if last == "even" else -(-samples // 6) * 6
+    numbers = np.minimum(np.arange(count), samples - 1)
+    parts = [np.split(numbers[at : at + 6], 3) for at in range(0, count, 6)]
+    real = 0
+    for rank in range(3):
+        loader = DataLoader(Samples(samples), 2, last=last, rank=rank, world_size=3)
+        assert len(loader) == len(parts) and loader.real_rows is None
+        found = []
+        for batch in loader:
+            found.append(batch.tolist())
+            real += loader.real_rows
+        assert found == [part[rank].tolist() for part in parts]
+        assert [*loader.sampler] == sum(found, []) and len(loader.sampler) == len(sum(found, []))
+    assert real == (samples if last == "pad" else count)
+
+
+def test_a_filled_epoch_goes_on_in_another_world_and_with_workers():
+    def opened(rank, size, **options):
+        return DataLoader(
+            Samples(13), shuffle=True, seed=4, last="pad", global_batch_size=6, rank=rank,
+            world_size=size, **options,
+        )  # fmt: skip
+
+    whole = opened(0, 1)
+    order = sum(steps_of(whole), [])
+    assert sorted(order[:13]) == [*range(13)] and order[13:] == order[12:13] * 5
+    first = opened(1, 2)
+    batches = iter(first)
+    [next(batches) for _ in range(2)]
+    for rank in range(3):
+        rest = opened(rank, 3, num_workers=2, workers="threads")
+        rest.load_state_dict(first.state_dict())
+        assert steps_of(rest) == [order[12 + 2 * rank : 14 + 2 * rank]]
+        assert rest.real_rows == (1 if rank == 0 else 0)
+
+
+def test_a_wrong_rule_for_the_last_batch_is_refused():
+    for said, given in {
+        "last = 'wrap'; it must be 'short', 'even', 'drop' or 'pad'": {"last": "wrap"},
+        "drop_last = True and last = 'pad'": {"last": "pad", "drop_last": True},
+        "last = 'pad' with a sampler": {"last": "pad", "sampler": [1, 2]},
+    }.items():
+        with pytest.raises(flow.InvalidArgumentError, match=said):
+            DataLoader(Samples(9), 2, **given)
+    assert DataLoader(Samples(9), 2, last="drop").drop_last
+
+
 def test_the_order_of_a_seed_stays_what_it_is():
     loader = DataLoader(Samples(10), 10, shuffle=True, seed=7)
     assert [steps_of(loader)[0] for _ in range(2)] == ORDER_OF_7

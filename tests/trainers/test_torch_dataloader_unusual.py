@@ -169,3 +169,21 @@ def test_a_sampler_that_the_training_loop_feeds_is_not_taken_ahead():
         assert loader.state_dict()["position"] == len(found)
         sampler.next.put(index + 2 if index < 10 else None)
     assert found == [0, 2, 4, 6, 8, 10]
+
+
+def listed_of_nested(samples):
+    return [sample.clone() for sample in samples]
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_nested_tensors_come_from_workers(context):
+    """Those without jagged layout have no shape; torch refuses to stack them."""
+    dataset = [torch.nested.nested_tensor([torch.full((3,), float(i))]) for i in range(4)]
+    way = {"batch_size": 2, "num_workers": 1, "multiprocessing_context": context}
+    batches = [*DataLoader(dataset, collate_fn=listed_of_nested, **way)]
+    assert [one.unbind()[0].tolist() for batch in batches for one in batch] == [
+        [float(i)] * 3 for i in range(4)
+    ]
+    with pytest.raises(RuntimeError, match="Batches of nested tensors are not"):
+        next(iter(DataLoader(dataset, **way)))

@@ -152,6 +152,25 @@ def test_workers_end_with_the_iterator_and_kept_ones_with_close():
     assert not children()
 
 
+@pytest.mark.parametrize("persistent", [False, True])
+def test_slots_are_those_of_the_workers_that_run(persistent):
+    loader = DataLoader(Numbers(), BATCH, num_workers=2, persistent_workers=persistent)
+    with loader:
+        assert loader.stats()["slots"] == loader.stats()["slot_bytes"] == 0
+        batches = iter(loader)
+        held = [next(batches), next(batches)]
+        running = loader.stats()
+        assert running["slots"] >= running["slots_held"] >= 2
+        assert running["slot_bytes"] >= 2 * sum(part.nbytes for part in held[0])
+        ids(batches)
+        over = loader.stats()
+        assert (over["slots"] >= 2) == persistent
+        del held, batches
+        gc.collect()
+        assert loader.stats()["slots_held"] == 0
+    assert loader.stats()["slots"] == 0
+
+
 SCRIPT = """
 import sys
 import torch

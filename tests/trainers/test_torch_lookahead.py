@@ -6,14 +6,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
 
-import numpy as np
-
 import pyflowdata as flow
 from pyflowdata.integrations.torch import TorchLoader
 from pyflowdata.integrations.torch.data_loader.loader import DataLoader
 from pyflowdata.integrations.torch.lookahead import Lookahead
 
 from support.late_copies import FakeStream, LateCopies, fake_cuda
+from support.trainer_truth import numbered_blob, steps_of
 
 
 class Numbers:
@@ -100,11 +99,9 @@ def test_an_interrupted_stream_under_accelerate_loses_no_batch(at):
 @pytest.mark.parametrize("stop", range(7))
 def test_an_interrupt_of_repeat_loses_no_batch(monkeypatch, stop):
     def open_loader():
-        data = flow.from_arrays({"i": np.arange(11)}).shuffle(seed=3)
-        return TorchLoader(flow.DataLoader(data.batch(4)["i"]))
+        return TorchLoader(flow.DataLoader(numbered_blob(11, 4)))
 
-    with open_loader() as loader:
-        whole = [batch.tolist() for _ in range(3) for batch in loader]
+    whole = steps_of(open_loader(), 3)
     fake_cuda(monkeypatch, FakeStream(), [])
     with open_loader() as loader:
         loader._hand_over.copies = LateCopies(loader.device)
@@ -120,3 +117,22 @@ def test_an_interrupt_of_repeat_loses_no_batch(monkeypatch, stop):
                 next(batches)
         found += [next(batches).tolist() for _ in range(9 - stop)]
     assert found == whole
+
+
+def test_a_share_is_not_over_with_its_last_batch(monkeypatch):
+    """Other loaders have steps of the epoch left, so that a resumed one has none, not epoch 1."""
+
+    def open_loader():
+        return TorchLoader(flow.DataLoader(numbered_blob(5, 1, shuffle=False), share=(0, 2)))
+
+    fake_cuda(monkeypatch, FakeStream(), [])
+    with open_loader() as loader, open_loader() as resumed:
+        loader._hand_over.copies = LateCopies(loader.device)
+        batches = iter(loader)
+        assert [next(batches).item() for _ in range(3)] == [0, 2, 4]
+        state = loader.state_dict()
+        assert (state["epoch"], state["position"]) == (0, 5)
+        resumed.load_state_dict(state)
+        assert [[batch.item() for batch in resumed] for _ in range(2)] == [[], [0, 2, 4]]
+        assert next(batches, None) is None
+        assert loader.place() == (1, 0)

@@ -198,16 +198,20 @@ def test_chosen_fields_are_cut():
     with rank_of(1, cp=2) as mesh:
         data = flow.from_arrays({"ids": TOKENS, "labels": TOKENS + 1})
         data = data.batch(2, rank=0, world_size=1)
-        how = ContextParallel(mesh["cp"], fields=["labels"])
         blobs = {"ids": data["ids"], "labels": data["labels"]}
-        with TorchLoader(flow.DataLoader(blobs), context_parallel=how) as loader:
-            batch = next(iter(loader))
-            assert np.array_equal(batch["ids"].numpy(), TOKENS[:2])
-            assert np.array_equal(batch["labels"].numpy(), TOKENS[:2, LENGTH // 2 :] + 1)
-        how = ContextParallel(mesh["cp"], fields=[0])
-        with TorchLoader(flow.DataLoader(*blobs.values()), context_parallel=how) as loader:
-            ids, labels = next(iter(loader))
-            assert (ids.shape, labels.shape) == ((2, LENGTH // 2), (2, LENGTH))
+        for fields in (["labels"], "labels"):
+            how = ContextParallel(mesh["cp"], fields=fields)
+            with TorchLoader(flow.DataLoader(blobs), context_parallel=how) as loader:
+                batch = next(iter(loader))
+                assert np.array_equal(batch["ids"].numpy(), TOKENS[:2])
+                assert np.array_equal(batch["labels"].numpy(), TOKENS[:2, LENGTH // 2 :] + 1)
+        for place in ([0], 0):
+            how = ContextParallel(mesh["cp"], fields=place)
+            with TorchLoader(flow.DataLoader(*blobs.values()), context_parallel=how) as loader:
+                ids, labels = next(iter(loader))
+                assert (ids.shape, labels.shape) == ((2, LENGTH // 2), (2, LENGTH))
+        with pytest.raises(flow.InvalidArgumentError, match="fields = 1.5; it must be names"):
+            ContextParallel(mesh["cp"], fields=1.5)
 
 
 @pytest.mark.parametrize("head_tail", [False, True])

@@ -16,7 +16,7 @@ if not (torch.distributed.is_available() and torch.distributed.is_gloo_available
 
 import pyflowdata as flow  # noqa: E402
 from pyflowdata.integrations.torch import TorchLoader  # noqa: E402
-from support.files import lines, write_parts  # noqa: E402
+from support.trainer_truth import epochs_of, numbered_parts  # noqa: E402
 
 RECORDS, BATCH, EPOCHS = 22, 8, 3
 STEPS = 3  # of an epoch; the last one has 6 rows
@@ -25,15 +25,14 @@ STEPS = 3  # of an epoch; the last one has 6 rows
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     parts = tmp_path_factory.mktemp("loop") / "parts"
-    return str(write_parts(parts, lines(0, 9), lines(9, RECORDS)))
+    return numbered_parts(parts, RECORDS)
 
 
 @pytest.fixture(scope="module")
 def orders(folder):
     """The records of each epoch, by the NumPy loader, one at a time."""
     _, ids = flow.MiniReader(folder, batch_size=1, shuffle=True, seed=3, with_id=True)
-    with flow.DataLoader(ids) as loader:
-        return [[int(batch[0, 1]) for batch in loader] for _ in range(EPOCHS)]
+    return epochs_of(flow.DataLoader(ids), EPOCHS, lambda batch: int(batch[0, 1]))
 
 
 def steps_of(orders, rank=0, size=1):

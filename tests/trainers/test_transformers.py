@@ -21,6 +21,7 @@ from pyflowdata.integrations.transformers import (
 )
 
 from support.rank_processes import run_ranks
+from support.trainer_truth import epochs_of
 
 RECORDS, BATCH, STEPS = 62, 6, 11  # the last batch has 2 rows
 LENGTH = 4
@@ -53,8 +54,8 @@ def make_loader(
 
 def orders(epochs, **attrs):
     """The records of each step of these epochs, by the NumPy loader."""
-    with make_loader(rank=0, world_size=1, **attrs).loader as loader:
-        return [[step["input_ids"][:, 0].tolist() for step in loader] for _ in range(epochs)]
+    loader = make_loader(rank=0, world_size=1, **attrs).loader
+    return epochs_of(loader, epochs, lambda step: step["input_ids"][:, 0].tolist())
 
 
 class Rows(torch.utils.data.Dataset):

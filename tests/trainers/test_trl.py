@@ -13,6 +13,7 @@ from pyflowdata.integrations.torch import TorchLoader
 from pyflowdata.integrations.transformers import LoaderMixin
 
 from support.rank_processes import run_ranks
+from support.trainer_truth import epochs_of
 
 DOCUMENTS, LENGTH, BATCH, WORDS = 60, 32, 4, 100
 EPOCHS = 3
@@ -51,8 +52,8 @@ def make_loader(**attrs):
 
 def orders(epochs, **attrs):
     """The packs of each step, by the NumPy loader."""
-    with flow.DataLoader(make_blobs(rank=0, world_size=1, **attrs)) as loader:
-        return [[step["input_ids"].tolist() for step in loader] for _ in range(epochs)]
+    loader = flow.DataLoader(make_blobs(rank=0, world_size=1, **attrs))
+    return epochs_of(loader, epochs, lambda step: step["input_ids"].tolist())
 
 
 def make_tokenizer():

@@ -36,10 +36,32 @@ uint32_t pfd_kit_abi_version(void);
 #define PFD_KIT_SHUFFLED 2 /* and each record twice */
 #define PFD_KIT_STREAM 3   /* next(), also where there is at() */
 
+/* Where the bytes of a record lie. */
+typedef struct pfd_kit_span {
+    int64_t offset, size; /* as the reader says; of a compressed file in its decompressed bytes */
+    int32_t file;         /* -1: the record was not seen */
+    int32_t reserved;
+} pfd_kit_span;
+#define PFD_KIT_MANY_SHAPES 0 /* rows of 0 to 4,099 elements */
+#define PFD_KIT_ONE_SHAPE 1   /* the first of them that infer() accepts, in ranges of 1 to 17 */
+#define PFD_KIT_LARGE_ROWS 2  /* of some MB */
+
+/* One call of host->random_bits() by compute(). */
+typedef struct pfd_kit_draw {
+    uint64_t key; /* the three that it was called with */
+    int64_t ordinal, draw;
+    int64_t first, first_offset; /* ordinal and offset of the record of the call's row 0 */
+    int64_t num_rows;            /* of that call of compute() */
+} pfd_kit_draw;
+
+#define PFD_KIT_NAME_GENERATORS 1 /* those of the process, such as rand(), are findings */
+#define PFD_KIT_FIX_SYSTEM 2      /* those of the system, such as getrandom(), repeat numbers */
+#define PFD_KIT_FIX_SEEDED 4      /* those with a state that the op owns, such as rand_r(), too */
+
 typedef struct pfd_kit_options {
     uint32_t struct_size;
     int32_t order;              /* PFD_KIT_*; of a stream always PFD_KIT_STREAM */
-    int64_t range;              /* records of one call of at(), next() and compute(), >= 1 */
+    int64_t range;              /* records of one call of at(), next() and compute(), 1 to 8192 */
     int64_t seek;               /* PFD_KIT_STREAM: begin at this record; -1: without a seek() */
     int64_t most_records;       /* of more than these the first and last ones are looked at, >= 2 */
     int64_t fail_read;          /* number of the read() that fails, from 1; 0: none */
@@ -50,7 +72,8 @@ typedef struct pfd_kit_options {
     int32_t num_threads;        /* in one source at once; above 1 some checks are left out */
     int32_t rounds;             /* open to close, >= 1; from 6 on leaks are looked for */
     int32_t twice;              /* 1: every compute() is called twice, and has to agree */
-    int32_t types;              /* 1: nothing but inputs of many types, of an op with inputs */
+    int32_t types;              /* 1: nothing but inputs of a dtype and many shapes and values, of
+                                   an op with inputs */
     int32_t reserved;           /* 0 */
     int32_t watch_globals;      /* 1: from the second round on, the plugin's global memory */
     int32_t report_fd;          /* for crashes and endless calls; -1: signals are left alone */
@@ -62,6 +85,28 @@ typedef struct pfd_kit_options {
     int64_t capacity;           /* of the two */
     int64_t epoch;              /* that seek() is given, >= 0 */
     int64_t seek_from;          /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
+    pfd_kit_draw *draws;        /* what compute() draws, as far as there is room; NULL: none */
+    int64_t most_draws;         /* of these */
+    int64_t changed_draw;       /* number of the random_bits() that gives another number, from 1 */
+    int32_t only_output;        /* n > 0: `rows` are of the n-th output alone */
+    int32_t generators;         /* PFD_KIT_*_GENERATORS: of random numbers, but random_bits() */
+    int32_t delays;             /* 1: threads wait for each other where the op calls the host or the
+                                   C library: after a seek, a copy or an allocation */
+    int32_t damaged_inputs;     /* n > 0: inputs of compute() get other bytes, in the n-th way */
+    const pfd_blob *other;      /* of a second node, read by turns on the same thread; NULL: none */
+    uint64_t *other_records, *other_rows; /* its hashes, of the same capacity */
+    pfd_kit_span *spans;        /* of each record, as many as capacity; NULL: not wanted */
+    int32_t watch_state;        /* 1: all of the process's state around each call, also what takes
+                                   time to look at; of one thread */
+    int32_t formats;            /* 1: nothing but probe() and resync() of the op's formats */
+    int64_t clock_behind;       /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
+    int32_t unguarded;          /* 1: host->read() and host->alloc() give plain memory, for very
+                                   many of them; a finding is then only what a call returns */
+    int32_t ranges;             /* 1: nothing but the first records, alone and in ranges of many
+                                   lengths: result.num_records is the longest */
+    int32_t made_input;         /* `types`: which input is varied, from 0 */
+    int32_t made_dtype;         /* `types`: of that input, PFD_BOOL ... */
+    int32_t made_rows;          /* `types`: PFD_KIT_MANY_SHAPES ... */
 } pfd_kit_options;
 
 /* One fault of an op. */
@@ -77,10 +122,17 @@ typedef struct pfd_kit_result {
     char function[16];   /* which it was: "open()" */
     int32_t injected;    /* a failure that was asked for took place */
     int64_t num_records; /* of the source, as far as they are looked at; of a stream: yielded */
+    int64_t size;        /* of the source, looked at or not; -1: a stream */
     int64_t num_failed;  /* of these, records and rows that failed */
     int64_t num_reads, num_allocs; /* of the first round */
     int64_t num_findings;
     pfd_kit_finding findings[8]; /* the first ones, each id once */
+    int64_t num_draws;           /* also beyond options->most_draws */
+    char generator[32]; /* the first of the system or with a state of the op: "rand_r"; "": none */
+    char shared_position[256]; /* of which file a thread moved the position that another one had
+                                  just set, "descriptor 7, /data/part-0"; "": none seen */
+    int64_t num_clock_reads; /* watch_state: of the plugin's code; -1: they cannot be counted */
+    int64_t num_accepted;        /* `types`: how many shapes infer() has accepted */
 } pfd_kit_result;
 
 /* Checks the op that makes a blob.  PFD_OK whenever the op could be called at all: what it then did
@@ -89,9 +141,20 @@ typedef struct pfd_kit_result {
 pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
                        pfd_error *err);
 
+/* From here on infer(), companions() and propose() of an op are watched where this process makes
+ * nodes of it, until pfd_kit_watch_end() by the same thread.  *options and *out are borrowed until
+ * then; of the options watch_state and those of a crash count. */
+pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options,
+                               pfd_kit_result *out, pfd_error *err);
+void pfd_kit_watch_end(void);
+
 /* The i-th file that the reader of a blob would read; PFD_END past the last one.  `path` has room
  * for `size` bytes. */
 pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err);
+
+/* Name of the i-th attr that the op of a blob declares, without those of the host; NULL past the
+ * last one. */
+const char *pfd_kit_attr(const pfd_blob *blob, int64_t i);
 
 /* ---- Benchmark of ops ---------------------------------------------------------------------------
  *

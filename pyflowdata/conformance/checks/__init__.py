@@ -7,14 +7,24 @@ import functools
 from ...native import lib
 from ..spec import Spec, flags_of
 from .check import Check, Teller
+from .corpus import corpus
 from .damage import damage
+from .choices import choices
 from ..damaged_copies import KINDS
+from .failing_records import failing_records
 from .failures import failures
 from .group import Group
+from .large import large
 from .leaks import leaks
 from .loader import has_groups, loader
+from .many import many
+from .random_numbers import random_numbers
+from .ranges import ranges
 from .records import records
+from .sample import sample
 from .sizes import sizes
+from .sources import sources
+from .state import state
 from .threads import threads
 from .types import types
 
@@ -30,8 +40,16 @@ def _reads_no_files(spec: Spec) -> str | None:
     return None
 
 
+def _cannot_be_damaged(spec: Spec) -> str | None:
+    return None if spec.inputs else _reads_no_files(spec)
+
+
 def _no_inputs(spec: Spec) -> str | None:
     return None if spec.inputs else ""
+
+
+def _has_inputs(spec: Spec) -> str | None:
+    return "" if spec.inputs or _reads_no_files(spec) else None
 
 
 def _makes_groups(spec: Spec) -> str | None:
@@ -42,15 +60,28 @@ def _makes_groups(spec: Spec) -> str | None:
 _DAMAGED = "damaged samples"
 
 GROUPS: tuple[Group, ...] = (
+    Group("random numbers", random_numbers, is_quick=True),
     Group("records", records, is_quick=True),
+    Group("ranges", ranges, is_quick=True),
     Group("leaks", leaks, is_quick=True),
-    Group("threads", threads, is_quick=True),
-    Group("types", types, _no_inputs),
-    Group("failures", failures),
+    Group("threads", threads, is_quick=True, is_alone=True),
+    Group("state", state, is_quick=True),
+    Group("two sources", sources),
+    Group("types", types, _no_inputs, is_quick=True, quick_every=4),
+    Group("choices", choices),
+    Group("failures", failures, is_quick=True, quick_every=4),
+    Group("failing records", failing_records, _cannot_be_damaged, _DAMAGED),
     *(
-        Group(f"damage: {kind}", functools.partial(damage, kind=kind), _reads_no_files, _DAMAGED)
+        Group(
+            f"damage: {kind}", functools.partial(damage, kind=kind), _reads_no_files, _DAMAGED,
+            is_quick=kind in ("cut", "flipped"), quick_every=6,
+        )  # fmt: skip
         for kind in KINDS
     ),
+    Group("corpus", corpus, _reads_no_files, _DAMAGED, needs_corpus=True),
     Group("sizes", sizes, _reads_no_files, _DAMAGED),
-    Group("loader", loader, _makes_groups, "the loader"),
+    Group("sample", sample, _has_inputs),
+    Group("large files", large, _has_inputs),
+    Group("many records", many, _has_inputs),
+    Group("loader", loader, _makes_groups, "the loader", is_alone=True),
 )

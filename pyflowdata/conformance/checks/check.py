@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Protocol
 
 from ..job import Job
-from ..kit import FORWARD, MOST_RECORDS, Kit, Run
+from ..kit import FORWARD, MOST_RECORDS, Kit, Run, watched_nodes
 from ..spec import Spec
+from ...nodes.registry import HOST_OUTPUTS
 
 
 class Teller(Protocol):
@@ -47,19 +49,37 @@ class Check:
         given: The node as the user gave it.
         kit: Over the node of the job.
         is_reader: The op under check is one.
+        made: What making the first node did to the process: ids and texts of findings.
+        outputs: Names of the outputs of the op, without those that the host fills in.
         whole_batches: A row may depend on the other rows of its call.
+        has_begun: A case has begun.
+        passed_over: The names of those that were not wanted.
     """
 
-    def __init__(self, job: Job, teller: Teller) -> None:
+    def __init__(self, job: Job, teller: Teller, every: int = 1) -> None:
+        """Args: the job; who is told; of so many cases one is wanted."""
         self._teller = teller
+        self.job = job
+        self._every, self._cases = every, 0
+        self.has_begun = False
+        self.passed_over: list[str] = []
         self.whole_batches = job.spec.needs_whole_batches()
         self.given = job.spec.with_reader(rank=0, world_size=1)
-        node = self.given.make()
+        with self.watch() as made:
+            node = self.given.make()
+        self.made = made
         # What propose() found in the sample holds for copies of it that are damaged.
         self.job = replace(job, spec=self.given.with_found(node))
         self.kit = Kit(node, teller.tell, teller.report_fd, job.limit)
         self.is_reader = not job.spec.inputs
+        ports = [node.op.outputs[blob.index].name for blob in node.outputs]
+        self.outputs = [name for name in ports if name not in HOST_OUTPUTS]
         self.tell, self.warn, self.note = teller.tell, teller.warn, teller.note
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether only some cases are wanted: nothing can be said of all of them together."""
+        return self.job.case is not None or self._every > 1
 
     @property
     def range(self) -> int:
@@ -68,11 +88,20 @@ class Check:
 
     def case(self, name: str) -> bool:
         """Whether to run the case of this name: all of them, or the only one that the user asked
-        for with --only GROUP/CASE.  What is told after it belongs to the case."""
-        if self.job.case not in (None, name):
+        for with --only GROUP/CASE, or one of several with --quick.  What is told after it belongs
+        to the case."""
+        self._cases += 1
+        is_wanted = (self._cases - 1) % self._every == 0
+        if (not is_wanted) if self.job.case is None else (self.job.case != name):
+            self.passed_over.append(name)
             return False
+        self.has_begun = True
         self._teller.begin(name)
         return True
+
+    def watch(self) -> AbstractContextManager[list[tuple[str, str]]]:
+        """Watches the functions of the op that making a node calls; see kit.watched_nodes()."""
+        return watched_nodes(self.job.spec.op, self._teller.report_fd, self.job.limit)
 
     def make_kit(self, spec: Spec) -> Kit:
         """A kit over another node."""

@@ -5,34 +5,48 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...errors import Error, InternalError
-from ..kit import FORWARD
+from ..damaged_copies import KINDS
+from ..kit import FORWARD, Kit, Run
 from .check import Check
 from .damage_trial import DamageTrial
-from ..damaged_copies import KINDS
-from .sample_files import copy_files, overwrite
+from .sample_files import copied_files, copy_files, overwrite
+from .victims import Victim, victims
 
 
 def damage(check: Check, kind: str) -> str:
-    """Damaged copies of the last file with bytes in it."""
+    """Damaged copies of files with bytes in them: of each kind of files the last and the first."""
     paths = [Path(path) for path in check.kit.files()]
-    victim = next((path for path in reversed(paths) if path.stat().st_size > 0), None)
-    if victim is None:
-        return "no file has bytes"
     folder = Path(check.job.folder, kind)
     copy_files(paths, folder)
     kit = check.make_kit(check.job.spec.in_folder(str(folder)))
     base = kit.run(order=FORWARD, range=check.range)
-    data = victim.read_bytes()
-    trial = DamageTrial(check, kit, base, kind, len(data))
-    for damaged, doing in KINDS[kind](data, victim.name):
+    names = copied_files(kit, folder)
+    chosen = [one for one in victims(paths, base) if one.path.name in names]
+    if not check.is_reader:  # whose records alone reach it
+        chosen = [one for one in chosen if one.is_last and not one.is_companion]
+    trials = [_damage(check, kit, base, kind, victim, folder) for victim in chosen]
+    if not trials:
+        return "no file has bytes"
+    said = ", ".join(victim.path.name for victim in chosen)
+    return f"{DamageTrial.summary(trials, check.is_reader)}; of {said}"
+
+
+def _damage(
+    check: Check, kit: Kit, base: Run, kind: str, victim: Victim, folder: Path
+) -> DamageTrial:
+    """Damages one file in place, and leaves it as it was."""
+    data, copy = victim.path.read_bytes(), folder / victim.path.name
+    trial = DamageTrial(check, kit, base, kind, victim, len(data))
+    for damaged, doing in KINDS[kind](data, victim.path.name, victim.layout):
         if not check.case(doing):
             continue
-        overwrite(folder / victim.name, damaged)
+        overwrite(copy, damaged)
         _propose(check, folder, doing)
         trial.look(doing, data, damaged)
+    overwrite(copy, data)
     if check.is_reader:
         trial.conclude()
-    return trial.summary(check.is_reader)
+    return trial
 
 
 def _propose(check: Check, folder: Path, doing: str) -> None:

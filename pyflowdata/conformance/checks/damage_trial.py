@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...errors import Error
 from ..kit import FORWARD, Kit, Run
 from .check import Check
+from .victims import Victim
 
 _LEAST_TAIL = 4  # bytes at a file's end that nothing may depend on
 
@@ -14,17 +17,20 @@ _LEAST_TAIL = 4  # bytes at a file's end that nothing may depend on
 class DamageTrial:
     """Runs over damaged copies, compared with one over the file as it is."""
 
-    def __init__(self, check: Check, kit: Kit, base: Run, kind: str, size: int) -> None:
+    def __init__(
+        self, check: Check, kit: Kit, base: Run, kind: str, victim: Victim, size: int
+    ) -> None:
         """
         Args:
             check: Which is told of findings.
             kit: A kit over the folder in which the copies are put, one after the other.
             base: Its run over the file as it is.
             kind: What is done to the file: a key of damaged_copies.KINDS.
-            size: Of the file, in bytes.
+            victim: The file.
+            size: Of it, in bytes.
         """
         self._check, self._kit, self._base = check, kit, base
-        self._kind, self._size = kind, size
+        self._kind, self._victim, self._size = kind, victim, size
         self._last_read = -1  # the last place where a change of a byte made a difference
         self._tried = self._noticed = self._harmless = 0
         self._unnoticed: list[str] = []
@@ -45,7 +51,7 @@ class DamageTrial:
         if is_harmless:
             self._harmless += 1
             self._unread = max(self._unread, len(data) - len(damaged))
-        elif run.status == "PFD_OK" and len(damaged) < len(data) and run.begins(self._base):
+        elif run.status == "PFD_OK" and len(damaged) < len(data) and run.lacks_some(self._base):
             self._shorter.append(doing)
         elif run.status == "PFD_OK":
             self._unnoticed.append(doing)
@@ -64,16 +70,8 @@ class DamageTrial:
     def conclude(self) -> None:
         """Reports findings over all copies together."""
         check = self._check
-        tell_unnoticed = check.tell if check.job.checksums else check.warn
         if self._unnoticed:
-            tell_unnoticed(
-                "damage-unnoticed",
-                f"{len(self._unnoticed)} of {self._tried} damaged samples ({self._kind}) were read "
-                f"without an error and gave other data, for example with {self._unnoticed[0]}: "
-                "compare the checksum before the data is used, or, where the format has none, "
-                "think of adding one",
-                case=self._unnoticed[0],
-            )
+            self._conclude_unnoticed()
         if self._shorter:
             check.warn(
                 "cut-unnoticed",
@@ -82,8 +80,25 @@ class DamageTrial:
                 "record can tell; a count of records in the file's header would",
                 case=self._shorter[0],
             )
-        if check.job.case is None:
+        if self._victim.is_last and not check.is_partial:
             self._conclude_tail()
+
+    def _conclude_unnoticed(self) -> None:
+        is_companion, name = self._victim.is_companion, self._victim.path.name
+        tell = self._check.tell if self._check.job.checksums else self._check.warn
+        tell(
+            "companion-unnoticed" if is_companion else "damage-unnoticed",
+            f"{len(self._unnoticed)} of {self._tried} damaged samples ({self._kind} in {name}) "
+            "were read without an error and gave other data, for example with "
+            f"{self._unnoticed[0]}: compare the checksum "
+            + (
+                "of this companion file before its numbers are used, or, where it has none, "
+                "compare what it says with the records (or ignore companion-unnoticed)"
+                if is_companion
+                else "before the data is used, or, where the format has none, think of adding one"
+            ),
+            case=self._unnoticed[0],
+        )
 
     def _conclude_tail(self) -> None:
         record = self._size / max(self._base.num_records, 1)
@@ -92,17 +107,22 @@ class DamageTrial:
         if self._unread >= max(_LEAST_TAIL, record / 2):
             self._check.tell(
                 "tail-ignored",
-                f"the last {self._unread} bytes of the file can be {self._kind}, and all records "
-                "are as before: is the last record forgotten, or a loop one too short? Where these "
+                f"the last {self._unread} bytes of {self._victim.path.name} can be {self._kind}, "
+                "and all records are as before: is the last record forgotten, or a loop one too "
+                "short? Where these "
                 "bytes are a footer, look whether it is there (or ignore tail-ignored)",
                 case="",
             )
 
-    def summary(self, is_reader: bool) -> str:
+    @staticmethod
+    def summary(trials: Sequence[DamageTrial], is_reader: bool) -> str:
         """What was looked at, in words; of an op with inputs, whose reader notices damage."""
+        tried = sum(trial._tried for trial in trials)
         if not is_reader:
-            return f"{self._tried} damaged samples"
-        return f"{self._tried} samples, {self._noticed} refused, {self._harmless} unharmed"
+            return f"{tried} damaged samples"
+        noticed = sum(trial._noticed for trial in trials)
+        harmless = sum(trial._harmless for trial in trials)
+        return f"{tried} samples, {noticed} refused, {harmless} unharmed"
 
 
 def _last_difference(one: bytes, two: bytes) -> int:

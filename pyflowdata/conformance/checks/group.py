@@ -23,6 +23,9 @@ class Group:
         title: Of groups that are left out for one reason, in words.
         left_out: Why it does not suit an op, "" where that needs no word; None: it runs.
         is_quick: It also runs with --quick.
+        quick_every: With --quick, one case of so many; 1: all of them.
+        is_alone: It needs all cores for its own threads, so no other group runs beside it.
+        needs_corpus: It runs only where the plugin has a corpus.
     """
 
     name: str
@@ -30,3 +33,6 @@ class Group:
     left_out: Callable[[Spec], str | None] = _always
     title: str = ""
     is_quick: bool = False
+    quick_every: int = 1
+    is_alone: bool = False
+    needs_corpus: bool = False

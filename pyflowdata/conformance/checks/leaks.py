@@ -5,14 +5,14 @@ from __future__ import annotations
 from ..kit import Run
 from .check import Check
 
-_LEAK_ROUNDS = 65
-_LEAK_REPEATS = 3
+LEAK_ROUNDS = 65
+LEAK_REPEATS = 3  # what grows each time is a leak
 
 
 def grows(check: Check, *, doing: str = "", **options: int) -> Run:
     """A silent run over many rounds; a leak that it has found was there each time."""
-    for _ in range(_LEAK_REPEATS):
-        run = check.base(doing=doing, silent=True, rounds=_LEAK_ROUNDS, **options)
+    for _ in range(LEAK_REPEATS):
+        run = check.base(doing=doing, silent=True, rounds=LEAK_ROUNDS, **options)
         if not any(id.startswith("leaks-") for id, _ in run.found):
             break
     return run
@@ -23,4 +23,4 @@ def leaks(check: Check) -> str:
     run = grows(check, most_records=64)
     for id, text in run.found:
         check.tell(id, text)
-    return f"{_LEAK_ROUNDS} times opened and closed"
+    return f"{LEAK_ROUNDS} times opened and closed"

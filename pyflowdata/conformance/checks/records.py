@@ -24,10 +24,13 @@ def records(check: Check) -> str:
         check.tell("no-records", "the sample has no records; give one with a few")
         return "no records"
     expected = check.job.records
-    if expected is not None and base.num_records != min(expected, MOST_RECORDS):
+    found = base.size if base.size >= 0 else base.num_records
+    if expected is not None and found != (
+        expected if base.size >= 0 else min(expected, MOST_RECORDS)
+    ):
         check.tell(
             "record-count",
-            f"the reader finds {base.num_records} records, the sample has {expected}: look at "
+            f"the reader finds {found} records, the sample has {expected}: look at "
             "the first and the last record of each file, and at size()",
         )
     if check.case("global memory"):
@@ -72,8 +75,20 @@ def _orders(check: Check, base: Run) -> None:
                 f"{run.status}, {run.message}; it must work for any ordinals and ranges",
             )
         elif not np.array_equal(run.rows, base.rows):
-            check.tell(
-                "range-dependent",
-                f"outputs change with how many records compute() gets at once ({size} instead "
-                "of 16) or which: a row must depend on its own record alone",
-            )
+            _tell_range(check, base, run, order, size)
+
+
+def _tell_range(check: Check, base: Run, run: Run, order: int, size: int) -> None:
+    record = np.flatnonzero(run.rows != base.rows)[0]
+    if size == check.range:  # so that only what came before can make the difference
+        what = f"which records are computed before it ({order_name(order)} instead of forward)"
+        likely = ["a static or thread_local variable that keeps something of a row before"]
+    else:
+        what = f"how many records compute() gets at once ({size} instead of {check.range}) or which"
+        likely = []
+    check.tell(
+        "range-dependent",
+        f"the row of record {record} changes with {what}: a row must depend on its own record "
+        "alone",
+        likely=likely,
+    )

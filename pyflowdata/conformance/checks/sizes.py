@@ -1,17 +1,18 @@
-"""Files without records, and the further samples."""
+"""Files without records, files that are missing, and the further samples."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from ...errors import CorruptDataError
-from ..kit import FORWARD, MOST_RECORDS
+from ...errors import Error, InternalError
+from ..kit import FORWARD, MOST_RECORDS, Run
 from .check import Check
-from .sample_files import copy_files
+from .sample_files import copied_files, copy_files, is_large
+from .victims import companion_files
 
 
 def sizes(check: Check) -> str:
-    """Empty files, and the further samples."""
+    """Empty files, missing companions, and the further samples."""
     paths = [Path(path) for path in check.kit.files()]
     folder = Path(check.job.folder, "empty")
     if paths:
@@ -20,27 +21,85 @@ def sizes(check: Check) -> str:
             (folder / path.name).unlink()
             (folder / path.name).touch()
         _count(check, str(folder), 0, "files of 0 bytes")
+    missing = _missing(check, paths) if check.is_reader else 0
     for name, count in check.job.also:
         _count(check, name, count, f"the sample {name}")
-    return f"empty files and {len(check.job.also)} further samples"
+    looked_at = f"empty files and {len(check.job.also)} further samples"
+    return f"{looked_at}; {missing} companions missing" if missing else looked_at
 
 
 def _count(check: Check, folder: str, count: int, what: str) -> None:
+    """A sample of so many records."""
     if not check.case(what):
         return
-    kit = check.make_kit(check.job.spec.in_folder(folder))
+    most = 2 if is_large(folder) else MOST_RECORDS
     try:
-        run = kit.run(order=FORWARD, range=check.range, doing=what)
-    except CorruptDataError:  # of the reader before the op
-        if count == 0:
-            return
+        kit = check.make_kit(check.job.spec.in_folder(folder))
+        run = kit.run(order=FORWARD, range=check.range, most_records=most, doing=what)
+    except InternalError:
         raise
-    if count == 0 and run.status == "PFD_CORRUPT_DATA":
+    except Error as failure:  # of the reader before the op, or of the host
+        if count > 0:
+            check.tell("record-count", f"{what} cannot be read: {failure}")
+        return
+    refused = ("PFD_CORRUPT_DATA", "PFD_UNSUPPORTED") if run.function == "open()" else (
+        "PFD_CORRUPT_DATA",
+    )  # fmt: skip
+    if count == 0 and run.status in refused:
         return
     said = f"{run.status}: {run.message}" if run.message else run.status
-    if run.status != "PFD_OK" or run.num_records != min(count, MOST_RECORDS):
+    found = run.size if run.size >= 0 else run.num_records
+    if run.status != "PFD_OK" or found != (count if run.size >= 0 else min(count, most)):
         check.tell(
             "record-count",
-            f"{what}: {run.num_records} records ({said}), where {count} are expected"
+            f"{what}: {found} records ({said}), where {count} are expected"
             + (", or PFD_CORRUPT_DATA" if count == 0 else ""),
+        )
+
+
+def _missing(check: Check, paths: list[Path]) -> int:
+    """Companions taken away one after the other, and all of them; returns how many there are."""
+    base = check.base(silent=True)
+    companions = companion_files(paths, base)
+    if not companions:
+        return 0
+    folder = Path(check.job.folder, "missing")
+    copy_files(paths, folder)
+    names = copied_files(check.make_kit(check.job.spec.in_folder(str(folder))), folder)
+    companions = [i for i in companions if paths[i].name in names]
+    if not companions:
+        return 0
+    cases = [[companions[0]], [companions[-1]], companions]
+    for number, gone in enumerate(cases):
+        if gone in cases[:number]:
+            continue
+        said = ", ".join(paths[i].name for i in gone)
+        if not check.case(f"without {said}"):
+            continue
+        copy_files([path for i, path in enumerate(paths) if i not in gone], folder)
+        _look_without(check, base, str(folder), said)
+    return len(companions)
+
+
+def _look_without(check: Check, base: Run, folder: str, names: str) -> None:
+    try:
+        kit = check.make_kit(check.job.spec.in_folder(folder))
+        run = kit.run(order=FORWARD, range=check.range, doing=f"{names} missing")
+    except InternalError:
+        raise
+    except Error:  # of the host, or of propose()
+        return
+    said = f"{run.status}: {run.message}" if run.message else run.status
+    if run.status == "PFD_OK" and not run.equals(base):
+        check.tell(
+            "companion-missing",
+            f"with {names} missing, the reader gives other data, {run.num_records} records, "
+            f"without an error (with it, {base.num_records}): fail with PFD_CORRUPT_DATA in "
+            "open(), or find the same records without it",
+        )
+    elif run.status in ("PFD_INTERNAL", "PFD_OUT_OF_MEMORY", "PFD_CANCELLED"):
+        check.tell(
+            "companion-missing",
+            f"with {names} missing, {run.function} gives {said}: fail with PFD_IO or "
+            "PFD_CORRUPT_DATA, which the user can do something about",
         )

@@ -2,29 +2,59 @@
 
 from __future__ import annotations
 
-from ..kit import FORWARD
+import numpy as np
+
+from ..causes import CAUSES
+from ..kit import FORWARD, Run
 from .check import Check
+
+_ROUNDS = (2, 1, 2, 3)  # of each case; the threads of the first one wait for each other
 
 
 def threads(check: Check) -> str:
-    """Several threads in one source at once."""
+    """Several threads in one source at once, at first so that they meet."""
     if check.whole_batches:
         return "left out: rows depend on their batch"
     base = check.base()
-    for round_ in range(3):
-        if not check.case(f"4 threads, {round_ + 1} rounds"):
+    for place, rounds in enumerate(_ROUNDS):
+        meet = place == 0
+        name = "4 threads that wait for each other" if meet else f"4 threads, {rounds} rounds"
+        if not check.case(name):
             continue
-        run = check.kit.run(order=FORWARD, range=3, num_threads=4, seed=1, rounds=1 + round_)
-        if run.is_whole and not run.equals(base):
-            check.tell(
-                "threads-differ",
-                "several threads at once get other records or rows than one: keep no state in "
-                "the source that at() changes, and none in global variables",
-            )
-        elif not run.is_whole:
-            check.tell(
-                "threads-differ",
-                f"{run.function} fails where several threads are in it at once: {run.message}; "
-                "keep no state in the source that at() changes, and none in global variables",
-            )
+        run = check.kit.run(
+            silent=True, doing="threads that wait for each other" if meet else "",
+            order=FORWARD, range=3, num_threads=4, seed=1, rounds=rounds, delays=int(meet),
+        )  # fmt: skip
+        _tell(check, base, run)
     return "4 threads in one source"
+
+
+def _tell(check: Check, base: Run, run: Run) -> None:
+    others = [cause for cause in CAUSES["threads-differ"] if "position" not in cause]
+    likely = [_position(run), *others] if run.shared_position else []
+    for id, text in run.found:
+        check.tell(id, text, likely=likely if id == "threads-differ" else [])
+    if run.is_whole and not run.equals(base):
+        different = np.flatnonzero((run.rows != base.rows) | (run.records != base.records))
+        check.tell(
+            "threads-differ",
+            f"several threads at once get another record or row than one: the first is record "
+            f"{different[0]}; keep no state in the source that at() changes, and none in global "
+            "variables",
+            likely=likely,
+        )
+    elif not run.is_whole:
+        check.tell(
+            "threads-differ",
+            f"{run.function} fails where several threads are in it at once: {run.message}; "
+            "keep no state in the source that at() changes, and none in global variables",
+            likely=likely,
+        )
+
+
+def _position(run: Run) -> str:
+    return (
+        "a FILE * or descriptor of the source, whose position all threads share "
+        f"({run.shared_position}: a thread moved it between the seek and the read of another): "
+        "pread(), or host->read()"
+    )

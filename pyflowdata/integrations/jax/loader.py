@@ -21,6 +21,7 @@ from ...loader.batches import Array
 from ...loader.loader_wrapper import LoaderWrapper
 from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
+from ...loader.wrapped_loader import WrappedLoader
 from ...nodes.argument_hints import refuse_arguments
 from .blobs import can_spread, check_sharding, device_dtype, narrowed
 from .reports import gathered
@@ -112,6 +113,7 @@ class JaxLoader(LoaderWrapper[BatchT]):
         for blob in loader.blobs:
             _ = blob.dense_row_shape  # refuses ragged ones
         self.loader = loader
+        self._shows = WrappedLoader(loader).shows
         self._sharding = sharding
         self._whole = sharding if isinstance(sharding, jax.sharding.Sharding) else None
         self._dtypes = [device_dtype(blob, narrow) for blob in loader.blobs]
@@ -231,7 +233,7 @@ class JaxLoader(LoaderWrapper[BatchT]):
             for blob, array, dtype in zip(blobs, arrays, self._dtypes, strict=True)
         ]
         begin = time.perf_counter()
-        with self.loader._core.observed.shows("copy to the device"):
+        with self._shows("copy to the device"):
             placed = self._placed(hosts)
         seconds = time.perf_counter() - begin
         size = sum(host.nbytes for host in hosts)

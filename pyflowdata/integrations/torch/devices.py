@@ -27,6 +27,8 @@ def find_device(device: Any) -> torch.device:
             f"device = {device!r} is not a device that torch knows; use 'cpu', 'cuda' or 'cuda:0'"
         ) from None
     if chosen.type == "cpu":
+        if chosen.index:
+            raise InvalidArgumentError(f"device = {device!r}; there is one device 'cpu'")
         return chosen
     module = module_of(chosen.type)
     if module is None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ...loader.wrapped_loader import WrappedLoader
 from .copies import copies_to, counted, pinned
 from .meshes.placement import MeshPlacement
 from .options import LoaderOptions
@@ -29,6 +30,7 @@ class HandOver:
         """Args, and what is raised: as of TorchLoader; the device is one that exists."""
         pin_memory = bool(options.get("pin_memory"))
         self._loader = placement.loader
+        self._shows = WrappedLoader(self._loader).shows
         self._device = device
         self._placement = placement
         self._tensors = HostTensors(self._loader, options.get("ragged"))
@@ -77,5 +79,5 @@ class HandOver:
 
     def _copied(self, leaves: list[Any], device: str, copy_batch: Callable[[Any], Any]) -> Any:
         """What a function that copies a batch returns; counted for report()."""
-        with self._loader._core.observed.shows(f"copy to {device}"):
+        with self._shows(f"copy to {device}"):
             return counted(self._loader, leaves, device, copy_batch)

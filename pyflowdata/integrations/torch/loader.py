@@ -11,8 +11,8 @@ Needs torch 2.6 or newer: `pip install pyflowdata[torch]`.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import torch
@@ -20,12 +20,12 @@ import torch
 from ... import Blob, DataLoader, RankReport, Report
 from ...errors import WrongUseError, shown
 from ...loader.batches import Array
-from ...loader.epochs import as_epoch
 from ...loader.loader_wrapper import LoaderWrapper
 from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
 from .accelerate_signal import PreparedLoader, announced, gradient_state
 from .devices import find_device
+from .epoch_place import EpochPlace
 from .hand_over import HandOver
 from .iterators import Ahead, OnHost
 from .lightning_rebuild import saved_arguments, take_batch_sampler
@@ -149,8 +149,7 @@ class TorchLoader(
         self._hand_over = HandOver(placement, self.device, options)
         self.ragged, self.static = options.get("ragged"), bool(options.get("static"))
         self.pin_memory = self._hand_over.pins
-        self.current: Ahead | None = None  # the iterator that is a batch ahead of its user
-        self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
+        self._place = EpochPlace(self.loader)
         self._trainer_epochs = TrainerEpochs()
         self._epoch_steps = steps_of(self.loader)
         again = {**options, "loader": self.loader, "device": self.device}
@@ -169,12 +168,12 @@ class TorchLoader(
     def _all_steps(self) -> Iterator[BatchT]:
         steps = self._epoch_steps
         ahead = self._looks_ahead
-        batches = self._lazy(self._go_to_epoch, self.loader.__iter__, looks_ahead=ahead)
+        batches = self._lazy(self._place.go_to_epoch, self.loader.__iter__, looks_ahead=ahead)
         return hooked(self, announced(batches, -1 if steps is None else steps.last_rows))
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is."""
-        return hooked(self, self._lazy(self._go_to_user, self.loader.repeat))
+        return hooked(self, self._lazy(self._place.go_to_user, self.loader.repeat))
 
     @property
     def _looks_ahead(self) -> bool:
@@ -183,36 +182,19 @@ class TorchLoader(
 
     def _start_at(self, step: int) -> Iterator[BatchT]:
         """The next epoch from a step on; after load_state_dict() or set_epoch(), that epoch."""
-        epoch, started = self.place()[0], self.loader._core.cursor.started
-        if self._chosen is not None:
-            epoch = self._chosen
-        elif started is not None and step == 0:
-            epoch = self.epoch + 1
-        self._go(epoch, step)
+        self._place.go_to_step(step)
         return self._all_steps()
 
     def _lazy(
         self,
-        find_place: Callable[[], None],
+        move: Callable[[], None],
         iterate: Callable[[], Iterator[Any]],
         *,
         looks_ahead: bool = False,
     ) -> OnHost | Ahead:
         check_ranks(self.loader)
         is_ahead = self._hand_over.copies is not None or looks_ahead
-        return (Ahead if is_ahead else OnHost)(self, find_place, iterate)
-
-    def _go_to_epoch(self) -> None:
-        if self._chosen is not None:
-            self._go(self._chosen, 0)
-        elif self.current is not None and self.current.epoch != self.loader.epoch:
-            self._go(*self.place())
-
-    def _go_to_user(self) -> None:
-        if self._chosen is not None:
-            self._go(self._chosen, 0)
-        elif self.current is not None:  # go on where the user is, not where the loader is
-            self._go(*self.place())
+        return (Ahead if is_ahead else OnHost)(self._place, self._hand_over, move, iterate)
 
     def set_epoch(self, epoch: int) -> None:
         """Makes the next iterator one of this epoch, also one that exists and has not started.
@@ -228,45 +210,15 @@ class TorchLoader(
         Raises:
             InvalidArgumentError: There is no such epoch.
         """
-        epoch = as_epoch(epoch)
-        here, position = self.place()
-        started = self.loader._core.cursor.started
-        self._chosen = None
-        if started is not None and position > 0:
-            self._chosen = epoch
-        elif here != epoch or here == started:
-            self._go(epoch, 0)
-        else:
-            self.loader._core.cursor.stays_in_epoch = started is None
-
-    def _settle(self) -> None:
-        """Brings the DataLoader to where the next iterator begins: a batch that was taken ahead
-        does not count."""
-        self._go(*(self.place() if self._chosen is None else (self._chosen, 0)))
-
-    def _go(self, epoch: int, step: int) -> None:
-        self.loader.seek(step, epoch=epoch)
-        self.current = self._chosen = None
+        self._place.set_epoch(epoch)
 
     def place(self) -> tuple[int, int]:
         """Epoch and step of the batch after the last delivered one, as in state_dict()."""
-        if self.current is not None:
-            epoch, step = self.current.place
-            is_whole = self.loader._core.share.count == 1  # else other loaders have steps left
-            is_over = is_whole and step > 0 and self._looks_ahead and self.current.at_end
-            return (epoch + 1, 0) if is_over else (epoch, step)
-        return self.loader._core.cursor.consumed()
+        return self._place.next()
 
-    @contextlib.contextmanager
-    def keep_place(self) -> Iterator[None]:
+    def keep_place(self) -> AbstractContextManager[None]:
         """As DataLoader.keep_place()."""
-        kept = self.current, self._chosen
-        with self.loader.keep_place():
-            self.current = None
-            try:
-                yield
-            finally:
-                self.current, self._chosen = kept
+        return self._place.kept()
 
     def _to_tensors(self, batch: Any) -> Any:
         """A batch of the DataLoader as this one gives it on the host."""
@@ -277,14 +229,11 @@ class TorchLoader(
 
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): what was delivered counts, what was made ahead does not."""
-        if self.current is not None:
-            return self.loader._core.state_at(*self.place())
-        return self.loader.state_dict()
+        return self._place.state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(): the next iter() goes on where the state was taken."""
-        self.loader.load_state_dict(state_dict)
-        self.current = self._chosen = None
+        self._place.load_state_dict(state_dict)
         self._trainer_epochs.forget()
 
     def __len__(self) -> int:
@@ -301,11 +250,11 @@ class TorchLoader(
     @property
     def epoch(self) -> int:
         """The last started epoch; before any, the one that the first iter() starts."""
-        return self.loader.epoch if self.current is None else self.current.epoch
+        return self._place.epoch
 
     def close(self) -> None:
         """Closes the DataLoader.  Tensors that are held stay valid."""
-        self.current = None
+        self._place.ahead = None
         self.loader.close()
 
     def __enter__(self) -> TorchLoader[BatchT]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -17,6 +18,7 @@ from ... import DataLoader
 from ...batch_forms import map_arrays
 from ...loader.epoch_steps import EpochSteps
 from ...loader.epochs import as_epoch
+from ...loader.wrapped_loader import WrappedLoader
 
 
 class Owner(Protocol):
@@ -48,9 +50,9 @@ def steps_of(loader: DataLoader[Any]) -> EpochSteps | None:
     steps of the same epoch.
     """
     steps = min(loader.readers, key=lambda reader: reader.records).steps
-    is_shared = loader._core.cursor.share.count > 1
-    is_known = steps.is_known and not is_shared and steps.num_steps == len(loader)
-    return steps if is_known else None
+    if WrappedLoader(loader).is_shared or not steps.is_known:
+        return None
+    return steps if steps.num_steps == len(loader) else None
 
 
 class StepRows(list[int]):
@@ -102,8 +104,10 @@ class EpochRows(Dataset[Any]):
 
         Raises:
             IndexError: There is no such row.
+            TypeError: It is no int; __getitems__ takes several.
             UnsupportedError: A reader is read in sequence.
         """
+        position = operator.index(position)
         if not -len(self) <= position < len(self):
             raise IndexError(f"row {position} of {len(self)}")
         return map_arrays(self._read([position % len(self)]), lambda rows: rows[0])

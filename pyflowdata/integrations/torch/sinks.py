@@ -113,7 +113,7 @@ def sink(
             )
         device = loader.device if device is None else device
         ragged = loader.ragged if ragged is None else ragged
-        loader._settle()
+        loader._place.go_to_user()
         loader = loader.loader
     found = find_device(device)
     hand_over: Any = None  # Sink refuses what is not a loader

@@ -21,6 +21,7 @@ import torch
 from ... import Blob, DataLoader, InvalidArgumentError, Ragged, UnsupportedError
 from ...batch_forms import arrays_of
 from ...errors import shown
+from ...loader.wrapped_loader import WrappedLoader
 from ...nodes import is_bfloat16
 from .jagged import Jagged, JaggedMaker, check_jagged, is_text, shared_offsets, texts_of
 
@@ -44,7 +45,7 @@ class HostTensors:
             UnsupportedError: torch has no dtype or layout for a blob.
         """
         self._makers = [_maker_of(blob, ragged) for blob in loader.blobs]
-        self._form: Callable[[list[Any]], Any] = loader._core.form
+        self._form = WrappedLoader(loader).form
         self._jagged = [i for i, make in enumerate(self._makers) if isinstance(make, JaggedMaker)]
         is_plain = all(make is torch.from_numpy for make in self._makers)
         self.convert: Make = _plain(self._form) if is_plain else self._convert

@@ -20,6 +20,7 @@
 typedef struct box_entry {
     int32_t file, number; /* of the record in its file */
     int64_t offset, size;
+    int64_t label; /* of box_index.h */
 } box_entry;
 
 typedef struct box {

@@ -23,10 +23,20 @@
 #ifndef BOX_GROUP
 #define BOX_GROUP NULL
 #endif
+#ifndef BOX_COMPANIONS
+#define BOX_COMPANIONS NULL
+#endif
+#ifndef BOX_OPS
+#define BOX_OPS &box_op
+#endif
+#ifndef BOX_INFER
+#define BOX_INFER box_infer
+#endif
 #ifndef BOX_OP_SIZE
 #define BOX_OP_SIZE sizeof(pfd_op)
 #endif
 
+#ifndef BOX_METHODS
 static const pfd_source_methods box_methods = {
     PFD_SIZE(pfd_source_methods),
     .close = BOX_CLOSE,
@@ -38,6 +48,7 @@ static const pfd_source_methods box_methods = {
     .at = BOX_AT,
 #endif
 };
+#endif
 
 #ifndef BOX_ROW_WIDTH
 #define BOX_ROW_WIDTH BOX_WIDTH
@@ -69,8 +80,20 @@ static const pfd_op box_op = {
     sizeof(pfd_port),        .flags = PFD_READS_FILES,
     .name = "BoxReader",     .doc = "Reads box files.",
     .outputs = box_outputs,  .num_outputs = PFD_COUNT(box_outputs),
-    .infer = box_infer,      .open = BOX_OPEN,
+    .infer = BOX_INFER,      .open = BOX_OPEN,
     .compute = BOX_COMPUTE,  .group = BOX_GROUP,
+    .companions = BOX_COMPANIONS,
 };
 
-PFD_PLUGIN("box", "1.0", &box_op)
+#ifdef BOX_PROBE
+static const pfd_format box_format = {
+    .struct_size = (uint32_t)sizeof(pfd_format), .name = "box",       .title = "Box",
+    .doc = "Records in boxes, for tests.",       .suffixes = ".box",  .reader = "BoxReader",
+    .probe = BOX_PROBE,
+};
+static const pfd_op *const box_ops[] = {BOX_OPS};
+static const pfd_format *const box_formats[] = {&box_format};
+PFD_PLUGIN_WITH_FORMATS("box", "1.0", box_ops, box_formats)
+#else
+PFD_PLUGIN("box", "1.0", BOX_OPS)
+#endif

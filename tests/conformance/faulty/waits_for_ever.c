@@ -1,7 +1,7 @@
 /* Waits for what never comes, where a file says that it has more records than there can be.
  *
  * group: damage: lengths
- * finding: hang
+ * finding: waits
  * says: open\(\) did not end in time .*, with bytes .* set to 0x
  * seconds: 0.3 */
 #include "box.h"

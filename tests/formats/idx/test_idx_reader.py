@@ -175,11 +175,12 @@ def test_a_state_continues_in_both_arrays(mnist: Path) -> None:
 
 
 def test_the_kit_on_images_and_labels(tmp_path: Path) -> None:
-    """It damages copies of the labels, which are not those that are read."""
+    """The labels are read from where they are, so that no copies of them are damaged."""
     (tmp_path / "part-0").write_bytes(idx(IMAGES[:20, :3, :4]))
     (tmp_path / "labels").write_bytes(idx(np.arange(20, dtype=np.int32)))
     images, _ = flow.IDXReader(tmp_path, labels=tmp_path / "labels", shape=(3, 4),
                                label_dtype="int32", batch_size=4)  # fmt: skip
-    report = testing.check_reader(images, ignore=("tail-ignored",))
+    report = testing.check_reader(images)
     assert report.passed
-    assert {finding.id for finding in report.findings} <= {"damage-unnoticed", "cut-unnoticed"}
+    expected = {"damage-unnoticed", "cut-unnoticed", "sample-poor"}
+    assert {finding.id for finding in report.findings} <= expected

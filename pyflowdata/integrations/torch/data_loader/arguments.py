@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import warnings
-from typing import Any, SupportsIndex
+from typing import Any, Literal, SupportsIndex, get_args
 
 import torch
 from torch.utils.data import IterableDataset
@@ -15,6 +15,7 @@ from ....errors import shown
 from .orders import EpochOrder, SequentialOrder, ShuffledOrder
 from .randomness import note_hidden_draw
 
+LastBatch = Literal["short", "even", "drop", "pad"]
 SEEDS = 2**62 - 1  # the largest seed, and the bits that one has
 
 
@@ -95,18 +96,39 @@ def part_of(size: int, world_size: int, batch_size: Any, has_order: bool) -> int
     return size // world_size
 
 
+def last_batch_of(last: Any, drop_last: Any, has_order: bool) -> str:
+    """What becomes of the short last batch of an epoch.
+
+    Args:
+        last, drop_last: As of the DataLoader.
+        has_order: The order of a map-style dataset is this package's.
+    """
+    if last is None:
+        return "drop" if drop_last else "short"
+    if last not in get_args(LastBatch):
+        raise InvalidArgumentError(
+            f"last = {shown(last)}; it must be 'short', 'even', 'drop' or 'pad'"
+        )
+    if not has_order:
+        raise InvalidArgumentError(
+            f"last = '{last}' with a sampler, a batch_sampler or an IterableDataset, which decides "
+            "itself what the last batch has: leave it out, or leave the sampler out"
+        )
+    if drop_last and last != "drop":
+        raise InvalidArgumentError(f"drop_last = True and last = '{last}'; give one of the two")
+    return str(last)
+
+
 def make_order(
-    dataset: Any, batch_size: Any, shuffle: Any, drop_last: Any, seed: int, rank: int,
-    world_size: int,
-) -> EpochOrder:  # fmt: skip
+    dataset: Any, batch_size: Any, shuffle: Any, last: str, seed: int, rank: int, world_size: int
+) -> EpochOrder:
     """The order of a dataset whose program gave no sampler."""
     kind = ShuffledOrder if shuffle else SequentialOrder
     is_size = isinstance(batch_size, int) and batch_size > 0
     return kind(
         dataset,
         batch_size=batch_size if is_size else 1,  # torch checks it
-        seed=seed, shuffle=bool(shuffle), drop_last=bool(drop_last),
-        rank=rank, world_size=world_size,
+        seed=seed, shuffle=bool(shuffle), last=last, rank=rank, world_size=world_size,
     )  # fmt: skip
 
 
@@ -132,6 +154,7 @@ def warn_of_left_out(order: EpochOrder) -> None:
         return
     warnings.warn(
         f"the last {order.steps.left_out} of {order.samples} samples of each epoch are left out, "
-        f"as they are fewer than the {order.num_replicas} ranks",
+        f"as they are fewer than the {order.num_replicas} ranks; last='pad' fills the last batches "
+        "instead, and real_rows says how many samples are no filling",
         stacklevel=3,
     )

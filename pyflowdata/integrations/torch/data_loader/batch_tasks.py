@@ -45,5 +45,7 @@ def len_of(batch: Any) -> int:
     """Samples of a batch: the length of its first tensor; 1 if there is none."""
     while type(batch) is not torch.Tensor and isinstance(batch, (list, tuple, dict)) and batch:
         batch = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
+    if isinstance(batch, torch.Tensor) and batch.is_nested:  # which has no shape
+        return int(batch.size(0))
     shape = getattr(batch, "shape", None)
     return int(shape[0]) if shape else 1

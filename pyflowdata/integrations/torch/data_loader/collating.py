@@ -138,9 +138,11 @@ def _joined(samples: Sequence[Any], collate_fn_map: Any) -> Any:
 
 def _tensors(samples: Any, *, collate_fn_map: Any = None) -> Any:
     first = samples[0]
+    if first.is_nested:  # and has no shape
+        return collate_tensor_fn(samples, collate_fn_map=collate_fn_map)
     shape, dtype = first.shape, first.dtype
     if any(
-        type(one) is not torch.Tensor or one.shape != shape or one.dtype != dtype
+        type(one) is not torch.Tensor or one.is_nested or one.shape != shape or one.dtype != dtype
         or one.requires_grad or one.device.type != "cpu" or one.layout is not torch.strided
         or one.is_quantized
         for one in samples

@@ -105,7 +105,7 @@ class Counts:
             values["cpu_seconds"] = busy
         there = (now - self._opened) * max(1, loader.num_workers) if self._has_begun else 0.0
         cpu = time.process_time() - self._cpu_at_start
-        slot_bytes, held = loader.shared_memory()
+        pools = loader.slot_pools
         return {
             **empty_stats(),
             **values,
@@ -113,9 +113,9 @@ class Counts:
             "thread_seconds": there,
             "idle_seconds": max(0.0, there - busy),
             "process_cpu_seconds": values["process_cpu_seconds"] + cpu,
-            "slots": held,
-            "slots_held": held,
-            "slot_bytes": slot_bytes,
+            "slots": sum(len(pool) for pool in pools),
+            "slots_held": sum(pool.held for pool in pools),
+            "slot_bytes": sum(pool.bytes for pool in pools),
             "processors": len(os.sched_getaffinity(0)),
             "now_seconds": now,
             "opened_seconds": self._opened,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from typing import Any, Protocol
 
 from torch.utils.data import default_collate
@@ -15,6 +16,7 @@ from .counts import Counts
 from .fetching import Fetcher, Fetching, StreamPlace
 from .orders import EpochOrder
 from .progress import Progress
+from .slots import SlotPool
 from .workers import Workers
 
 
@@ -51,6 +53,8 @@ class Owner(Protocol):
 
     def __len__(self) -> int: ...
 
+    def _hear_epoch(self, progress: Progress) -> None: ...
+
 
 class Kept:
     """What stays from one epoch of a DataLoader to the next.
@@ -58,6 +62,7 @@ class Kept:
     Attributes:
         counts: Of steps and work.
         workers: Of persistent_workers, while no iterator has them.
+        running: These, and those that iterators have.
         fetcher: Of the thread that iterates, for num_workers=0.
         samples_said: The last len() of an iterable dataset, when the program asked for len().
     """
@@ -65,6 +70,7 @@ class Kept:
     def __init__(self) -> None:
         self.counts = Counts()
         self.workers: Workers | None = None
+        self.running: weakref.WeakSet[Workers] = weakref.WeakSet()
         self.fetcher: Fetcher | None = None
         self.samples_said: int | None = None
 
@@ -148,6 +154,10 @@ class Engine:
         except (TypeError, NotImplementedError):
             return False
 
+    def hear_epoch(self, progress: Progress) -> None:
+        """Before an iterator begins there: takes over the epoch that the sampler was told."""
+        self._loader._hear_epoch(progress)
+
     # ---- Batches ----
 
     def fetching(self) -> Fetching:
@@ -193,10 +203,12 @@ class Engine:
         if workers is not None and workers.pid == os.getpid():
             return workers
         loader = self._loader
-        return Workers(
+        workers = Workers(
             self.fetching(), self.num_workers, loader.worker_init_fn,
             loader.multiprocessing_context, self.seed + 1000003 * loader.epoch,
         )  # fmt: skip
+        self._kept.running.add(workers)
+        return workers
 
     def give_back_workers(self, workers: Workers) -> None:
         """After the last batch of an iterator."""
@@ -205,12 +217,11 @@ class Engine:
         else:
             workers.close()
 
-    def shared_memory(self) -> tuple[int, int]:
-        """Bytes and slots of memory for batches that the kept worker processes share."""
-        workers = self._kept.workers
-        if workers is None:
-            return 0, 0
-        return workers.bytes, sum(one.slots.used for one in workers.processes)
+    @property
+    def slot_pools(self) -> list[SlotPool]:
+        """Memory for batches that is shared with worker processes which run now."""
+        running = [one for one in self._kept.running if one.pid == os.getpid()]
+        return [pool for workers in running for pool in workers.slot_pools]
 
 
 def check_stream_count(saved: int, own: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from .... import InvalidArgumentError
 from .randomness import Watch, mixed, note_key, note_samples, number_of, seed_all
+from .samplers import is_stateful
 
 _COLLATE = 1 << 62  # in place of an index, in the key of what collate_fn draws
 
@@ -275,8 +276,9 @@ class Stream:
     def place(self) -> StreamPlace:
         """Where it is, for a resume."""
         state = None
+        one: Any
         for kind, one in (("iterator", self._samples), ("dataset", self._how.dataset)):
-            if hasattr(one, "state_dict") and hasattr(one, "load_state_dict"):
+            if is_stateful(one):
                 state = kind, one.state_dict()
                 break
         return StreamPlace(self.batches, state, self._has_ended)

@@ -89,6 +89,8 @@ class BatchIterator(Iterator[Any], ABC):
         """The next batch, END or a FailedBatch.  Starts at the progress, also after Ctrl-C."""
         progress = self._progress
         if not self._is_begun:
+            if not progress.has_started:
+                self._loader.hear_epoch(progress)
             self._begin()
             self._is_begun = progress.has_started = True
             progress.after_streams = None
@@ -181,7 +183,7 @@ class BatchIterator(Iterator[Any], ABC):
         progress, task = self._progress, self._task
         if task is None:
             return
-        progress.sampler = task.sampler
+        progress.sampler, progress.delivered = task.sampler, task.number
         if task.number == progress.position:
             progress.position += 1
             while progress.position in progress.ahead:

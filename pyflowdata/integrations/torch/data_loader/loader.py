@@ -25,22 +25,32 @@ from ..accelerate_signal import PreparedLoader, announced, gradient_state
 from ..rows import TrainerEpochs
 from . import states
 from .arguments import (
+    LastBatch,
     check_own,
     check_torchs,
     find_ranks,
     find_seed,
     is_map_style,
+    last_batch_of,
     make_order,
     part_of,
     warn_of_left_out,
 )
+from .description import describe
 from .engine import Engine, Kept, check_stream_count
 from .fetching import StreamPlace
 from .iterators import BatchIterator
 from .orders import EpochOrder
 from .process_iterators import ProcessIterator, StreamIterator
 from .progress import Progress
-from .samplers import generator_states, is_stateful, restore_epoch
+from .samplers import (
+    StreamSampler,
+    epoch_of,
+    generator_states,
+    is_stateful,
+    restore_epoch,
+    tell_epoch,
+)
 from .stream_lookahead import StreamLookahead
 from .thread_iterators import InlineIterator, ThreadIterator
 
@@ -98,6 +108,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         seed: int | None = None,
         seed_samples: bool = True,
         global_batch_size: int | None = None,
+        last: LastBatch | None = None,
         rank: int | None = None,
         world_size: int | None = None,
     ) -> None:
@@ -111,6 +122,10 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
                 torch.manual_seed(); of several ranks 0, since they need the same one.
             seed_samples: False leaves the generators of the process to the dataset.
             global_batch_size: Samples of a step of all ranks together, in place of batch_size.
+            last: What becomes of a short last step.  "short" (None): ranks divide its samples, of
+                which some may have one more; it is left out where a rank would have none.  "even":
+                it is cut so that each rank has as many.  "drop": as drop_last.  "pad": each rank
+                has a full batch, filled with the last sample; `real_rows` says how many are real.
             rank, world_size: Of this process; None: as torch.distributed or the launcher say.
 
         Raises:
@@ -122,19 +137,21 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         has_order = sampler is None and batch_sampler is None and is_map_style(dataset)
         if global_batch_size is not None:
             batch_size = part_of(global_batch_size, self.world_size, batch_size, has_order)
+        rule = last_batch_of(last, drop_last, has_order)
+        drop_last = drop_last or rule == "drop"
         self.workers, self.seed_samples = workers, seed_samples
         self.seed = find_seed(seed, generator, needs_same=has_order and self.world_size > 1)
         self.order: EpochOrder | None = None
         if has_order:
             self.order = make_order(
-                dataset, batch_size, shuffle, drop_last, self.seed, self.rank, self.world_size
+                dataset, batch_size, shuffle, rule, self.seed, self.rank, self.world_size
             )
-            self.order.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
             sampler, shuffle = self.order, None
         self._kept = Kept()
         self._progress: Progress | None = None
         self._tells_epoch = False  # a state was loaded, or set_epoch() called
         self._wanted_epoch: int | None = None
+        self._heard = 0  # the epoch that the program's sampler was told last
         self._trainer_epochs = TrainerEpochs()
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn,
@@ -142,13 +159,21 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             prefetch_factor=prefetch_factor, persistent_workers=persistent_workers,
             pin_memory_device=pin_memory_device, in_order=in_order,
         )  # fmt: skip
+        if self._is_iterable:
+            self.__dict__["sampler"] = StreamSampler()
+        self._listen()
         check_torchs(num_workers, timeout, prefetch_factor, generator)
-        if self.order is not None and self.world_size > 1 and not drop_last:
+        if self.order is not None and self.world_size > 1 and rule == "short":
             warn_of_left_out(self.order)
 
     @property
     def _is_iterable(self) -> bool:
         return not is_map_style(self.dataset)
+
+    def _listen(self) -> None:
+        """Hears what a trainer tells the sampler, where that is ours."""
+        if isinstance(self.sampler, (EpochOrder, StreamSampler)):
+            self.sampler.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
 
     def _engine(self) -> Engine:
         return Engine(self, self._kept)
@@ -205,13 +230,22 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             last.become(last.next(epoch))
         if self.order is not None:
             self.order.epoch = epoch
-        for one in (self.sampler, self.batch_sampler):
-            if one is not self.order and hasattr(one, "set_epoch"):
-                one.set_epoch(epoch)
+        elif self._is_from_sampler:
+            sampler = self._engine().index_sampler
+            if epoch_of(sampler) != epoch:
+                tell_epoch(sampler, epoch)
+            self._heard = epoch
 
     def _set_epoch_of_trainer(self, epoch: int) -> None:
-        """What a trainer tells the sampler, which is the order: by its own count of epochs."""
+        """What a trainer tells our own sampler: by its own count of epochs."""
         self.set_epoch(self._trainer_epochs.epoch_of(as_epoch(epoch), self.epoch))
+
+    def _hear_epoch(self, progress: Progress) -> None:
+        """Before the first batch: takes over what the program's sampler was told since the last
+        epoch, so that random numbers and states are of the same one."""
+        told = epoch_of(self._engine().index_sampler) if self._is_from_sampler else None
+        if progress is self._progress and told is not None and told != self._heard:
+            self._set_epoch_of_trainer(told)
 
     @property
     def epoch(self) -> int:
@@ -229,6 +263,16 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         steps = self._epoch_steps
         batches: int = super().__len__() if steps is None else steps.num_steps
         return batches
+
+    @property
+    def real_rows(self) -> int | None:
+        """Samples of the last delivered batch, without those that last="pad" filled it with; None:
+        there was none in this epoch, or a sampler or an IterableDataset gave them."""
+        steps, progress = self._epoch_steps, self._progress
+        if steps is None or progress is None or progress.delivered is None:
+            return None
+        rows = steps.rows_of(progress.delivered, self.rank)
+        return max(0, min(rows.stop, steps.rows) - rows.start)
 
     @property
     def _is_from_sampler(self) -> bool:
@@ -298,6 +342,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         if self.order is not None:
             self.order.seed, self.order.epoch = self.seed, progress.epoch
         restore_epoch(self._engine().index_sampler, progress.start)
+        self._heard = epoch_of(self._engine().index_sampler) or 0
         self._tells_epoch = True
         if self._progress is None or self._progress.has_started:
             self._progress = progress
@@ -312,6 +357,9 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         """Ends the worker processes that are kept.  Batches that are held stay valid."""
         self._kept.close()
 
+    def __repr__(self) -> str:
+        return describe(self)
+
     def __enter__(self) -> DataLoader[_Sample]:
         return self
 
@@ -323,14 +371,18 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _kept=Kept())
-        if self.order is not None:
-            self.order.loader_hears = weakref.WeakMethod(self._set_epoch_of_trainer)
+        self._listen()
 
     # ---- Reports ----
 
     def stats(self) -> dict[str, float]:
         """Counters since the loader was made, with times in seconds, by the names that
-        flow.DataLoader.stats() has; of workers, not of threads."""
+        flow.DataLoader.stats() has; of workers, not of threads.
+
+        slots and slot_bytes are those of the worker processes that run now, whether an iterator has
+        them or persistent_workers keeps them; slots_held are batches that the program holds, or
+        that came ahead.
+        """
         return self._kept.counts.stats(self._engine())
 
     def report(self, *, since: Report | None = None) -> Report:

@@ -13,6 +13,7 @@ from torch.utils.data import DistributedSampler, RandomSampler, SequentialSample
 from .... import DataLoader as FlowLoader
 from .... import from_arrays
 from ....loader.epoch_steps import EpochSteps
+from ....loader.wrapped_loader import WrappedLoader
 
 _ROWS = 4096  # of an epoch's order, read at once
 
@@ -25,7 +26,7 @@ class _Shuffle:
         data = from_arrays({"index": np.arange(samples)}).shuffle(seed=seed)
         batch = data.batch(_ROWS, rank=0, world_size=1)
         self._loader = FlowLoader(batch["index"], num_threads=1, prefetch=1)
-        self._loader._core.observed.drop_report_at_end()
+        WrappedLoader(self._loader).drop_report_at_end()
 
     def rows(self, epoch: int, begin: int, end: int) -> list[int]:
         """The samples at these positions."""
@@ -37,25 +38,25 @@ class EpochOrder:
     """Which samples this rank gets, step after step; as a sampler, those of one epoch.
 
     A step has the samples at the next `batch_size * num_replicas` positions, of which each rank
-    takes its part; of the last step some ranks may have a sample more than others.  A last step
-    with fewer samples than ranks is left out, so that all ranks have the same number of steps.
+    takes its part; what becomes of the last step is `last`, with "short", "even", "drop" or "pad"
+    as of the DataLoader.  All ranks have the same number of steps.
 
     Attributes:
         data_source, dataset: The dataset.
         num_replicas, rank: As of torch's DistributedSampler.
         batch_size: Samples of this rank in a full step.
-        seed, shuffle, drop_last: As of the DataLoader.
+        seed, shuffle: As of the DataLoader.
         epoch: Of `iter()`.
         loader_hears: What set_epoch() tells the DataLoader that has this order.
     """
 
     def __init__(
-        self, dataset: Sized, *, batch_size: int, seed: int, shuffle: bool, drop_last: bool,
-        rank: int, world_size: int,
+        self, dataset: Sized, *, batch_size: int, seed: int, shuffle: bool, last: str, rank: int,
+        world_size: int,
     ) -> None:  # fmt: skip
         self.data_source = self.dataset = dataset
         self.num_replicas, self.rank = world_size, rank
-        self.batch_size, self.drop_last = batch_size, drop_last
+        self.batch_size, self.last = batch_size, last
         self.seed, self.shuffle = seed, shuffle
         self.epoch = 0
         self.loader_hears: Callable[[], Callable[[int], None] | None] | None = None
@@ -66,6 +67,11 @@ class EpochOrder:
                 "num_samples should be a positive integer value, but got num_samples=0: the "
                 "dataset is empty"
             )
+
+    @property
+    def drop_last(self) -> bool:
+        """As of torch's samplers."""
+        return self.last == "drop"
 
     @property
     def samples(self) -> int:
@@ -80,19 +86,31 @@ class EpochOrder:
     @property
     def steps(self) -> EpochSteps:
         """The steps of an epoch, and how ranks share them."""
-        samples, step = self.samples, self.global_batch
+        samples, step, ranks = self.samples, self.global_batch, self.num_replicas
         rest = samples % step
-        is_left_out = self.drop_last or rest < self.num_replicas
+        left_out = {
+            "short": rest if rest < ranks else 0,  # some rank would have no batch
+            "even": rest % ranks,
+            "drop": rest,
+            "pad": 0,
+        }
         return EpochSteps(
             records=samples,
-            rows=samples - rest if is_left_out else samples,
+            rows=samples - left_out[self.last],
             batch_size=step,
-            world_size=self.num_replicas,
-            last_batch="drop" if self.drop_last else "short",
+            world_size=ranks,
+            last_batch=self.last,
         )
 
     def rows(self, epoch: int, begin: int, end: int) -> list[int]:
-        """The samples at these positions of an epoch."""
+        """The samples at these positions of an epoch; beyond its end the last one, again."""
+        last = self.samples - 1
+        if end - 1 > last:
+            found = self._rows(epoch, min(begin, last), last + 1)
+            return (found + found[-1:] * (end - 1 - last))[-(end - begin) :]
+        return self._rows(epoch, begin, end)
+
+    def _rows(self, epoch: int, begin: int, end: int) -> list[int]:
         if not self.shuffle:
             return list(range(begin, end))
         made = self._shuffle

@@ -26,6 +26,7 @@ class Progress:
         is_over: The epoch is at its end.
         after_streams: As streams, of the epoch that begins next, where workers keep their datasets.
         length: Batches of the epoch; None as long as the order is not at its end.
+        delivered: Number of the batch that was delivered last, of this iterator.
         look_ahead: Takes the sampler's next indices, from which `length` may be known; None: they
             are taken ahead, or nothing is.
     """
@@ -42,6 +43,7 @@ class Progress:
     is_over: bool = False
     after_streams: list[StreamPlace] | None = None
     length: int | None = None
+    delivered: int | None = None
     look_ahead: Callable[[], None] | None = None
 
     def copy(self) -> Progress:

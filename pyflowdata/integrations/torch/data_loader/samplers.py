@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch.utils.data import (
     BatchSampler,
     DistributedSampler,
     RandomSampler,
+    Sampler,
     SequentialSampler,
     SubsetRandomSampler,
     WeightedRandomSampler,
@@ -55,11 +57,52 @@ def is_stateful(one: Any) -> bool:
     return hasattr(one, "state_dict") and hasattr(one, "load_state_dict")
 
 
+def epoch_of(sampler: Any) -> int | None:
+    """The epoch that a sampler was told last; None: it has none."""
+    inner = _inner(sampler)
+    epoch = getattr(inner, "epoch", None)
+    return epoch if isinstance(epoch, int) and epoch >= 0 and hasattr(inner, "set_epoch") else None
+
+
+def tell_epoch(sampler: Any, epoch: int) -> None:
+    """Tells a sampler, and the one that it takes its indices from, where they have epochs."""
+    told: list[Any] = []
+    for one in (sampler, getattr(sampler, "sampler", None), _inner(sampler)):
+        set_epoch = getattr(one, "set_epoch", None)
+        if set_epoch is not None and not any(one is other for other in told):
+            set_epoch(epoch)
+            told.append(one)
+
+
 def restore_epoch(sampler: Any, start: dict[str, Any] | None) -> None:
     """Gives a sampler that has epochs the one of a state."""
     inner = _inner(sampler)
     if start and "epoch" in start and hasattr(inner, "set_epoch"):
         inner.set_epoch(start["epoch"])
+
+
+class StreamSampler(Sampler[None]):
+    """The sampler of a DataLoader with an IterableDataset, which has nothing to choose, as torch's.
+    Trainers tell it their epochs.
+
+    Attributes:
+        loader_hears: What set_epoch() tells the DataLoader.
+    """
+
+    def __init__(self) -> None:
+        self.loader_hears: Callable[[], Callable[[int], None] | None] | None = None
+
+    def __iter__(self) -> Iterator[None]:
+        return itertools.repeat(None)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The loader hears it, as a trainer's own count of epochs."""
+        tell_loader = None if self.loader_hears is None else self.loader_hears()
+        if tell_loader is not None:
+            tell_loader(epoch)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"loader_hears": None}
 
 
 class SamplerIterator(Iterator[Any]):
@@ -82,13 +125,14 @@ class SamplerIterator(Iterator[Any]):
             start, state: The attributes, of a state; None: of now.
         """
         self._sampler = sampler
-        inner, generators = _inner(sampler), _generators(sampler)
+        generators = _generators(sampler)
         if start:
             for generator, kept in zip(generators, start.get("generators", ()), strict=False):
                 generator.set_state(kept)
         self.start = self.now()
-        if isinstance(getattr(inner, "epoch", None), int) and hasattr(inner, "set_epoch"):
-            self.start["epoch"] = inner.epoch
+        epoch = epoch_of(sampler)
+        if epoch is not None:
+            self.start["epoch"] = epoch
         self._random = _own_random(sampler, key)
         self.state: Any = None
         is_own = is_stateful(sampler)

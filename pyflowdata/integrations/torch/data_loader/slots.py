@@ -163,7 +163,10 @@ class SlotPool:
         """Of all slots, as they are mapped here."""
         return sum(len(mapping) for mapping in self._mappings if mapping is not None)
 
+    def __len__(self) -> int:
+        return len(self._mappings)
+
     @property
-    def used(self) -> int:
-        """Slots that are not free."""
-        return len(self._mappings) - len(self._free)
+    def held(self) -> int:
+        """Slots that something here views."""
+        return len(self._owners)

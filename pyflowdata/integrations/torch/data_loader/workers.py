@@ -366,9 +366,9 @@ class Workers:
         return found
 
     @property
-    def bytes(self) -> int:
-        """Of shared memory for batches."""
-        return sum(one.slots.bytes for one in self.processes)
+    def slot_pools(self) -> list[SlotPool]:
+        """Shared memory for batches, of each process."""
+        return [one.slots for one in self.processes]
 
     def close(self) -> None:
         """Ends the processes, which have a few seconds for that, all together."""

@@ -9,6 +9,7 @@ import torch.distributed as dist
 
 from .... import DataLoader, InvalidArgumentError
 from ....batch_forms import identity
+from ....loader.wrapped_loader import WrappedLoader
 from ..options import LoaderOptions
 from .dtensors import DTensorMaker
 from .ranks import loader_of, processes_of, rank_and_world_size
@@ -43,7 +44,7 @@ class MeshPlacement:
         shards = sequence_mesh = None
         if how is not None:
             how = how if isinstance(how, ContextParallel) else ContextParallel(how)
-            blobs = self.loader._core.form(list[Any](self.loader.blobs))
+            blobs = WrappedLoader(self.loader).form([*self.loader.blobs])
             self.cut = shards = SequenceShards(how, blobs)
             _check_same_rows(self.loader, ranks, how.mesh)
             sequence_mesh = how.mesh

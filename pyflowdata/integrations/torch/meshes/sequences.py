@@ -22,19 +22,23 @@ class ContextParallel:
 
     Attributes:
         mesh: One dimension of a DeviceMesh, or a process group.
-        fields: Names of fields in a dict of blobs, or their places in a tuple; None: all that have
-            the dimension.
+        fields: Names of fields in a dict of blobs, or their places in a tuple; one may stand alone;
+            None: all that have the dimension.
         dim: Which dimension of a batch is the sequence; 0 are the rows.
         head_tail: Rank r of n gets parts r and 2n - 1 - r of 2n, so that all have the same work
             under a causal mask: what torch calls head-tail load balancing.  False: part r of n.
     """
 
     mesh: Any
-    fields: Sequence[str | int] | None = None
+    fields: str | int | Sequence[str | int] | None = None
     dim: int = 1
     head_tail: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.fields, (str, int, Sequence, type(None))):
+            raise InvalidArgumentError(
+                f"fields = {shown(self.fields)}; it must be names or places of fields, or None"
+            )
         if type(self.dim) is not int or self.dim < 1:
             raise InvalidArgumentError(
                 f"dim = {shown(self.dim)}; it must be an int of at least 1, as dimension 0 are rows"
@@ -58,6 +62,8 @@ class SequenceShards:
         blobs: dict[Any, Blob] = {}
         map_items(batch, blobs.__setitem__)
         wanted = how.fields
+        if isinstance(wanted, (str, int)):
+            wanted = [wanted]
         if wanted is None:
             wanted = [key for key, blob in blobs.items() if len(blob.shape) > how.dim]
         self.names = {key: self._check(key, blobs) for key in wanted}

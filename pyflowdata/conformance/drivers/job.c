@@ -1,16 +1,6 @@
-/* Runs the conformance kit over an op without Python, so that sanitizers see nothing but the op.
- *
- *   driver JOB FOLDER...   with the files of the reader in turn in each of the folders
- *
- * A job is a text of lines: "library PATH", "node OP", and for the node named last "attr NAME KIND
- * VALUE..." (strings in hexadecimal, lists with their size in front) and "input NODE OUTPUT".  The
- * last node is checked.  Findings go to stdout, one "id<tab>text" a line.
- *
- * With PFD_CHECK_FUZZ it is a libFuzzer target: what it gives becomes the file that
- * PYFLOWDATA_CHECK_FILE names, and the job that PYFLOWDATA_CHECK_JOB names reads that folder. */
-#include "pyflowdata/kit.h"
+/* The graph of a check, as drivers/job.h says. */
+#include "job.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +19,10 @@ typedef struct job_node {
 } job_node;
 
 static job_node nodes[most_nodes];
-static int num_nodes;
+static pfd_node *made[most_nodes];
+static int num_nodes, whole_batches;
 
-/* Ends with 2, which is not how a sanitizer ends a process. */
-static _Noreturn void fail(const char *what, const char *detail)
+_Noreturn void job_fail(const char *what, const char *detail)
 {
     fprintf(stderr, "check driver: %s: %s\n", what, detail);
     exit(2);
@@ -42,7 +32,7 @@ static _Noreturn void fail(const char *what, const char *detail)
 static void *allocate(size_t bytes)
 {
     void *memory = calloc(1, bytes ? bytes : 1);
-    if (!memory) fail("no memory", "for the job");
+    if (!memory) job_fail("no memory", "for the job");
     return memory;
 }
 
@@ -50,7 +40,7 @@ static char *next_word(char **rest)
 {
     char *word = *rest;
     char *end = strpbrk(word, " \n");
-    if (!end) fail("the job has too few words", word);
+    if (!end) job_fail("the job has too few words", word);
     *end = '\0';
     *rest = end + 1;
     return word;
@@ -88,7 +78,7 @@ static void read_list(pfd_attr_value *value, char **rest)
 
 static void read_attr(job_node *node, char *rest)
 {
-    if (node->num_attrs == most_attrs) fail("too many attrs", node->op);
+    if (node->num_attrs == most_attrs) job_fail("too many attrs", node->op);
     pfd_attr_value *value = &node->attrs[node->num_attrs++];
     *value = (pfd_attr_value){.name = strdup(next_word(&rest))};
     value->kind = (int32_t)strtol(next_word(&rest), NULL, 10);
@@ -108,7 +98,7 @@ static void load(char *rest)
     const pfd_plugin *plugin;
     char *path = read_string(&rest);
     if (pfd_library_load(path, 0, &plugin, &err) != PFD_OK)
-        fail("the plugin cannot be loaded", err.message);
+        job_fail("the plugin cannot be loaded", err.message);
     free(path);
 }
 
@@ -119,8 +109,10 @@ static void read_line(char *line)
     job_node *node = num_nodes > 0 ? &nodes[num_nodes - 1] : NULL;
     if (!strcmp(kind, "library")) {
         load(rest);
+    } else if (!strcmp(kind, "whole")) {
+        whole_batches = 1;
     } else if (!strcmp(kind, "node")) {
-        if (num_nodes == most_nodes) fail("too many nodes", rest);
+        if (num_nodes == most_nodes) job_fail("too many nodes", rest);
         snprintf(nodes[num_nodes++].op, sizeof node->op, "%s", next_word(&rest));
     } else if (node && !strcmp(kind, "attr")) {
         read_attr(node, rest);
@@ -128,22 +120,21 @@ static void read_line(char *line)
         node->inputs[node->num_inputs] = (int)strtol(next_word(&rest), NULL, 10);
         node->outputs[node->num_inputs++] = (int)strtol(next_word(&rest), NULL, 10);
     } else {
-        fail("a line of the job is not understood", kind);
+        job_fail("a line of the job is not understood", kind);
     }
 }
 
-static void read_job(const char *path)
+void job_read(const char *path)
 {
     static char line[most_text];
     FILE *file = fopen(path, "r");
-    if (!file) fail("the job cannot be opened", path);
+    if (!file) job_fail("the job cannot be opened", path);
     while (fgets(line, sizeof line, file)) read_line(line);
     fclose(file);
-    if (num_nodes == 0) fail("the job has no node", path);
+    if (num_nodes == 0) job_fail("the job has no node", path);
 }
 
-/* ---- Running it -------------------------------------------------------------------------------
- */
+/* ---- Its nodes ------------------------------------------------------------------------------- */
 static void move_files(job_node *node, pfd_attr_value *files, const char *folder)
 {
     size_t n = (size_t)files->list_size;
@@ -169,7 +160,7 @@ static void move_to(job_node *node, pfd_attr_value *attr, const char *folder)
     attr->s = folder;
 }
 
-static pfd_node *make_nodes(const char *folder, pfd_node **made)
+pfd_node *job_make(const char *folder)
 {
     pfd_error err;
     for (int i = 0; i < num_nodes; i++) {
@@ -180,83 +171,41 @@ static pfd_node *make_nodes(const char *folder, pfd_node **made)
         for (int64_t k = 0; k < node->num_attrs; k++) move_to(node, &node->attrs[k], folder);
         if (pfd_node_create(node->op, "", node->attrs, node->num_attrs, inputs, node->num_inputs,
                             &made[i], &err) != PFD_OK)
-            fail("the op cannot be used", err.message);
+            job_fail("the op cannot be used", err.message);
     }
     return made[num_nodes - 1];
 }
 
-/* Damage is a fault of the sample, and findings are of the op. Returns how many there were. */
-static int64_t run(pfd_node *node, int32_t order, int64_t range, int32_t threads)
+void job_release(void)
 {
-    pfd_kit_options options = {.struct_size = sizeof options,
-                               .order = order,
-                               .range = range,
-                               .seek = 0,
-                               .most_records = 256,
-                               .fail_read_with = PFD_IO,
-                               .num_threads = threads,
-                               .rounds = 1,
-                               .twice = threads == 1,
-                               .report_fd = 1,
-                               .seed = 1};
-    pfd_kit_result result;
+    for (int i = 0; i < num_nodes; i++) pfd_node_release(made[i]);
+    memset(made, 0, sizeof made);
+}
+
+int64_t job_run(pfd_node *node, pfd_kit_options options, pfd_kit_result *result)
+{
     pfd_error err;
     pfd_blob blob = {node, 0};
-    if (pfd_kit_run(&blob, &options, &result, &err) != PFD_OK) return 0;
-    for (int64_t i = 0; i < result.num_findings; i++)
-        printf("%s\t%s\n", result.findings[i].id, result.findings[i].text);
-    return result.num_findings;
-}
-
-#ifdef PFD_CHECK_FUZZ
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static pfd_node *fuzzed;
-static const char *fuzzed_file;
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc, (void)argv;
-    static pfd_node *made[most_nodes];
-    const char *job = getenv("PYFLOWDATA_CHECK_JOB");
-    fuzzed_file = getenv("PYFLOWDATA_CHECK_FILE");
-    if (!job || !fuzzed_file) fail("PYFLOWDATA_CHECK_JOB and _FILE", "are not set");
-    read_job(job);
-    static char folder[most_path];
-    snprintf(folder, sizeof folder, "%s", fuzzed_file);
-    char *slash = strrchr(folder, '/');
-    if (!slash) fail("PYFLOWDATA_CHECK_FILE has no folder", fuzzed_file);
-    *slash = '\0';
-    fuzzed = make_nodes(folder, made);
-    return 0;
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    FILE *file = fopen(fuzzed_file, "wb");
-    if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0)
-        fail("the sample cannot be written", fuzzed_file);
-    if (run(fuzzed, PFD_KIT_FORWARD, 8, 1) == 0) return 0;
-    fflush(stdout);
-    abort(); /* libFuzzer keeps the input */
-}
-#else
-int main(int argc, char **argv)
-{
-    pfd_node *made[most_nodes] = {NULL};
-    if (argc < 3) fail("usage", "driver JOB FOLDER...");
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    read_job(argv[1]);
-    for (int i = 2; i < argc; i++) {
-        pfd_node *node = make_nodes(argv[i], made);
-        run(node, PFD_KIT_FORWARD, 16, 1);
-        run(node, PFD_KIT_SHUFFLED, 3, 1);
-        run(node, PFD_KIT_STREAM, 5, 1);
-        run(node, PFD_KIT_FORWARD, 2, 4);
-        for (int k = 0; k < num_nodes; k++) pfd_node_release(made[k]);
-        memset(made, 0, sizeof made);
+    options.struct_size = sizeof options;
+    options.most_records = 256;
+    if (whole_batches) options.order = PFD_KIT_FORWARD;
+    if (whole_batches) options.range = options.most_records;
+    options.fail_read_with = PFD_IO;
+    options.rounds = 1;
+    options.twice = options.num_threads == 1;
+    options.report_fd = 1;
+    options.seed = 1;
+    if (pfd_kit_run(&blob, &options, result, &err) != PFD_OK) {
+        result->num_findings = 0;
+        result->status = err.status;
+        result->function[0] = '\0';
+        result->error = err;
+        return 0;
     }
-    return 0;
+    /* Threads go through the records in orders of their own, so that whole batches differ. */
+    if (whole_batches && options.num_threads > 1) result->num_findings = 0;
+    for (int64_t i = 0; i < result->num_findings; i++)
+        printf("%s\t%s\n", result->findings[i].id, result->findings[i].text);
+    fflush(stdout);
+    return result->num_findings;
 }
-#endif

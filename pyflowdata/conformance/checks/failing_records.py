@@ -1,0 +1,101 @@
+"""What is left behind where one record fails, and the source stays open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import Error
+from ..kit import Kit, Run
+from .check import Check
+from .leaks import LEAK_REPEATS, LEAK_ROUNDS
+from .sample_files import copy_files, overwrite
+
+_PLACES = 16  # in the file, at which it is damaged
+_INPUTS = (  # as damaged_inputs.c numbers them, from 1
+    "all bytes 0", "all bytes 0xff", "the first byte inverted", "the byte in the middle inverted",
+    "the last byte inverted", "the second half 0", "random bytes", "other random bytes",
+)  # fmt: skip
+_MOST_FAILURES = 4  # of different messages
+_FIRST_ROUNDS = 6  # in which a leak is suspected
+_LIKELY = (
+    "a return where the record is refused, between malloc() or open() and free() or close()",
+    "a buffer that grows with each failure",
+)
+
+
+def failing_records(check: Check) -> str:
+    """Memory and descriptors after calls that fail for a record, in many rounds."""
+    found = _of_inputs(check) if not check.is_reader else _of_files(check)
+    messages: set[tuple[str, str]] = set()
+    for doing, kit, options in found:
+        if check.job.case not in (None, doing):
+            continue
+        run = _run(check, kit, doing, 1, options)
+        if run is None or run.num_failed == 0 or run.function == "open()":
+            continue
+        said = (run.function, re.sub(r"\d+", "", run.message))
+        if said in messages or len(messages) == _MOST_FAILURES or not check.case(doing):
+            continue
+        messages.add(said)
+        _look(check, kit, doing, run, options)
+    if not messages:
+        return "no record could be made to fail"
+    return f"{_FIRST_ROUNDS} rounds of each message with which a record fails: {len(messages)}"
+
+
+def _run(
+    check: Check, kit: Kit, doing: str, rounds: int, options: dict[str, Any]
+) -> Run | None:
+    try:
+        return kit.run(
+            silent=True, doing=doing, range=check.range, rounds=rounds, most_records=64, **options
+        )
+    except Error:  # of the reader before the op
+        return None
+
+
+def _look(check: Check, kit: Kit, doing: str, failed: Run, options: dict[str, Any]) -> None:
+    record = np.flatnonzero((failed.rows == 1) | (failed.records == 1))
+    if len(record):
+        doing += f", so that record {record[0]} fails"
+    for rounds in (_FIRST_ROUNDS, *[LEAK_ROUNDS] * LEAK_REPEATS):
+        run = _run(check, kit, doing, rounds, options)
+        leaks = [one for one in run.found if one[0].startswith("leaks-")] if run else []
+        if not leaks:
+            return
+    for id, text in leaks:
+        check.tell(id, text, likely=list(_LIKELY))
+
+
+Trial = tuple[str, Kit, dict[str, Any]]  # what is done, a kit in which it is, further options
+
+
+def _of_inputs(check: Check) -> Iterator[Trial]:
+    for way, said in enumerate(_INPUTS):
+        yield f"{said} in each row of the inputs", check.kit, {"damaged_inputs": way + 1}
+
+
+def _of_files(check: Check) -> Iterator[Trial]:
+    """Copies of the sample, each with a damaged place in its last file with bytes."""
+    paths = [Path(path) for path in check.kit.files()]
+    victim = next((path for path in reversed(paths) if path.stat().st_size > 0), None)
+    if victim is None:
+        return
+    folder = Path(check.job.folder, "failing")
+    copy_files(paths, folder)
+    kit = check.make_kit(check.job.spec.in_folder(str(folder)))
+    data = victim.read_bytes()
+    for place in sorted({(2 * i + 1) * len(data) // (2 * _PLACES) for i in range(_PLACES)}):
+        for width in (1, 4):
+            damaged = bytearray(data)
+            for at in range(place, min(place + width, len(data))):
+                damaged[at] ^= 0xFF
+            overwrite(folder / victim.name, bytes(damaged))
+            last = min(place + width, len(data)) - 1
+            said = f"byte {place}" if last == place else f"bytes {place} to {last}"
+            yield f"{said} of {victim.name} inverted", kit, {}

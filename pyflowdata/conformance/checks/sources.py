@@ -1,0 +1,192 @@
+"""Two nodes of the op in one process: neither may get what belongs to the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..forked import in_fork
+from ..kit import FORWARD, Hashes
+from ..spec import Spec
+from ..variants import Variant, over_other_files, with_other_attrs
+from .check import Check
+
+_MOST_RECORDS = 64
+_MOST_ATTRS = 4  # whose other value changes something
+_MOST_TRIED = 10
+_OF_FILES = (
+    "a thread_local or static cache that belongs to no source: keep it in the source, or compare "
+    "the source that it was filled from before it is used",
+    "a cache by the source's address alone, which a later source can have too",
+)
+_OF_ATTRS = (
+    "a table that is made once from the attrs of the first node, and kept in a static or "
+    "thread_local variable: make it in open() or in each call",
+)
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What a run over a node gave, by record."""
+
+    records: Hashes
+    rows: Hashes
+    is_whole: bool
+
+    def first_other(self, other: _Result) -> int | None:
+        """The first record that is another one, or has another row."""
+        different = (self.records != other.records) | (self.rows != other.rows)
+        places = np.flatnonzero(different)
+        return int(places[0]) if len(places) else None
+
+
+def sources(check: Check) -> str:
+    """Two nodes of the op in one process, read by turns, and one after the other."""
+    try:
+        return _sources(check)
+    except TimeoutError:  # of which the run itself tells
+        return "ended: a call does not return"
+
+
+def _sources(check: Check) -> str:
+    own, again = _alone(check, check.job.spec), _alone(check, check.job.spec)
+    if own is None or again is None or not own.is_whole:
+        return "left out: the sample fails"
+    if own.first_other(again) is not None:
+        return "left out: rows are others in each process"
+    files, attrs = _of_other_files(check, own), _of_other_attrs(check, own)
+    for what, spec in files:
+        _compare(check, own, f"over {what}", spec, _OF_FILES)
+    for what, spec in attrs:
+        _compare(check, own, f"with {what}", spec, _OF_ATTRS)
+    return (
+        f"by turns with {len(files)} source of other files and {len(attrs)} of other attrs"
+        if files or attrs
+        else "left out: no other files or attrs give other records"
+    )
+
+
+def _limit(check: Check) -> float:
+    """Seconds after which a run waits for what does not come."""
+    return max(2 * check.job.limit, 3.0)
+
+
+def _options(check: Check) -> dict[str, Any]:
+    size = 4 if check.whole_batches else 1
+    return {"order": FORWARD, "range": size, "most_records": _MOST_RECORDS}
+
+
+def _alone(check: Check, spec: Spec, output: int = 0) -> _Result | None:
+    """What the node gives in a process of its own; None where it cannot be run."""
+
+    def run() -> _Result:
+        kit = check.make_kit(spec)
+        found = kit.run(silent=True, only_output=output, **_options(check))
+        return _Result(found.records, found.rows, found.is_whole)
+
+    found: _Result | None = in_fork(run, _limit(check))
+    return found
+
+
+# ---- Other nodes --------------------------------------------------------------------------------
+
+
+def _of_other_files(check: Check, own: _Result) -> list[Variant]:
+    """The first one whose records are others; better without failures."""
+    good: list[tuple[bool, Variant]] = []
+    for what, spec in over_other_files(check.job.spec, check.kit.files(), check.job.also):
+        found = _alone(check, spec)
+        if found is None or found.first_other(own) is None or not found.records.any():
+            continue
+        if found.is_whole:
+            return [(what, spec)]
+        good.append((found.is_whole, (what, spec)))
+    return [variant for _, variant in good[:1]]
+
+
+def _of_other_attrs(check: Check, own: _Result) -> list[Variant]:
+    """Those that give other rows."""
+    found: list[Variant] = []
+    for tried, (what, spec) in enumerate(with_other_attrs(check.job.spec)):
+        if len(found) == _MOST_ATTRS or tried == _MOST_TRIED:
+            break
+        other = _alone(check, spec)
+        if other is not None and other.is_whole and other.first_other(own) is not None:
+            found.append((what, spec))
+    return found
+
+
+# ---- Comparison ---------------------------------------------------------------------------------
+
+
+def _by_turns(check: Check, spec: Spec, output: int) -> tuple[_Result, _Result]:
+    run, records, rows = check.kit.run_with(
+        check.make_kit(spec), doing="a second source by turns", only_output=output,
+        **_options(check),
+    )  # fmt: skip
+    return _Result(run.records, run.rows, run.is_whole), _Result(records, rows, True)
+
+
+def _after(check: Check, spec: Spec, output: int) -> tuple[_Result, _Result]:
+    """The second one opened when the first one has been closed."""
+    found = []
+    for kit in (check.kit, check.make_kit(spec)):
+        run = kit.run(silent=True, only_output=output, **_options(check))
+        found.append(_Result(run.records, run.rows, run.is_whole))
+    return found[0], found[1]
+
+
+_WAYS = {"by turns": _by_turns, "one after the other": _after}
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The node of the check and another one, in a process that has run neither before."""
+
+    check: Check
+    other: Spec
+    way: str
+
+    def run(self, output: int = 0) -> tuple[_Result, _Result] | None:
+        together = _WAYS[self.way]
+        found: tuple[_Result, _Result] | None = in_fork(
+            lambda: together(self.check, self.other, output), _limit(self.check)
+        )
+        return found
+
+    def output_of(self, which: int, record: int) -> str:
+        """The output in which this record differs, in words; "" where none does by itself."""
+        for place, name in enumerate(self.check.outputs):
+            alone = _alone(self.check, (self.check.job.spec, self.other)[which], place + 1)
+            found = self.run(place + 1)
+            if alone and found and alone.rows[record] != found[which].rows[record]:
+                return f", output '{name}',"
+        return ""
+
+
+def _compare(check: Check, own: _Result, what: str, spec: Spec, likely: tuple[str, ...]) -> None:
+    alone = (own, _alone(check, spec))
+    for way in _WAYS:
+        if not check.case(f"a second source {what}, {way}"):
+            continue
+        pair = _Pair(check, spec, way)
+        found = pair.run()
+        if found is None:
+            continue
+        for which in (0, 1):
+            truth, result = alone[which], found[which]
+            record = truth.first_other(result) if truth else None
+            if record is None:
+                continue
+            whose = ("the sample", f"a source {what}")[which]
+            return check.tell(
+                "sources-mixed",
+                f"record {record}{pair.output_of(which, record)} of {whose} is another one than in "
+                f"a process of its own, when two sources are read {way} on one thread, "
+                f"{_options(check)['range']} at a time: the sample and one {what}; at() and "
+                "compute() must give what belongs to their own source and attrs",
+                likely=list(likely),
+            )
+    return None

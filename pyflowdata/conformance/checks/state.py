@@ -1,0 +1,185 @@
+"""The state of the whole process: no function of the op changes it, and no row depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import Error
+from ..comma_locale import comma_locale
+from ..kit import FORWARD, SHUFFLED, STREAM, Kit, Run
+from .check import Check
+from .sample_files import copy_files, overwrite
+
+_MOST_FAILURES = 6  # reads, and allocations, of which each is made to fail
+_FLIPS, _CUTS = 12, 4  # damaged copies
+_RECORDS = 48  # looked at in each run, the first and the last ones
+
+# What this group tells; other findings of its runs belong to other groups.
+_IDS = frozenset(
+    "process-state own-generator arithmetic-mode global-state prints closes-descriptor "
+    "leaves-thread keeps-lock locks-twice format-differs format-score".split()
+)
+# Seconds that the plugin's clocks are slow: another second, minute, hour; another day and year.
+_BEHIND = (7, 1_001, 3 * 3_600, 401 * 86_400)
+_CLOCK = (
+    "the time of day goes into the output",
+    "the time seeds a generator of random numbers; use host->random_bits()",
+)
+
+
+def state(check: Check) -> str:
+    """No function of the op changes the process, and no row depends on clock or locale."""
+    if check.case("making nodes"):
+        _tell(check, check.made)
+        _make_nodes(check)
+    if check.case("formats"):
+        _tell(check, check.kit.run(formats=1, watch_state=1, doing="what files begin with").found)
+    base = check.kit.run(
+        order=FORWARD, range=check.range, most_records=_RECORDS, rounds=2, watch_state=1,
+        silent=True,
+    )  # fmt: skip
+    if check.case("as it is"):
+        _tell(check, base.found)
+    _pass(check)
+    _fail(check, base)
+    if check.case("damaged copies"):
+        _damage(check)
+    if base.is_whole:
+        _clock(check, base)
+        _comma(check)
+    return "descriptors, threads, locks, signals, rounding, environment, clock, decimal comma"
+
+
+def _tell(check: Check, found: Iterable[tuple[str, str]]) -> None:
+    for id, text in found:
+        if id in _IDS:
+            check.tell(id, text)
+
+
+def _watched(check: Check, kit: Kit, doing: str = "", **options: int) -> Run:
+    given = {"order": FORWARD, "range": check.range, "most_records": _RECORDS, **options}
+    run = kit.run(doing=doing, silent=True, watch_state=1, **given)
+    _tell(check, run.found)
+    return run
+
+
+def _make_nodes(check: Check) -> None:
+    """Calls infer(), companions() and propose(): the host does so where a node is made."""
+    with check.watch() as found:
+        for _ in range(3):
+            check.given.make()
+            check.job.spec.make()
+    _tell(check, found)
+
+
+def _pass(check: Check) -> None:
+    """Other ways through the records."""
+    if not check.whole_batches and check.case("shuffled, 3 at a time"):
+        _watched(check, check.kit, order=SHUFFLED, range=3)
+    if check.is_reader and check.case("next()"):
+        _watched(check, check.kit, order=STREAM, range=5, seek=1)
+    if check.case("cancelled"):
+        _watched(check, check.kit, cancelled=1)
+
+
+def _fail(check: Check, base: Run) -> None:
+    """Functions that fail, which leave by another way."""
+    for what, count in (("read", base.num_reads), ("alloc", base.num_allocs)):
+        for n in _spread(count):
+            if check.case(f"{what} number {n}"):
+                doing = f"{what} number {n} failing"
+                _watched(check, check.kit, doing=doing, **{f"fail_{what}": n})
+
+
+def _spread(count: int) -> list[int]:
+    """Some of the numbers from 1 to count: the first ones, the last one, and between."""
+    numbers = {1, 2, count, *(1 + i * count // _MOST_FAILURES for i in range(_MOST_FAILURES))}
+    return sorted(n for n in numbers if 1 <= n <= count)
+
+
+def _damage(check: Check) -> None:
+    """Records and files that are refused."""
+    paths = [Path(path) for path in check.kit.files() if Path(path).is_file()]
+    victim = next((path for path in reversed(paths) if path.stat().st_size > 0), None)
+    if victim is None:
+        return
+    folder = Path(check.job.folder, "state")
+    copy_files(paths, folder)
+    kit = check.make_kit(check.job.spec.in_folder(str(folder)))
+    for damaged, doing in _damaged(victim.read_bytes(), victim.name):
+        overwrite(folder / victim.name, damaged)
+        try:
+            _watched(check, kit, doing=doing)
+        except Error:  # of another op of the graph
+            continue
+
+
+def _damaged(data: bytes, name: str) -> Iterator[tuple[bytes, str]]:
+    for i in range(_FLIPS):
+        changed = bytearray(data)
+        place = (2 * i + 1) * len(data) // (2 * _FLIPS)
+        changed[place] ^= 0x55
+        yield bytes(changed), f"byte {place} of {name} changed"
+    for i in range(_CUTS):
+        size = i * len(data) // _CUTS
+        yield data[:size], f"{name} cut to {size} of {len(data)} bytes"
+
+
+def _clock(check: Check, base: Run) -> None:
+    """The plugin's clocks are slow, by some amounts."""
+    if base.clock_reads <= 0:
+        return
+    for seconds in _BEHIND:
+        if not check.case(f"clocks {seconds} s slow"):
+            continue
+        run = check.kit.run(
+            order=FORWARD, range=check.range, most_records=_RECORDS, rounds=2, watch_state=1,
+            clock_behind=seconds, silent=True,
+        )  # fmt: skip
+        different = _first_difference(run, base)
+        if different is not None:
+            check.tell(
+                "not-repeatable",
+                f"{different} when the clocks that the plugin reads are {seconds} s slow: what it "
+                "gives must depend on the files, the attrs and random_key only, never on the time",
+                likely=_CLOCK,
+            )
+
+
+def _comma(check: Check) -> None:
+    """A program may have called setlocale(LC_ALL, "") on a machine of many countries."""
+    if not check.case("decimal comma"):
+        return
+    options = {"order": FORWARD, "range": check.range, "most_records": _RECORDS}
+    base = check.kit.run(silent=True, **options)
+    with comma_locale(Path(check.job.folder)) as can:
+        if not can:
+            check.note("a decimal comma: the C library reads no locale that the kit writes")
+            return
+        try:
+            run = check.make_kit(check.given).run(silent=True, **options)
+            different = _first_difference(run, base)
+        except Error as failure:
+            different = f"the op cannot be used ({failure})"
+    if different is not None:
+        check.tell(
+            "locale-dependent",
+            f"{different} when the program has a locale with a decimal comma, in which strtod() "
+            "reads 1.5 as 1 and printf() writes 1,5: parse numbers with host->parse_double(), or "
+            "with strtod_l() and a locale of newlocale(LC_ALL_MASK, \"C\", 0)",
+        )
+
+
+def _first_difference(run: Run, base: Run) -> str | None:
+    """What a run gives otherwise than another, in words; None: nothing."""
+    if run.status != base.status:
+        return f"{run.function} fails ({run.status}: {run.message})"
+    for what, one, two in (("record", run.records, base.records), ("row", run.rows, base.rows)):
+        places = np.flatnonzero(one != two)
+        if len(places):
+            failed = " fails" if one[places[0]] == 1 else " is another one"
+            return f"{what} {places[0]}{failed}"
+    return None

@@ -1,0 +1,88 @@
+"""Where the records of a sample file lie: what damage aims at, and how messages name a place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_WIDEST_GAP = 64  # bytes between two records, of which more are no frame of a record
+_END = 4  # bytes at a record's beginning and end that messages call its head and tail
+
+
+@dataclass(frozen=True)
+class Span:
+    """The bytes of a record: its ordinal, offset and size."""
+
+    ordinal: int
+    offset: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.size
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The records of one file.
+
+    Attributes:
+        records: In the order of their offsets; empty where none is in the file, or none is known.
+        share: 1: every place counts; n: about one in n is enough.
+    """
+
+    records: tuple[Span, ...] = ()
+    share: int = 1
+
+    @property
+    def gap(self) -> int:
+        """Bytes between each record and the next one, where its frame begins; 0: none."""
+        pairs = zip(self.records, self.records[1:])
+        return max(0, min((two.offset - one.end for one, two in pairs), default=0))
+
+    def places(self, size: int, dense: int, spread: int, records: int) -> list[int]:
+        """Offsets to try in a file of `size` bytes.
+
+        Args:
+            dense: So many bytes at the beginning, where headers are, are all tried.
+            spread: Places over the rest.
+            records: So many records are tried at head, middle and tail.
+        """
+        dense, spread, records = (n // self.share for n in (dense, spread, records))
+        chosen = set(self._record_places(records))
+        if size <= dense + spread + len(chosen):
+            return list(range(size))
+        step = max(1, (size - dense) // max(1, spread))
+        chosen.update(range(dense), range(dense, size, step), range(size - 8, size))
+        return sorted(place for place in chosen if 0 <= place < size)
+
+    def _record_places(self, most: int) -> Iterable[int]:
+        gap = min(self.gap, _WIDEST_GAP)
+        for record in spread_over(self.records, most):
+            yield record.offset - gap
+            yield record.offset
+            if record.size > 0:
+                yield record.offset + record.size // 2
+                yield record.end - 1
+
+    def words(self, place: int) -> str:
+        """What stands there, for a message: "the head of record 3", or ""."""
+        gap = min(self.gap, _WIDEST_GAP)
+        for record in self.records:
+            if not record.offset - gap <= place < max(record.end, record.offset + 1):
+                continue
+            third = min(_END, max(1, record.size // 3))
+            if place < record.offset + third:
+                return f"the head of record {record.ordinal}"
+            part = "tail" if place >= record.end - third else "middle"
+            return f"the {part} of record {record.ordinal}"
+        return ""
+
+
+def spread_over(records: tuple[Span, ...], most: int) -> list[Span]:
+    """At most so many of them: the first and the last one, and some between."""
+    if len(records) <= most:
+        return list(records)
+    if most < 2:
+        return list(records[:most])
+    return [records[i * (len(records) - 1) // (most - 1)] for i in range(most)]

@@ -1,0 +1,158 @@
+"""A group of checks in a process of its own: a fork, what it writes, and its limits of time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .job import Job
+
+Said = dict[str, Any]
+RunChild = Callable[[Job, str, int], int]  # a group, and the pipe to write to; the exit status
+
+STOP = 3  # exit status of a group after which no other can run
+_GRACE = 10  # a group may take so many times the limit of one pass, by the clock
+_USUAL = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+_LEAST_STALL = 2.0  # seconds in which a busy machine lets each process do something
+
+
+class GroupProcess:
+    """One group at work.
+
+    Attributes:
+        group: Its name.
+        pipe: Readable when the group has written something, or has ended.
+    """
+
+    def __init__(self, job: Job, group: str, run_child: RunChild) -> None:
+        self.group = group
+        self._job = job
+        self._process, self.pipe = _fork(job, group, run_child)
+        self._parts: list[bytes] = []
+        self._started = self._moved = time.monotonic()
+        self._work = -1  # ticks of processor time, when they were last looked at
+        self._late, self._late_id = "", ""  # why it was stopped
+
+    def read(self) -> bool:
+        """Takes what is in the pipe; False: the group has ended."""
+        part = os.read(self.pipe, 65536)
+        self._parts.append(part)
+        self._moved = time.monotonic()
+        return bool(part)
+
+    def is_late(self) -> bool:
+        """Whether it takes too long, or waits for what does not come."""
+        now, limit = time.monotonic(), self._job.limit
+        work = _work_of(self._process)
+        if work != self._work:  # None: one of its threads could run
+            self._work, self._moved = -1 if work is None else work, now
+        if now - self._started > limit * _GRACE:
+            self._late_id, self._late = "hang", f"did not end within {limit * _GRACE:.0f} s"
+        elif now - self._moved > max(limit, _LEAST_STALL):
+            seconds = f"{now - self._moved:.0f} s"
+            self._late_id, self._late = "waits", f"waited for {seconds} and did nothing"
+        return bool(self._late)
+
+    def stop(self) -> None:
+        """Ends it; a run of the kit tells first what it was doing."""
+        os.kill(self._process, signal.SIGPROF)
+        end = time.monotonic() + 1.0
+        while (left := end - time.monotonic()) > 0 and select.select([self.pipe], [], [], left)[0]:
+            if not self.read():
+                break
+        self.kill()
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._process, signal.SIGKILL)
+
+    def close(self) -> tuple[list[Said], bool]:
+        """What it said, and whether other groups can follow; waits for its end."""
+        os.close(self.pipe)
+        _, status = os.waitpid(self._process, 0)
+        code = os.waitstatus_to_exitcode(status)
+        lines = b"".join(self._parts).decode("utf-8", "replace").splitlines()
+        said = [_understand(line) for line in lines]
+        ended = any("done" in one for one in said) or code == STOP
+        told = any("id" in one for one in said)
+        if self._late and not any(one.get("id") in ("hang", "waits") for one in said):
+            text = f"the group '{self.group}' {self._late}: look for an endless loop or lock"
+            said.append({"id": self._late_id, "text": text})
+        elif code < 0 and not told:
+            said.append({"id": "crash", "text": f"the op crashed the process ({_name(-code)}): run "
+                         "with --asan to see where"})  # fmt: skip
+        elif not ended and not told:
+            said.append({"id": "exit", "text": f"the op ended the process (exit status {code}): an "
+                         "op must never call exit(), return host->fail() instead"})  # fmt: skip
+        return _with_cases(said), code != STOP
+
+
+def _fork(job: Job, group: str, run_child: RunChild) -> tuple[int, int]:
+    """Process and pipe of a group."""
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    process = os.fork()
+    if process:
+        os.close(writing)
+        return process, reading
+    status = 1
+    try:
+        for number, usual in _USUAL.items():
+            signal.signal(number, usual)
+        os.close(reading)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # which has the next jobs
+        os.dup2(2, 1)  # the op's output is not part of the report
+        status = run_child(job, group, writing)
+    finally:
+        os._exit(status)  # no more than this: threads of the op may hang
+
+
+def _work_of(process: int) -> int | None:
+    """Ticks of processor time of a process all of whose threads wait; None: one of them could run,
+    or waits for a disk or for a process of its own."""
+    ticks = 0
+    try:
+        for task in Path(f"/proc/{process}/task").iterdir():
+            words = (task / "stat").read_text().rpartition(")")[2].split()
+            if words[0] in "RD" or (task / "children").read_text():
+                return None
+            ticks += int(words[11]) + int(words[12])
+    except OSError:
+        return None
+    return ticks
+
+
+def _understand(line: str) -> Said:
+    """A line of JSON, or a crash as the C part tells it."""
+    if line.startswith("{"):
+        said: Said = json.loads(line)
+        return said
+    id, _, text = line.partition("\t")
+    return {"id": id, "text": text}
+
+
+def _with_cases(said: list[Said]) -> list[Said]:
+    """What was said but for the cases that began, which go to the crashes in them."""
+    case, kept = "", []
+    for one in said:
+        if one.keys() == {"case"}:
+            case = one["case"]
+        else:
+            kept.append({"case": case, **one} if "id" in one else one)
+    return kept
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

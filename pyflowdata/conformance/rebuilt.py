@@ -1,0 +1,130 @@
+"""The plugins of a graph, compiled again for a program of drivers/."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .compiling import CPP_SUFFIXES, Compiler
+
+_TRAPS = "-fno-sanitize-recover=all"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A node to check, as a program without Python makes it.
+
+    Attributes:
+        job: What drivers/job.h reads, without libraries.
+        files: Paths of the sample.
+        origin: The library of the op under check.
+        libraries: All that the ops come from.
+        sources: The C and C++ files of the plugin under check.
+        others: Those of further libraries, by their paths; one without is used as it is.
+        flags: For the compiler and linker.
+    """
+
+    job: str
+    files: tuple[Path, ...]
+    origin: str
+    libraries: tuple[str, ...]
+    sources: tuple[str, ...]
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+
+    @property
+    def is_cpp(self) -> bool:
+        """Whether a plugin has C++."""
+        sources = [*self.sources, *(one for other in self.others.values() for one in other)]
+        return any(source.endswith(CPP_SUFFIXES) for source in sources)
+
+    def folders(self) -> list[str]:
+        """Where the sources lie, without what they include from elsewhere."""
+        sources = [*self.sources, *(one for other in self.others.values() for one in other)]
+        return sorted({os.path.dirname(os.path.abspath(source)) for source in sources})
+
+
+@dataclass(frozen=True)
+class Program:
+    """One that runs the kit over the graph.
+
+    Attributes:
+        path: To run.
+        job: File with the job, and the libraries that were built for it.
+    """
+
+    path: Path
+    job: Path
+
+    def run(
+        self, arguments: Sequence[str | Path], env: Mapping[str, str], timeout: float
+    ) -> subprocess.CompletedProcess[str]:
+        """Its result.  Raises subprocess.TimeoutExpired."""
+        return subprocess.run(
+            [*fixed_addresses(), self.path, *arguments], env={**os.environ, **env},
+            capture_output=True, text=True, errors="replace", timeout=timeout, check=False,
+        )  # fmt: skip
+
+
+def build(
+    graph: Graph, folder: Path, compiler: Compiler, name: str, sanitize: Sequence[str],
+    *, plugin_only: Sequence[str] = (), driver_only: Sequence[str] = (),
+) -> Program:  # fmt: skip
+    """Compiles the plugins, each by itself since all define the same entry, and the program.
+
+    Args:
+        folder: To put the libraries and the job in; it is made.
+        name: Of the program in drivers/, see Compiler.driver().
+        sanitize: Flags for all.
+        plugin_only, driver_only: Flags for the one, and for the other.
+
+    Raises:
+        BuildError, MissingToolError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    flags = [*sanitize, *([_TRAPS] if sanitize else [])]
+    if graph.is_cpp and "-fsanitize=undefined" in sanitize:
+        flags.append("-fno-sanitize=vptr")  # needs a runtime library that only C++ programs have
+    sources = {os.path.realpath(path): files for path, files in graph.others.items()}
+    sources[os.path.realpath(graph.origin)] = graph.sources
+    libraries: list[Path] = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        driver = pool.submit(
+            compiler.driver, name, [*flags, *driver_only], is_cpp=graph.is_cpp
+        )  # fmt: skip
+        built = []
+        for number, path in enumerate(graph.libraries):
+            files = sources.get(os.path.realpath(path))
+            libraries.append(folder / f"plugin-{number}.so" if files else Path(path))
+            if files:
+                built.append(
+                    pool.submit(compiler.library, [os.path.abspath(file) for file in files],
+                                [*flags, *plugin_only, *graph.flags], libraries[-1])
+                )  # fmt: skip
+        for one in built:
+            one.result()
+        program = driver.result()
+    job = folder / "job"
+    loaded = "".join(f"library {str(path).encode().hex()}\n" for path in libraries)
+    job.write_text(loaded + graph.job, encoding="utf-8")
+    return Program(program, job)
+
+
+_launcher: list[str] | None = None
+
+
+def fixed_addresses() -> list[str]:
+    """Words in front of a command: older sanitizers trip over randomised addresses."""
+    global _launcher  # noqa: PLW0603  (found out once)
+    if _launcher is None:
+        words = ["setarch", "-R"]
+        try:
+            works = subprocess.run([*words, "true"], capture_output=True, check=False)
+            _launcher = words if works.returncode == 0 else []
+        except OSError:
+            _launcher = []
+    return _launcher

@@ -1,0 +1,86 @@
+"""What a report says of its findings: causes, what follows from them, and all ids."""
+
+import re
+
+import pytest
+from conformance.finding_ids import finding_ids, told_with_causes
+
+from pyflowdata.conformance.causes import CAUSES, NO_CAUSES, causes_of
+from pyflowdata.conformance.consequences import _RULES
+from pyflowdata.conformance.report import Finding, Report
+
+
+def report_of(*ids, warnings=()):
+    report = Report("MyReader")
+    for id in ids:
+        report.add(Finding(id, f"text of {id}", "records", id in warnings))
+    return report
+
+
+# ---- What follows -------------------------------------------------------------------------------
+
+
+def test_what_follows_from_a_fault_is_named_under_it():
+    report = report_of("open-not-repeatable", "threads-differ", "leaks-memory", "resume-differs")
+    assert [one.follows_from for one in report.findings] == [
+        "", "open-not-repeatable", "", "open-not-repeatable",
+    ]  # fmt: skip
+    said = str(report)
+    assert said.startswith("MyReader: 2 faults\n")
+    also = "also seen, most likely for the same reason: threads-differ (records), resume-differs"
+    assert also in re.sub(r"\s+", " ", said)
+    assert said.index("also seen") < said.index("FAULT leaks-memory")
+    assert "text of threads-differ" not in said and len(report.faults) == 4
+
+
+@pytest.mark.parametrize(
+    "ids", [["leaks-memory", "crash"], ["resume-differs", "at-not-pure"], ["no-message", "hang"],
+            ["record-count", "leaks-descriptors"], ["crash", "damage-status"]],
+)  # fmt: skip
+def test_what_may_have_a_cause_of_its_own_is_a_fault_of_its_own(ids):
+    assert [one.id for one in report_of(*ids).causes] == ids
+
+
+def test_a_warning_causes_nothing_and_may_follow():
+    report = report_of("cut-unnoticed", "record-count", warnings=["cut-unnoticed"])
+    assert report.causes[0].id == "record-count" and not report.findings[0].follows_from
+    report = report_of("at-not-pure", "cut-unnoticed", warnings=["cut-unnoticed"])
+    assert "text of cut-unnoticed" not in str(report)
+
+
+def test_warnings_come_after_faults():
+    said = str(report_of("cut-unnoticed", "leaks-memory", warnings=["cut-unnoticed"]))
+    assert said.index("FAULT leaks-memory") < said.index("warning cut-unnoticed")
+    assert str(report_of()) == "MyReader: passed"
+
+
+def test_the_rules_name_ids_that_there_are():
+    ids = finding_ids()
+    for rule in _RULES:
+        for pattern in rule:
+            for part in re.split(r"\|(?![^(]*\))", pattern):
+                assert any(re.fullmatch(part, id) for id in ids), part
+
+
+# ---- Causes -------------------------------------------------------------------------------------
+
+
+def test_every_finding_has_causes_or_a_reason_why_not():
+    ids, told = finding_ids(), told_with_causes()
+    assert len(ids) > 90
+    known = {id for id in ids if causes_of(id)}
+    assert [id for id in ids if id not in known | told | NO_CAUSES.keys()] == []
+    assert known & NO_CAUSES.keys() == set()
+
+
+def test_no_cause_is_of_what_is_not_there():
+    ids = finding_ids()
+    begun = [key for key in CAUSES if key.endswith("…")]
+    assert [key for key in {*CAUSES, *NO_CAUSES} - {*begun} if key not in ids] == []
+    assert all(any(id.startswith(key[:-1]) for id in ids) for key in begun)
+
+
+def test_causes_are_short_and_no_sentences():
+    for id, causes in CAUSES.items():
+        for cause in causes:
+            assert len(cause) <= 120 and not cause.endswith("."), (id, cause)
