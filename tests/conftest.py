@@ -8,6 +8,7 @@ import importlib.util
 import os
 import signal
 import sys
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
@@ -43,16 +44,16 @@ import pyflowdata as flow  # noqa: E402
 
 SANITIZED = "LD_PRELOAD" in os.environ
 
-# Until the tests are collected little becomes garbage; looking for it takes a third of that time.
-gc.disable()
-
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("sanitized", deadline=None, max_examples=10)
 hypothesis.settings.load_profile("sanitized" if SANITIZED else "default")
 
 
-def pytest_collection_finish() -> None:
-    """What is there before the first test need not be looked through at each gc.collect()."""
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Little of what is there before the first test becomes garbage: it is never looked through."""
+    gc.disable()
+    yield
     gc.freeze()
     gc.enable()
 
