@@ -38,7 +38,7 @@ def failing_records(check: Check) -> str:
         run = _run(check, kit, doing, 1, options)
         if run is None or run.num_failed == 0 or run.function == "open()":
             continue
-        said = (run.function, re.sub(r"\d+", "", run.message))
+        said = (run.function, _without_numbers(run.message))
         if said in messages or len(messages) == _MOST_FAILURES or not check.case(doing):
             continue
         messages.add(said)
@@ -46,6 +46,11 @@ def failing_records(check: Check) -> str:
     if not messages:
         return "no record could be made to fail"
     return f"{_FIRST_ROUNDS} rounds of each message with which a record fails: {len(messages)}"
+
+
+def _without_numbers(text: str) -> str:
+    """The same for each record that fails in the same place of the op."""
+    return re.sub(r"\d+", "", text)
 
 
 def _run(

@@ -40,7 +40,7 @@ def _tensor_of(
 
 def _reduced(value: Any) -> Any:
     """How a plain tensor of the host is pickled; NotImplemented for anything else."""
-    if type(value) is not torch.Tensor or value.device.type != "cpu" or value.is_nested:
+    if type(value) is not torch.Tensor or value.device.type != "cpu":
         return NotImplemented
     is_plain = value.layout is torch.strided and value.is_leaf
     if not is_plain or value.is_quantized or value.is_nested:
