@@ -9,8 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* glibc has a type of its own for these numbers. */
+#ifdef __GLIBC__
+typedef __rlimit_resource_t resource_number;
+#else
+typedef int resource_number;
+#endif
+
 static const struct {
-    int number;
+    resource_number number;
     const char *name;
 } resources[] = {{RLIMIT_AS, "RLIMIT_AS"},         {RLIMIT_CORE, "RLIMIT_CORE"},
                  {RLIMIT_CPU, "RLIMIT_CPU"},       {RLIMIT_DATA, "RLIMIT_DATA"},
@@ -46,7 +53,7 @@ void pfd_kit_settings_begin(int32_t is_full)
     if (!is_full) return;
     before.mask = mask_now();
     for (int i = 0; i < num_resources; i++)
-        (void)getrlimit((__typeof__(RLIMIT_AS))resources[i].number, &before.limits[i]);
+        (void)getrlimit(resources[i].number, &before.limits[i]);
     (void)sched_getaffinity(0, sizeof before.processors, &before.processors);
 }
 
@@ -60,9 +67,9 @@ static void check_limits(const pfd_kit_call *call)
 {
     for (int i = 0; i < num_resources; i++) {
         struct rlimit now;
-        if (getrlimit((__typeof__(RLIMIT_AS))resources[i].number, &now)) continue;
+        if (getrlimit(resources[i].number, &now)) continue;
         if (now.rlim_cur == before.limits[i].rlim_cur) continue;
-        (void)setrlimit((__typeof__(RLIMIT_AS))resources[i].number, &before.limits[i]);
+        (void)setrlimit(resources[i].number, &before.limits[i]);
         pfd_kit_process_report(call, "limit %s", resources[i].name);
         before.limits[i].rlim_max = now.rlim_max; /* a lower one cannot be put back */
     }
