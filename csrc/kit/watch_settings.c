@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <locale.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -35,10 +36,14 @@ static struct settings {
     cpu_set_t processors; /* that the thread may run on */
 } before = {.directory = -1};
 
+/* It can only be asked by setting it: threads of the host, which call frame(), take turns. */
 static mode_t mask_now(void)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
     mode_t mask = umask(077);
     (void)umask(mask);
+    pthread_mutex_unlock(&lock);
     return mask;
 }
 

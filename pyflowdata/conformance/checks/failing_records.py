@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import Error
 from ..kit import Kit, Run
 from .check import Check
-from .leaks import LEAK_REPEATS, LEAK_ROUNDS
+from .leaks import confirmed_leak, has_leak
 from .sample_files import copy_files, overwrite
 
 _PLACES = 16  # in the file, at which it is damaged
@@ -68,13 +68,16 @@ def _look(check: Check, kit: Kit, doing: str, failed: Run, options: dict[str, An
     record = np.flatnonzero((failed.rows == 1) | (failed.records == 1))
     if len(record):
         doing += f", so that record {record[0]} fails"
-    for rounds in (_FIRST_ROUNDS, *[LEAK_ROUNDS] * LEAK_REPEATS):
-        run = _run(check, kit, doing, rounds, options)
-        leaks = [one for one in run.found if one[0].startswith("leaks-")] if run else []
-        if not leaks:
-            return
-    for id, text in leaks:
-        check.tell(id, text, likely=list(_LIKELY))
+
+    def run_rounds(rounds: int) -> Run | None:
+        return _run(check, kit, doing, rounds, options)
+
+    if not any(has_leak(run_rounds(_FIRST_ROUNDS)) for _ in range(2)):
+        return
+    leak = confirmed_leak(run_rounds)
+    for id, text in leak.found if leak else ():
+        if id.startswith("leaks-"):
+            check.tell(id, text, likely=list(_LIKELY))
 
 
 Trial = tuple[str, Kit, dict[str, Any]]  # what is done, a kit in which it is, further options

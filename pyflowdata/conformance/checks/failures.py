@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ...native import lib
 from ..kit import Run
 from .check import Check
-from .leaks import grows
+from .leaks import confirmed_leak, has_leak, tell_found
 
 _MOST_FAILURES = 40  # calls of which each is made to fail
 
@@ -30,11 +30,12 @@ def failures(check: Check) -> str:
 def _fail(check: Check, base: Run, what: str, expected: str, doing: str, **options: int) -> None:
     if not check.case(doing):
         return
-    run = check.base(doing=f"{doing} failing", rounds=6, silent=True, **options)
-    if any(id.startswith("leaks-") for id, _ in run.found):  # to be sure, over more rounds
-        run = grows(check, doing=f"{doing} failing", **options)
-    for id, text in run.found:
-        check.tell(id, text)
+
+    def run_rounds(rounds: int) -> Run:
+        return check.base(doing=f"{doing} failing", rounds=rounds, silent=True, **options)
+
+    run = run_rounds(6)
+    tell_found(check, run, confirmed_leak(run_rounds) if has_leak(run) else None)
     if not run.injected or (run.is_whole and run.equals(base)):
         return
     if run.status == "PFD_OK":
