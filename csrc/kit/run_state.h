@@ -81,7 +81,7 @@ void pfd_kit_globals_close(void);
 const char *pfd_kit_library_of(const pfd_kit_run_state *run);
 
 /* process.c: whether they change the state of the process, or keep a lock; its parts are in
- * kit/process_watch.h. */
+ * kit/watch/process_watch.h. */
 void pfd_kit_process_begin(pfd_kit_run_state *run);
 void pfd_kit_process_enter(pfd_kit_call *call);
 void pfd_kit_process_check(pfd_kit_call *call, pfd_status status); /* what the function returned */

@@ -1,5 +1,5 @@
 /* The generators of random numbers that the whole process shares: rand() and drand48(). */
-#include "kit/process_watch.h"
+#include "kit/watch/process_watch.h"
 
 #include <stdlib.h>
 #include <string.h>

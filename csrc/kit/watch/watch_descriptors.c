@@ -1,6 +1,6 @@
 /* Descriptors of the program, which an op must not close. */
-#include "kit/interposed.h"
-#include "kit/process_watch.h"
+#include "kit/watch/interposed.h"
+#include "kit/watch/process_watch.h"
 
 #include <dirent.h>
 #include <errno.h>

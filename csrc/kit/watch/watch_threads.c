@@ -1,5 +1,5 @@
 /* Threads that an op leaves running after close(). */
-#include "kit/process_watch.h"
+#include "kit/watch/process_watch.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The variables of the environment. */
-#include "kit/process_watch.h"
+#include "kit/watch/process_watch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Handlers of signals, the signals that a thread blocks, and timers that send them. */
-#include "kit/process_watch.h"
+#include "kit/watch/process_watch.h"
 
 #include <signal.h>
 #include <stdio.h>

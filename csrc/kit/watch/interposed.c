@@ -1,5 +1,5 @@
 /* Redirects calls of the C library's functions, by the pointers in global offset tables. */
-#include "kit/interposed.h"
+#include "kit/watch/interposed.h"
 
 #include <dlfcn.h>
 #include <elf.h>

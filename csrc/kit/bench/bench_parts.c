@@ -1,7 +1,7 @@
 /* Times the parts of the work, and counts what each allocates. */
 #include "core/cpu.h"
 #include "core/scratch.h"
-#include "kit/op_bench.h"
+#include "kit/bench/op_bench.h"
 
 static _Thread_local int64_t num_allocs, num_alloc_bytes;
 

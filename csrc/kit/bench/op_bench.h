@@ -1,4 +1,4 @@
-/* kit/op_bench.h -- the state of one benchmark of ops, and the parts that it times.
+/* kit/bench/op_bench.h -- the state of one benchmark of ops, and the parts that it times.
  *
  *   bench_parts.c   the clock and the counters of a part
  *   bench_memory.c  what memory allows: touching, copying and summing the records
@@ -10,8 +10,8 @@
 #ifndef PFD_KIT_OP_BENCH_H
 #define PFD_KIT_OP_BENCH_H
 #include "core/permutation.h"
-#include "kit/malloc_count.h"
-#include "kit/op_chain.h"
+#include "kit/bench/malloc_count.h"
+#include "kit/bench/op_chain.h"
 #include "loader/data_reader.h"
 #include "pyflowdata/kit.h"
 

@@ -3,7 +3,7 @@
  * All writable memory of the library is copied after a first round, in which tables may be made
  * once, and compared after each call. */
 #include "kit/run_state.h"
-#include "kit/symbols.h"
+#include "kit/watch/symbols.h"
 
 #include <dlfcn.h>
 #include <elf.h>

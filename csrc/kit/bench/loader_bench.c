@@ -1,7 +1,7 @@
 /* Times a loader in a training loop that does nothing else. */
 #include "core/cpu.h"
 #include "core/error.h"
-#include "kit/op_bench.h"
+#include "kit/bench/op_bench.h"
 
 static pfd_status take_batches(pfd_loader *loader, int64_t round_ns, double *best, pfd_error *err)
 {

@@ -2,9 +2,9 @@
  * would wait for ever.
  *
  * The plugin's calls of the lock functions are redirected; each thread counts what it holds. */
-#include "kit/interposed.h"
-#include "kit/process_watch.h"
-#include "kit/symbols.h"
+#include "kit/watch/interposed.h"
+#include "kit/watch/process_watch.h"
+#include "kit/watch/symbols.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Finds the names of variables and functions, also of static ones, in the files of libraries. */
-#include "kit/symbols.h"
+#include "kit/watch/symbols.h"
 
 #include <dlfcn.h>
 #include <elf.h>

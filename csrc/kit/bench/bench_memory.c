@@ -1,6 +1,6 @@
 /* Measures the limits of memory: touches, copies and sums the bytes of records. */
 #include "core/error.h"
-#include "kit/op_bench.h"
+#include "kit/bench/op_bench.h"
 
 #include <stdlib.h>
 #include <string.h>

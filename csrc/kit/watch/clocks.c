@@ -1,8 +1,8 @@
 /* Lets the clocks of the plugin go wrong, so that what depends on the time of day shows.
  *
  * They go slow: a deadline that the plugin computes is in the past then, and no wait is longer. */
-#include "kit/interposed.h"
-#include "kit/process_watch.h"
+#include "kit/watch/interposed.h"
+#include "kit/watch/process_watch.h"
 
 #include <sys/time.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* kit/malloc_count.h -- counts how often one thread allocates memory from the C library.
+/* kit/bench/malloc_count.h -- counts how often one thread allocates memory from the C library.
  *
  * While it counts, the calls of malloc(), calloc(), realloc(), aligned_alloc(), posix_memalign()
  * and memalign() in all loaded libraries go through counters: those of a plugin, of the libraries

@@ -1,7 +1,7 @@
 /* What an op writes to descriptors 1 and 2, which are the program's.
  *
  * During a run both lead to files; what the op did not write there is handed on. */
-#include "kit/process_watch.h"
+#include "kit/watch/process_watch.h"
 
 #include <stdio.h>
 #include <string.h>

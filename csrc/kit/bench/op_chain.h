@@ -1,5 +1,5 @@
-/* kit/op_chain.h -- the ops that some blobs depend on, to be computed one by one over ranges of
- * records.
+/* kit/bench/op_chain.h -- the ops that some blobs depend on, to be computed one by one
+ * over ranges of records.
  *
  * OWNERSHIP  Nodes are borrowed; the tensors are the chain's.
  * THREADS    One at a time.

@@ -4,8 +4,8 @@
  *
  * What gives other numbers than usual is found by what it changes in the outputs. */
 #include "core/random.h"
-#include "kit/interposed.h"
 #include "kit/run_state.h"
+#include "kit/watch/interposed.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/scratch.h"
-#include "kit/op_bench.h"
+#include "kit/bench/op_bench.h"
 
 pfd_status pfd_bench_failed(pfd_bench *b, const pfd_node *node, int64_t n, pfd_status status,
                          pfd_error *err)

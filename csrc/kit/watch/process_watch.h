@@ -1,4 +1,5 @@
-/* kit/process_watch.h -- the parts of process.c: what an op could change of the whole process.
+/* kit/watch/process_watch.h -- what an op could change of the whole process: the parts
+ * of process.c.
  *
  * Each part has a begin and an end around a run, and a check after each call, which reports what
  * has changed and puts it back.  Those with _FULL in their comment cost some microseconds a call,

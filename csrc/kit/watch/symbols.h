@@ -1,4 +1,4 @@
-/* kit/symbols.h -- names of what lies at an address of a library, from its table of symbols.
+/* kit/watch/symbols.h -- names of what lies at an address of a library, from its table of symbols.
  *
  * OWNERSHIP  The caller owns `out`, of `size` bytes; it becomes "" where there is no name.
  * THREADS    Any thread.

@@ -1,7 +1,7 @@
 /* Counts allocations by redirecting the calls of all loaded libraries to its own counters. */
-#include "kit/malloc_count.h"
+#include "kit/bench/malloc_count.h"
 
-#include "kit/interposed.h"
+#include "kit/watch/interposed.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Watches the state of the whole process: an op that changes it changes the user's program. */
-#include "kit/process_watch.h"
+#include "kit/watch/process_watch.h"
 
 #include <locale.h>
 

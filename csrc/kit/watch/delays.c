@@ -5,8 +5,8 @@
  * a place, or for a short while: after a seek in a file, whose position others may move before the
  * read, and after a copy or an allocation, whose result others may change before it is used.  An op
  * that holds a lock meets nobody: a few waits in vain, and there are no more. */
-#include "kit/interposed.h"
 #include "kit/run_state.h"
+#include "kit/watch/interposed.h"
 
 #include <dlfcn.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* kit/interposed.h -- redirects calls of the C library's functions to replacements.
+/* kit/watch/interposed.h -- redirects calls of the C library's functions to replacements.
  *
  * A library calls malloc() through a pointer in its global offset table, which the dynamic linker
  * has filled in.  Each such pointer is replaced, and put back at the end.  Calls that a library

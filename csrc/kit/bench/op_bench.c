@@ -1,8 +1,8 @@
 /* Times the parts of a reader and of the ops after it, over ranges of records as a loader has. */
-#include "kit/op_bench.h"
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/scratch.h"
+#include "kit/bench/op_bench.h"
 
 #include <stdlib.h>
 #include <string.h>

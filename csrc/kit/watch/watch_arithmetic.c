@@ -1,6 +1,6 @@
 /* How the processor computes, which each thread has for itself: an op that changes it changes the
  * results of all code that runs in the thread afterwards. */
-#include "kit/process_watch.h"
+#include "kit/watch/process_watch.h"
 
 #include <fenv.h>
 

@@ -1,5 +1,5 @@
 /* Settings of the process: working directory, locale, umask, limits, processors. */
-#include "kit/process_watch.h"
+#include "kit/watch/process_watch.h"
 
 #include <fcntl.h>
 #include <locale.h>
