@@ -3,7 +3,7 @@
 #include "core/scratch.h"
 #include "dataset/dataset.h"
 #include "kit/guard.h"
-#include "kit/visit.h"
+#include "kit/visit_records.h"
 #include "kit/watch/process_watch.h"
 #include "registry/node_files.h"
 

@@ -1,5 +1,5 @@
 /* kit/watch/process_watch.h -- what an op could change of the whole process: the parts
- * of process.c.
+ * of process_watch.c.
  *
  * Each part has a begin and an end around a run, and a check after each call, which reports what
  * has changed and puts it back.  Those with _FULL in their comment cost some microseconds a call,

@@ -1,10 +1,10 @@
-/* kit/made_up.h -- rows made up for the inputs of an op: numbers at which loops go wrong.
+/* kit/made_up_rows.h -- rows made up for the inputs of an op: numbers at which loops go wrong.
  *
  * OWNERSHIP  The tensors lie in the scratch that is given.
  * THREADS    Any thread.
  */
-#ifndef PFD_KIT_MADE_UP_H
-#define PFD_KIT_MADE_UP_H
+#ifndef PFD_KIT_MADE_UP_ROWS_H
+#define PFD_KIT_MADE_UP_ROWS_H
 #include "core/scratch.h"
 #include "pyflowdata/op.h"
 

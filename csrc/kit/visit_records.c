@@ -1,5 +1,5 @@
 /* Goes through the records of a source in some order, and computes them. */
-#include "kit/visit.h"
+#include "kit/visit_records.h"
 
 #include "core/error.h"
 #include "core/permutation.h"

@@ -1,10 +1,10 @@
-/* kit/visit.h -- one way through the records of a source.
+/* kit/visit_records.h -- one way through the records of a source.
  *
  * OWNERSHIP  A visit borrows its source and shared hashes.
  * THREADS    One visit per thread; several may share a random-access source and the hashes.
  */
-#ifndef PFD_KIT_VISIT_H
-#define PFD_KIT_VISIT_H
+#ifndef PFD_KIT_VISIT_RECORDS_H
+#define PFD_KIT_VISIT_RECORDS_H
 #include "kit/run_state.h"
 
 /* What is known of each record, by its index among those looked at; 0: not seen, 1: failed. */

@@ -1,5 +1,5 @@
 /* Makes up rows: each is of one kind of numbers, such as all NaN. */
-#include "kit/made_up.h"
+#include "kit/made_up_rows.h"
 
 #include "core/dtype.h"
 #include "core/narrow_floats.h"
