@@ -1,10 +1,13 @@
 """What a report says of its findings: causes, what follows from them, and all ids."""
 
+import ast
+import inspect
 import re
 
 import pytest
 from conformance.finding_ids import finding_ids, told_with_causes
 
+from pyflowdata.conformance import causes as causes_module
 from pyflowdata.conformance.causes import CAUSES, NO_CAUSES, causes_of
 from pyflowdata.conformance.consequences import _RULES
 from pyflowdata.conformance.report import Finding, Report
@@ -71,6 +74,13 @@ def test_every_finding_has_causes_or_a_reason_why_not():
     known = {id for id in ids if causes_of(id)}
     assert [id for id in ids if id not in known | told | NO_CAUSES.keys()] == []
     assert known & NO_CAUSES.keys() == set()
+
+
+def test_the_causes_of_a_finding_are_named_once():
+    for table in ast.walk(ast.parse(inspect.getsource(causes_module))):
+        if isinstance(table, ast.Dict):
+            keys = [ast.literal_eval(key) for key in table.keys]
+            assert len(keys) == len(set(keys)), keys
 
 
 def test_no_cause_is_of_what_is_not_there():
