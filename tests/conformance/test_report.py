@@ -6,9 +6,11 @@ import re
 
 import pytest
 from conformance.finding_ids import finding_ids, told_with_causes
+from support.paths import ROOT
 
 from pyflowdata.conformance import causes as causes_module
 from pyflowdata.conformance.causes import CAUSES, NO_CAUSES, causes_of
+from pyflowdata.conformance.checks.state import _IDS
 from pyflowdata.conformance.consequences import _RULES
 from pyflowdata.conformance.report import Finding, Report
 
@@ -63,6 +65,15 @@ def test_the_rules_name_ids_that_there_are():
         for pattern in rule:
             for part in re.split(r"\|(?![^(]*\))", pattern):
                 assert any(re.fullmatch(part, id) for id in ids), part
+
+
+def test_groups_choose_among_ids_that_there_are():
+    """Findings of others are not told: so one of another name would be lost."""
+    assert {*_IDS} - {*finding_ids()} == set()
+    (ranges,) = (ROOT / "csrc/kit").rglob("ranges.c")
+    chosen = ranges.read_text().split("depends_on_length(const char *id)\n{")[1].split("\n}")[0]
+    ids = re.findall(r'"([^"]+)"', chosen)
+    assert len(ids) == 5 and {*ids} - {*finding_ids()} == set()
 
 
 # ---- Causes -------------------------------------------------------------------------------------
