@@ -350,5 +350,5 @@ def causes_of(id: str) -> tuple[str, ...]:
     """The causes of a finding, the most likely one first; none where its text says all."""
     if id in CAUSES:
         return CAUSES[id]
-    begun = [key for key in CAUSES if key.endswith("…") and id.startswith(key[:-1])]
-    return CAUSES[max(begun, key=len)] if begun else ()
+    prefixes = [key for key in CAUSES if key.endswith("…") and id.startswith(key[:-1])]
+    return CAUSES[max(prefixes, key=len)] if prefixes else ()

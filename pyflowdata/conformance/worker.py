@@ -139,7 +139,7 @@ def _run_child(job: Job, group: str, pipe: int) -> int:
             check = child.check(one.quick_every if job.quick else 1)
             said = one.run(check)
             if job.case is not None:
-                child.write(has_case=check.has_begun, cases=check.passed_over)
+                child.write(has_case=check.has_run, cases=check.passed_over)
         child.write(done=said)
     except _StopError:
         return STOP

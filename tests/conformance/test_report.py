@@ -96,9 +96,9 @@ def test_the_causes_of_a_finding_are_named_once():
 
 def test_no_cause_is_of_what_is_not_there():
     ids = finding_ids()
-    begun = [key for key in CAUSES if key.endswith("…")]
-    assert [key for key in {*CAUSES, *NO_CAUSES} - {*begun} if key not in ids] == []
-    assert all(any(id.startswith(key[:-1]) for id in ids) for key in begun)
+    prefixes = [key for key in CAUSES if key.endswith("…")]
+    assert [key for key in {*CAUSES, *NO_CAUSES} - {*prefixes} if key not in ids] == []
+    assert all(any(id.startswith(key[:-1]) for id in ids) for key in prefixes)
 
 
 def test_causes_are_short_and_no_sentences():
