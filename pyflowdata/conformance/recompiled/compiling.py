@@ -12,8 +12,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..native import include_dir, library_path
-from .kit_path import kit_path
+from ...native import include_dir, library_path
+from ..kit_path import kit_path
 
 CPP_SUFFIXES = (".cc", ".cpp", ".cxx")
 SUFFIXES = (".c", *CPP_SUFFIXES)

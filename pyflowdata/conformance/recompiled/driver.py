@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..nodes.attr_values import Plain
-from ..nodes.node import Node
-from ..nodes.objects import Object
-from ..native import lib
+from ...native import lib
+from ...nodes.attr_values import Plain
+from ...nodes.node import Node
+from ...nodes.objects import Object
 
 
 def driver_job(node: Node, *, whole_batches: bool) -> str:

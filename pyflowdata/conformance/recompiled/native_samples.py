@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from .corpus import Corpus, case_of
-from .damaged_copies import KINDS
-from .file_kinds import file_of_each_kind
+from ..corpus import Corpus, case_of
+from ..damaged_copies import KINDS
+from ..file_kinds import file_of_each_kind
 
 _DAMAGED = 16  # of each kind of damage, over all kinds of files
 _KEPT = 64  # inputs of a corpus

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import SystemRandom
 
-from ..errors import shown
-from .causes import CAUSES
+from ...errors import shown
+from ..causes import CAUSES
+from ..corpus import Corpus, case_of
+from ..file_kinds import file_of_each_kind, files_like
+from ..only import UnknownCaseError
+from ..report import Finding
 from .compiling import BuildError, Compiler, MissingToolError
-from .corpus import Corpus, case_of
-from .reducing import describe_change, reduced
-from .file_kinds import file_of_each_kind, files_like
-from .only import UnknownCaseError
 from .rebuilt import Graph, Program, build
-from .report import Finding
+from .reducing import describe_change, reduced
 from .sanitizer_output import OPTIONS, count_of, findings_of, summary
 from .sanitizers import likely_causes
 

@@ -7,9 +7,9 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..report import Finding
 from .compiling import Compiler
 from .rebuilt import Graph, build
-from .report import Finding
 from .sanitizer_output import OPTIONS, findings_of, last_case, summary
 
 SANITIZERS = {"asan": "address", "ubsan": "undefined", "tsan": "thread"}

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import shown
+from ...errors import shown
+from ..corpus import Corpus
+from ..only import UnknownCaseError
+from ..report import Finding
+from ..spec import PYTHON
 from .compiling import BuildError, MissingToolError
-from .corpus import Corpus
 from .fuzzing import Fuzzer
 from .native_samples import write_samples
-from .only import UnknownCaseError
 from .rebuilt import Graph
-from .report import Finding
 from .sanitizers import SANITIZERS, sanitize
-from .spec import PYTHON
 
 
 @dataclass(frozen=True)
