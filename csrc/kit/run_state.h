@@ -53,7 +53,8 @@ typedef struct pfd_kit_call {
     const pfd_compute_args *computing; /* in compute(); NULL: in another function */
 } pfd_kit_call;
 
-extern _Thread_local pfd_kit_call *pfd_kit_active; /* active_call.c; NULL: in none */
+/* active_call.c */
+extern _Thread_local pfd_kit_call *pfd_kit_active; /* NULL: in none */
 extern _Thread_local const char *pfd_kit_last_function; /* which was called, for that message */
 
 /* watching_host.c: the checking host. */
