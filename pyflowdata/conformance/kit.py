@@ -48,7 +48,32 @@ _STATUS = {
 
 
 @dataclass(frozen=True)
-class Run:
+class Hashed:
+    """Hashes of what a run gave.
+
+    Attributes:
+        records, rows: Of each record and of its row of all outputs; 0: not seen, 1: failed.  Of
+            shape (most_records,).
+    """
+
+    records: Hashes
+    rows: Hashes
+
+    def equals(self, other: Hashed) -> bool:
+        """The same records with the same outputs."""
+        return np.array_equal(self.records, other.records) and np.array_equal(
+            self.rows, other.rows
+        )
+
+    def first_difference(self, other: Hashed) -> int | None:
+        """The first record that differs, or whose row does, of two runs over as many records."""
+        differs = (self.records != other.records) | (self.rows != other.rows)
+        places = np.flatnonzero(differs)
+        return int(places[0]) if len(places) else None
+
+
+@dataclass(frozen=True)
+class Run(Hashed):
     """The result of one run.
 
     Attributes:
@@ -66,8 +91,6 @@ class Run:
         shared_position: The file whose position several threads moved, "".
         clock_reads: How often the plugin asked for the time, with watch_state; -1: not known.
         found: Id and text of each finding.
-        records, rows: A hash for each record and for its row of all outputs; 0: not seen, 1:
-            failed.  Of shape (most_records,).
         spans: Where the bytes of each record lie, with the fields offset, size and file, which is
             -1 of a record that was not seen.  Of shape (most_records,).
     """
@@ -87,20 +110,12 @@ class Run:
     clock_reads: int
     num_accepted: int
     found: tuple[tuple[str, str], ...]
-    records: Hashes
-    rows: Hashes
     spans: npt.NDArray[np.void]
 
     @property
     def is_whole(self) -> bool:
         """Nothing failed."""
         return self.status == "PFD_OK" and self.num_failed == 0
-
-    def equals(self, other: Run) -> bool:
-        """The same records with the same outputs."""
-        return np.array_equal(self.records, other.records) and np.array_equal(
-            self.rows, other.rows
-        )
 
     def lacks_some(self, other: Run) -> bool:
         """These are records of the other run, with the same outputs and in the same order."""
@@ -216,9 +231,8 @@ class Kit:
         found: Draws = np.frombuffer(ffi.buffer(noted), _DRAW)[:known].copy()
         return found
 
-    def run_with(self, other: Kit, *, doing: str, **options: Any) -> tuple[Run, Hashes, Hashes]:
-        """Runs over both nodes by turns, on one thread; the other's records and rows come after
-        the run."""
+    def run_with(self, other: Kit, *, doing: str, **options: Any) -> tuple[Run, Hashed]:
+        """Runs over both nodes by turns, on one thread; returns what each gave."""
         size = options.get("most_records", MOST_RECORDS)
         records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
         run = self.run(
@@ -226,7 +240,7 @@ class Kit:
             other_records=ffi.cast("uint64_t *", records.ctypes.data),
             other_rows=ffi.cast("uint64_t *", rows.ctypes.data), **options,
         )  # fmt: skip
-        return run, records, rows
+        return run, Hashed(records, rows)
 
     def files(self) -> list[str]:
         """The files that the reader reads, in order.  Raises FileError where they are not there."""

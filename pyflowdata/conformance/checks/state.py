@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import numpy as np
-
 from ...errors import Error
 from ..comma_locale import comma_locale
 from ..kit import FORWARD, SHUFFLED, STREAM, Kit, Run
@@ -139,7 +137,7 @@ def _clock(check: Check, base: Run) -> None:
             order=FORWARD, range=check.range, most_records=_RECORDS, rounds=2, watch_state=1,
             clock_behind=seconds, silent=True,
         )  # fmt: skip
-        different = _first_difference(run, base)
+        different = _difference(run, base)
         if different is not None:
             check.tell(
                 "not-repeatable",
@@ -161,7 +159,7 @@ def _comma(check: Check) -> None:
             return
         try:
             run = check.make_kit(check.given).run(silent=True, **options)
-            different = _first_difference(run, base)
+            different = _difference(run, base)
         except Error as failure:
             different = f"the op cannot be used ({failure})"
     if different is not None:
@@ -173,13 +171,13 @@ def _comma(check: Check) -> None:
         )
 
 
-def _first_difference(run: Run, base: Run) -> str | None:
+def _difference(run: Run, base: Run) -> str | None:
     """What a run gives otherwise than another, in words; None: nothing."""
     if run.status != base.status:
         return f"{run.function} fails ({run.status}: {run.message})"
-    for what, one, two in (("record", run.records, base.records), ("row", run.rows, base.rows)):
-        places = np.flatnonzero(one != two)
-        if len(places):
-            failed = " fails" if one[places[0]] == 1 else " is another one"
-            return f"{what} {places[0]}{failed}"
-    return None
+    place = run.first_difference(base)
+    if place is None:
+        return None
+    is_record = run.records[place] != base.records[place]
+    failed = (run.records if is_record else run.rows)[place] == 1
+    return f"{'record' if is_record else 'row'} {place} {'fails' if failed else 'is another one'}"

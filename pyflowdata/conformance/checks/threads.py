@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..causes import CAUSES
 from ..kit import FORWARD, Run
 from .check import Check
@@ -35,12 +33,11 @@ def _tell(check: Check, base: Run, run: Run) -> None:
     for id, text in run.found:
         check.tell(id, text, likely=likely if id == "threads-differ" else [])
     if run.is_whole and not run.equals(base):
-        different = np.flatnonzero((run.rows != base.rows) | (run.records != base.records))
         check.tell(
             "threads-differ",
-            f"several threads at once get another record or row than one: the first is record "
-            f"{different[0]}; keep no state in the source that at() changes, and none in global "
-            "variables",
+            "several threads at once get another record or row than one: the first is record "
+            f"{run.first_difference(base)}; keep no state in the source that at() changes, and "
+            "none in global variables",
             likely=likely,
         )
     elif not run.is_whole:
