@@ -23,7 +23,7 @@ from typing import Any
 from .conformance.causes import causes_of
 from .conformance.corpus import corpus_beside
 from .conformance.job import Job
-from .conformance.native_checks import NativeChecks, NativeResult
+from .conformance.recompiled.native_checks import NativeChecks, NativeResult
 from .conformance.only import Only, UnknownCaseError
 from .conformance.repeat import command_words, repeat_command
 from .conformance.report import Finding, Report

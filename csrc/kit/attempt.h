@@ -36,12 +36,12 @@ pfd_status pfd_kit_attempt_repeat(pfd_kit_call *call, const pfd_kit_attempt *fir
                                   const pfd_record *records, const pfd_tensor *const *inputs,
                                   pfd_error *err);
 
-/* unwritten.c: reports bytes that neither of two equal calls wrote, and those that differ. */
+/* attempt_compare.c: reports bytes that neither of two equal calls wrote, and those that differ. */
 void pfd_kit_compare_attempts(pfd_kit_call *call, const pfd_kit_attempt *first,
                               const pfd_kit_attempt *second);
 /* Whether a row of a dense output seems not to be written: all of it is the fill. */
 int32_t pfd_kit_looks_unwritten(const pfd_kit_attempt *a);
-/* output_rows.c: hashes a row of all outputs; never 0 or 1. */
+/* attempt_rows.c: hashes a row of all outputs; never 0 or 1. */
 uint64_t pfd_kit_hash_row(pfd_kit_call *call, const pfd_kit_attempt *a, int64_t row);
 
 /* What PFD_EQUAL_ROWS promises, of rows that are sound. */

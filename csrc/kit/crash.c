@@ -1,7 +1,7 @@
 /* Reports where an op crashed or did not end: writes it to a descriptor, and then lets the
  * signal end the process. */
 #include "kit/guard.h"
-#include "kit/process_watch.h"
+#include "kit/watch/process_watch.h"
 
 #include <inttypes.h>
 #include <signal.h>

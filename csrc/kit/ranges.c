@@ -5,7 +5,7 @@
 #include "kit/attempt.h"
 #include "kit/guard.h"
 #include "kit/range_lengths.h"
-#include "kit/visit.h"
+#include "kit/visit_records.h"
 
 #include <inttypes.h>
 #include <stdio.h>

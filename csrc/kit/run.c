@@ -3,8 +3,8 @@
 #include "core/scratch.h"
 #include "dataset/dataset.h"
 #include "kit/guard.h"
-#include "kit/process_watch.h"
-#include "kit/visit.h"
+#include "kit/visit_records.h"
+#include "kit/watch/process_watch.h"
 #include "registry/node_files.h"
 
 #include <inttypes.h>

@@ -80,8 +80,7 @@ void pfd_kit_globals_close(void);
 /* The file of the plugin that the op is in; NULL: it is in none. */
 const char *pfd_kit_library_of(const pfd_kit_run_state *run);
 
-/* process.c: whether they change the state of the process, or keep a lock; its parts are in
- * kit/process_watch.h. */
+/* process_watch.c: whether they change the state of the process, or keep a lock. */
 void pfd_kit_process_begin(pfd_kit_run_state *run);
 void pfd_kit_process_enter(pfd_kit_call *call);
 void pfd_kit_process_check(pfd_kit_call *call, pfd_status status); /* what the function returned */
@@ -152,7 +151,7 @@ const pfd_node *pfd_kit_reader_of(const pfd_node *node);
 int32_t pfd_kit_attrs_open(pfd_kit_run_state *run, const void *attrs);
 void pfd_kit_attrs_close(pfd_kit_run_state *run);
 
-/* kernel.c: computes the node under check for these records; hashes each output row (never to 0 or
+/* attempt.c: computes the node under check for these records; hashes each output row (never to 0 or
  * 1).  err->row is the row that failed. */
 pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_t n,
                            uint64_t *hashes, pfd_error *err);
@@ -181,8 +180,8 @@ void pfd_kit_delays_part(void);                /* and at last */
 void pfd_kit_damage_inputs(const pfd_kit_run_state *run, const pfd_tensor *const *inputs, int64_t n,
                            pfd_scratch *scratch);
 
-/* optional.c: functions that an op need not have; called where they are there.  group() is asked
- * twice for each record, whose bytes are guarded; err->row is the one that failed. */
+/* optional_functions.c: functions that an op need not have; called where they are there.  group()
+ * is asked twice for each record, whose bytes are guarded; err->row is the one that failed. */
 pfd_status pfd_kit_try_group(pfd_kit_call *call, const pfd_record *records, int64_t n,
                              pfd_error *err);
 void pfd_kit_try_describe(pfd_kit_call *call, const pfd_kit_source *source,

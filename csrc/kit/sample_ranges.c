@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "kit/range_lengths.h"
-#include "kit/visit.h"
+#include "kit/visit_records.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

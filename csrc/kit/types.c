@@ -1,9 +1,9 @@
 /* Offers an op inputs of many types, and computes rows of those that its infer() accepts. */
 #include "core/error.h"
 #include "core/scratch.h"
-#include "kit/made_up.h"
+#include "kit/made_up_rows.h"
 #include "kit/range_lengths.h"
-#include "kit/visit.h"
+#include "kit/visit_records.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ..conformance import workers
 from ..conformance.spec import Spec
-from ..conformance.compiling import BuildError, MissingToolError, build_plugin, is_source
-from ..conformance.fuzzing import FUZZERS
-from ..conformance.sanitizers import SANITIZERS
+from ..conformance.recompiled.compiling import BuildError, MissingToolError, build_plugin, is_source
+from ..conformance.recompiled.fuzzing import FUZZERS
+from ..conformance.recompiled.sanitizers import SANITIZERS
 from ..conformance.report import Report
 from ..plugins.packages import library_path
 from ..testing import Native, UnknownCaseError, run_checks

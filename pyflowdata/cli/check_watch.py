@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ..conformance.report import Report
-from ..conformance.compiling import BuildError, MissingToolError
+from ..conformance.recompiled.compiling import BuildError, MissingToolError
 from ..errors import Error
 from .output import say
 from .usage import UsageError

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 from ..errors import Error
 from .checks import GROUPS, Check, Group
-from .driver import driver_job
+from .recompiled.driver import driver_job
 from .group_process import STOP, Said
 from .job import Job
 from .schedule import run_groups

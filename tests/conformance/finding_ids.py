@@ -33,7 +33,7 @@ def _python_files():
 
 
 def _c_files():
-    return list((ROOT / "csrc/kit").glob("*.c"))
+    return list((ROOT / "csrc/kit").rglob("*.c"))
 
 
 def _call(text):

@@ -8,7 +8,7 @@ from conformance.finding_ids import finding_ids
 from support.paths import ROOT
 
 from pyflowdata.conformance.checks import GROUPS
-from pyflowdata.conformance.sanitizers import SANITIZERS
+from pyflowdata.conformance.recompiled.sanitizers import SANITIZERS
 
 PAGE = (ROOT / "docs/reference/check.md").read_text()
 _ROW = re.compile(r"^\| (`[^|]*`) \| ([^|]+) \| ([^|]+) \| (.+) \|$", re.M)

@@ -14,9 +14,9 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata import testing
-from pyflowdata.conformance import native_samples
-from pyflowdata.conformance.compiling import Compiler
-from pyflowdata.conformance.reducing import reduced
+from pyflowdata.conformance.recompiled import native_samples
+from pyflowdata.conformance.recompiled.compiling import Compiler
+from pyflowdata.conformance.recompiled.reducing import reduced
 
 SANITIZERS = ("asan", "ubsan", "tsan")
 OTHERS = {  # which the plain kit finds too

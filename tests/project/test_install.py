@@ -85,7 +85,10 @@ def test_installed(installed, tmp_path):  # noqa: F811
     assert headers == ["kit.h", "op.h", "pyflowdata.h"]
     checked_out = ROOT / "pyflowdata"
     sources = {str(path.relative_to(checked_out)) for path in checked_out.rglob("*.py")}
-    drivers = {str(p.relative_to(checked_out)) for p in checked_out.rglob("conformance/drivers/*")}
+    drivers = {
+        str(path.relative_to(checked_out))
+        for path in checked_out.rglob("conformance/recompiled/drivers/*")
+    }
     assert sources | drivers <= names and len(drivers) > 5
     templates = checked_out / "templates"
     for folder in (templates, checked_out / "project_template"):

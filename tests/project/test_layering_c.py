@@ -18,17 +18,21 @@ C_LAYERS = (
     "registry", "loader", "kit",
 )  # fmt: skip
 # Beside each other on top of a layer: a format's folder sees neither another's nor the ops'.
-C_OPS = {"formats": "sources", "ops": "sources", "image_ops": "sources", "views": "dataset"}
+C_OPS = {
+    "formats": "sources", "ops": "sources", "image_ops": "sources", "views": "dataset",
+    "kit/bench": "kit",
+}  # fmt: skip
 # The files that name what lies above them.
 LISTS = ("builtin_ops.c", "builtin_views.c", "builtin_formats.c", "builtin_fusions.c")
 
 
 def folder_of(path: Path | str) -> str:
-    """Of a file or an include: "core", "ops", or "formats/csv"; kit.h is in "kit"."""
+    """Of a file or an include: "core", "ops", "formats/csv" or "kit/bench"; kit/watch/ is "kit"."""
     if str(path).endswith("pyflowdata/kit.h"):
         return "kit"
     parts = Path(str(path).replace("pyflowdata/", "include/")).parts
-    return "/".join(parts[:2] if parts[0] == "formats" else parts[:1])
+    folder = "/".join(parts[:2])
+    return folder if parts[0] == "formats" or folder in C_OPS else parts[0]
 
 
 def may_use(user: str, used: str) -> bool:
@@ -36,7 +40,7 @@ def may_use(user: str, used: str) -> bool:
         return True
     if used not in C_LAYERS:
         return False
-    top = C_OPS.get(user.split("/")[0], user)
+    top = C_OPS.get(user, C_OPS.get(user.split("/")[0], user))
     return C_LAYERS.index(used) <= C_LAYERS.index(top)
 
 

@@ -1,0 +1,1 @@
+"""Plugins that are compiled again: for sanitizers, fuzzers and programs without Python."""
