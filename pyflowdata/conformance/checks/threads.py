@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..causes import CAUSES
+from ..causes import SHARED_STATE
 from ..kit import FORWARD, Run
 from .check import Check
 
@@ -28,8 +28,7 @@ def threads(check: Check) -> str:
 
 
 def _tell(check: Check, base: Run, run: Run) -> None:
-    others = [cause for cause in CAUSES["threads-differ"] if "position" not in cause]
-    likely = [_position(run), *others] if run.shared_position else []
+    likely = [_position(run), *SHARED_STATE] if run.shared_position else []
     for id, text in run.found:
         check.tell(id, text, likely=likely if id == "threads-differ" else [])
     if run.is_whole and not run.equals(base):
