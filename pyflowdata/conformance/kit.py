@@ -31,6 +31,8 @@ MANY_SHAPES, ONE_SHAPE = lib.PFD_KIT_MANY_SHAPES, lib.PFD_KIT_ONE_SHAPE
 LARGE_ROWS = lib.PFD_KIT_LARGE_ROWS
 NAME_GENERATORS = lib.PFD_KIT_NAME_GENERATORS
 FIX_SYSTEM, FIX_SEEDED = lib.PFD_KIT_FIX_SYSTEM, lib.PFD_KIT_FIX_SEEDED
+BLOCKS, MANY_ROWS = lib.PFD_KIT_PATTERN_BLOCKS, lib.PFD_KIT_PATTERN_MANY
+ONE_ROW = lib.PFD_KIT_PATTERN_ONE
 MOST_RECORDS = 256
 
 _DRAW = np.dtype(
@@ -91,6 +93,8 @@ class Run(Hashed):
         shared_position: The file whose position several threads moved, "".
         clock_reads: How often the plugin asked for the time, with watch_state; -1: not known.
         found: Id and text of each finding.
+        patterns: What the ranges have in common in which a finding shows, by its id, where they
+            have: BLOCKS, MANY_ROWS or ONE_ROW.
         spans: Where the bytes of each record lie, with the fields offset, size and file, which is
             -1 of a record that was not seen.  Of shape (most_records,).
     """
@@ -110,6 +114,7 @@ class Run(Hashed):
     clock_reads: int
     num_accepted: int
     found: tuple[tuple[str, str], ...]
+    patterns: Mapping[str, int]
     spans: npt.NDArray[np.void]
 
     @property
@@ -154,10 +159,14 @@ def _options(options: Mapping[str, Any], report_fd: int, limit_ms: int) -> Any:
     return given
 
 
+def _each(out: Any) -> list[Any]:
+    """The findings of a result, as pfd_kit_finding."""
+    return [out.findings[i] for i in range(out.num_findings)]
+
+
 def _findings(out: Any) -> list[tuple[str, str]]:
     """Id and text of each."""
-    found = (out.findings[i] for i in range(out.num_findings))
-    return [(text(one.id), text(one.text)) for one in found]
+    return [(text(one.id), text(one.text)) for one in _each(out)]
 
 
 @contextlib.contextmanager
@@ -276,6 +285,7 @@ def _read_run(
         num_accepted=out.num_accepted,
         clock_reads=out.num_clock_reads,
         found=tuple((id, said + where) for id, said in _findings(out)),
+        patterns={text(one.id): one.pattern for one in _each(out) if one.pattern},
         records=records,
         rows=rows,
         spans=spans,
