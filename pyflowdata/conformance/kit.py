@@ -122,6 +122,18 @@ class Run(Hashed):
         """Nothing failed."""
         return self.status == "PFD_OK" and self.num_failed == 0
 
+    @property
+    def leaks(self) -> tuple[tuple[str, str], ...]:
+        """Id and text of each finding of memory or descriptors that grew over the rounds."""
+        return tuple(one for one in self.found if one[0].startswith("leaks-"))
+
+    @property
+    def is_refused(self) -> bool:
+        """The data was refused, as damaged data may be."""
+        return self.status == "PFD_CORRUPT_DATA" or (
+            self.status == "PFD_UNSUPPORTED" and self.function == "open()"
+        )
+
     def lacks_some(self, other: Run) -> bool:
         """These are records of the other run, with the same outputs and in the same order."""
         known = iter(_pairs(other))
