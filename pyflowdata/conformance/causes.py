@@ -5,6 +5,12 @@ A check that can tell more from what it saw gives causes of its own.
 
 from __future__ import annotations
 
+# Of what differs where several threads are in one source.
+SHARED_STATE = (
+    "a field of the source that at() or compute() writes",
+    "a static or global variable",
+)
+
 # An id, or the beginning of several with "…" in place of the rest.
 CAUSES: dict[str, tuple[str, ...]] = {
     # ---- Nothing can be checked yet
@@ -182,8 +188,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a buffer in the source has room for the range of the first call only",
     ),
     "threads-differ": (
-        "a field of the source that at() or compute() writes",
-        "a static or global variable",
+        *SHARED_STATE,
         "a file descriptor or FILE * of the source, whose position all threads share",
     ),
     "batch-dependent": (
