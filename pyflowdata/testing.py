@@ -103,7 +103,8 @@ def run_checks(
     """Runs all checks, and returns their report; the other arguments are those of check_reader().
 
     Args:
-        groups: The groups of checks to run, as docs/reference/check-findings.md names them; None: all.
+        groups: The groups of checks to run, as docs/reference/check-findings.md names them; None:
+            all.
         command: The words of the command that runs these checks, for the findings that say how to
             repeat a case; None: made of the arguments.
         here: The checks may be forks of this process, which has loaded no plugins; it saves to

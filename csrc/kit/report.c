@@ -24,8 +24,11 @@ void pfd_kit_report(pfd_kit_run_state *run, const char *id, const char *format, 
         snprintf(finding->id, sizeof finding->id, "%s", id);
         va_list args;
         va_start(args, format);
-        (void)vsnprintf(finding->text, sizeof finding->text, format, args);
+        int size = vsnprintf(finding->text, sizeof finding->text, format, args);
         va_end(args);
+        const char *types = pfd_kit_active ? pfd_kit_active->type_words : NULL;
+        if (types && size >= 0 && size < (int)sizeof finding->text)
+            snprintf(finding->text + size, sizeof finding->text - (size_t)size, " (%s)", types);
     }
     pthread_mutex_unlock(&lock);
 }
