@@ -76,6 +76,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "null-pointer": (
         "what host->alloc() or host->read() gave is used without looking at it",
+        "an index or a cursor past the end of an array of the source: what lies there is no element",
         "an optional attr, input or field that is not there",
     ),
     "huge-alloc": ("a length or a count from the file is not compared with the size of the file",),
@@ -85,6 +86,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "crash": (
         "a size or an offset from the file is used unchecked",
+        "an index or a cursor past the end of an array of the source",
         "a division by a number of the file, which can be 0",
         "assert() or abort() in the op or in a library that it calls",
     ),
