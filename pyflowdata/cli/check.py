@@ -37,6 +37,7 @@ The sample is what the reader's attrs name: a few records, at best below 10 KB.
 
 
 _TIMEOUT = 10.0  # seconds
+_NOT_USABLE = ("attrs", "no-sample")  # findings of a wrong call, not of the op
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -248,7 +249,7 @@ def _watched(args: argparse.Namespace) -> list[Path]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks the op.  Returns 0 if it passed, 1 if it has faults, 2 if it cannot be used so."""
+    """Checks the op.  Returns 0 if it passed, 1 if it has faults, 2 if nothing could be checked."""
     with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:
         if args.watch:
             kinds = [True] if args.quick else [False] if args.only else [True, False]
@@ -260,11 +261,11 @@ def run(args: argparse.Namespace) -> int:
             report = _check(args, folder, args.quick)
         except (BuildError, MissingToolError) as failure:
             print(f"the plugin cannot be compiled: {failure}", file=sys.stderr)
-            return 1
+            return 2
     if args.json:
         print(json.dumps({**asdict(report), "passed": report.passed}, indent=2))
     else:
         print(report)
-    if any(finding.id == "attrs" for finding in report.findings):
+    if any(finding.id in _NOT_USABLE for finding in report.findings):
         return 2
     return 0 if report.passed else 1
