@@ -24,8 +24,11 @@ static __attribute__((format(printf, 4, 0))) void report(pfd_kit_run_state *run,
     pfd_kit_finding *finding = take_finding(run->result, id);
     if (finding) {
         snprintf(finding->id, sizeof finding->id, "%s", id);
-        (void)vsnprintf(finding->text, sizeof finding->text, format, args);
         finding->pattern = pattern;
+        int size = vsnprintf(finding->text, sizeof finding->text, format, args);
+        const char *types = pfd_kit_active ? pfd_kit_active->type_words : NULL;
+        if (types && size >= 0 && size < (int)sizeof finding->text)
+            snprintf(finding->text + size, sizeof finding->text - (size_t)size, " (%s)", types);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -99,7 +99,7 @@ typedef struct pfd_kit_options {
     int32_t watch_state;        /* 1: all of the process's state around each call, also what takes
                                    time to look at; of one thread */
     int32_t formats;            /* 1: nothing but probe() and resync() of the op's formats */
-    int64_t clock_behind;       /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
+    int64_t clock_delay_s;      /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
     int32_t unguarded;          /* 1: host->read() and host->alloc() give plain memory, for very
                                    many of them; a finding is then only what a call returns */
     int32_t ranges;             /* 1: nothing but the first records, alone and in ranges of many

@@ -1,4 +1,4 @@
-"""What is left behind where one record fails, and the source stays open."""
+"""What is left where one record fails, and the source stays open."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _IDS = frozenset(
     "leaves-thread keeps-lock locks-twice format-differs format-score".split()
 )
 # Seconds that the plugin's clocks are slow: another second, minute, hour; another day and year.
-_BEHIND = (7, 1_001, 3 * 3_600, 401 * 86_400)
+_SECONDS_SLOW = (7, 1_001, 3 * 3_600, 401 * 86_400)
 _REPEATS = 8  # equal runs before a difference is put down to the locale
 _CLOCK = (
     "the time of day goes into the output",
@@ -123,12 +123,12 @@ def _clock(check: Check, base: Run) -> None:
     """The plugin's clocks are slow, by some amounts."""
     if base.clock_reads <= 0:
         return
-    for seconds in _BEHIND:
+    for seconds in _SECONDS_SLOW:
         if not check.case(f"clocks {seconds} s slow"):
             continue
         run = check.kit.run(
             order=FORWARD, range=check.range, most_records=_RECORDS, rounds=2, watch_state=1,
-            clock_behind=seconds, silent=True,
+            clock_delay_s=seconds, silent=True,
         )  # fmt: skip
         different = _difference(run, base)
         if different is not None:
