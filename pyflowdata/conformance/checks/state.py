@@ -11,9 +11,10 @@ from ..comma_locale import comma_locale
 from ..damaged_copies import changed, shortened
 from ..kit import FORWARD, SHUFFLED, STREAM, Kit, Run
 from .check import Check
+from .failures import spread
 from .sample_files import SampleCopy
 
-_MOST_FAILURES = 6  # reads, and allocations, of which each is made to fail
+_MOST_FAILURES = 8  # reads, and allocations, of which each is made to fail
 _CHANGES, _CUTS = 12, 4  # damaged copies
 _RECORDS = 48  # looked at in each run, the first and the last ones
 
@@ -89,16 +90,10 @@ def _pass(check: Check) -> None:
 def _fail(check: Check, base: Run) -> None:
     """Functions that fail, which leave by another way."""
     for what, count in (("read", base.num_reads), ("alloc", base.num_allocs)):
-        for n in _spread(count):
+        for n in spread(count, _MOST_FAILURES):
             if check.case(f"{what} number {n}"):
                 doing = f"{what} number {n} failing"
                 _watched(check, check.kit, doing=doing, **{f"fail_{what}": n})
-
-
-def _spread(count: int) -> list[int]:
-    """Some of the numbers from 1 to count: the first ones, the last one, and between."""
-    numbers = {1, 2, count, *(1 + i * count // _MOST_FAILURES for i in range(_MOST_FAILURES))}
-    return sorted(n for n in numbers if 1 <= n <= count)
 
 
 def _damage(check: Check) -> None:
