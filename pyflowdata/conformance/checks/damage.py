@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 from ...errors import Error, InternalError
@@ -42,7 +43,7 @@ def _damage(
             continue
         overwrite(copy, damaged)
         _propose(check, folder, doing)
-        trial.look(doing, data, damaged)
+        trial.look(doing, data, damaged, functools.partial(overwrite, copy))
     overwrite(copy, data)
     if check.is_reader:
         trial.conclude()
