@@ -1,4 +1,4 @@
-"""Which files of a sample are of one kind: those that are damaged and fuzzed one at a time."""
+"""Which files of a sample are of one kind; of each kind some are damaged and fuzzed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
-def _kind(path: Path) -> str:
-    """The suffixes of a name, or the name without its numbers."""
-    return "".join(path.suffixes) or re.sub(r"\d+", "", path.name)
+def kind_of(path: Path) -> str:
+    """The suffixes of a name, or the name if it has none; numbers, as of parts, make no kinds."""
+    return re.sub(r"\d+", "0", "".join(path.suffixes) or path.name)
 
 
 def file_of_each_kind(files: Sequence[Path]) -> list[Path]:
@@ -18,11 +18,11 @@ def file_of_each_kind(files: Sequence[Path]) -> list[Path]:
     sizes = {file: file.stat().st_size for file in files}
     longest: dict[str, int] = {}
     for file, size in sizes.items():
-        longest[_kind(file)] = max(size, longest.get(_kind(file), 0))
-    last = {_kind(file): file for file in files if 0 < longest[_kind(file)] <= 2 * sizes[file]}
+        longest[kind_of(file)] = max(size, longest.get(kind_of(file), 0))
+    last = {kind_of(file): file for file in files if 0 < longest[kind_of(file)] <= 2 * sizes[file]}
     return [file for file in files if file in last.values()]
 
 
 def files_like(file: Path, files: Sequence[Path]) -> list[Path]:
     """All files of the kind of one."""
-    return [other for other in files if _kind(other) == _kind(file)]
+    return [other for other in files if kind_of(other) == kind_of(file)]

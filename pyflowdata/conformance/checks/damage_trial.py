@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import Error
 from ..kit import FORWARD, Kit, Run
 from .check import Check
+from .refusals import tell_damage_status
 from .victims import Victim
 
 _LONGEST_NUMBER = 8  # bytes, in whose place other ones are tried
@@ -61,17 +62,9 @@ class DamageTrial:
             self._noticed += 1
         elif run.status == "PFD_OK":
             self._unnoticed.append(doing)
-        elif run.status == "PFD_CORRUPT_DATA" or (
-            run.status == "PFD_UNSUPPORTED" and run.function == "open()"
-        ):
-            self._noticed += 1
         else:
-            self._check.tell(
-                "damage-status",
-                f"with {doing}, {run.function} gives {run.status} ({run.message}): damaged data is "
-                "PFD_CORRUPT_DATA, which on_error can pass over; PFD_IO is for the file system, "
-                "the others stop the program",
-            )
+            self._noticed += run.is_refused
+            tell_damage_status(self._check, run, doing)
 
     def _is_chance(self, data: bytes, damaged: bytes, write: Callable[[bytes], None]) -> bool:
         """Whether random bytes in the same place are noticed: bytes of one value can be a record
