@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import glob
 import json
 import shlex
 import sys
@@ -236,7 +237,9 @@ def _watched(args: argparse.Namespace) -> list[Path]:
     values = [one.partition("=")[2] for one in args.attr]
     for given in args.input:
         values += input_of(given)[0].texts.values()
-    sample = [Path(part) for value in values for part in (value, *value.split(","))]
+    parts = [part for value in values for part in {value, *value.split(",")}]
+    found = [path for part in parts for path in glob.iglob(part, recursive=True)]
+    sample = [Path(path) for path in dict.fromkeys([*parts, *found])]
     folders = {Path(source).parent for source in sources}
     return [
         *(Path(library_path(name)) for name in libraries),

@@ -40,7 +40,7 @@ def _damage(
                 continue
             write(damaged)
             _propose(check, copy.folder, doing)
-            trial.look(doing, data, damaged)
+            trial.look(doing, data, damaged, write)
     if check.is_reader:
         trial.conclude()
     return trial

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from ...errors import Error
-from ..damaged_copies import inverted
+from ..damaged_copies import inverted, spread
+from ..file_layout import spread_over
 from ..kit import Kit, Run
 from .check import Check
 from .leaks import confirmed_leak
 from .sample_files import SampleCopy
+from .victims import Victim, victims
 
-_PLACES = 16  # in the file, at which it is damaged
+_PLACES = 16  # in a file without known records, at which it is damaged
 _INPUTS = (  # as damaged_inputs.c numbers them, from 1
     "all bytes 0", "all bytes 0xff", "the first byte inverted", "the byte in the middle inverted",
     "the last byte inverted", "the second half 0", "random bytes", "other random bytes",
@@ -44,7 +46,7 @@ def failing_records(check: Check) -> str:
         messages.add(said)
         _look(check, kit, doing, run, options)
     if not messages:
-        return "no record could be made to fail"
+        return "nothing: no record could be made to fail"
     return f"{_FIRST_ROUNDS} rounds of each message with which a record fails: {len(messages)}"
 
 
@@ -89,12 +91,26 @@ def _of_inputs(check: Check) -> Iterator[Trial]:
 
 
 def _of_files(check: Check) -> Iterator[Trial]:
-    """Copies of the sample, each with a damaged place in its last file with bytes."""
+    """Copies of the sample, each with a damaged place in a record of a file that has some."""
     copy = SampleCopy(check, "failing")
-    victim = copy.last_file()
-    if victim is None:
-        return
-    with copy.changed(victim) as write:
-        for damaged, doing in inverted(victim.read_bytes(), victim.name, _PLACES):
-            write(damaged)
-            yield doing, copy.kit, {}
+    names = copy.names()
+    for victim in victims(copy.paths, check.base(silent=True)):
+        if victim.is_companion or victim.path.name not in names:
+            continue
+        data = victim.path.read_bytes()
+        with copy.changed(victim.path) as write:
+            for damaged, doing in inverted(data, victim.path.name, _places(victim, len(data))):
+                write(damaged)
+                yield doing, copy.kit, {}
+
+
+def _places(victim: Victim, size: int) -> list[int]:
+    """Where it is damaged: at head, middle and tail of some records, or where none are known,
+    spread over the file."""
+    chosen = {
+        place
+        for record in spread_over(tuple(one for one in victim.layout.records if one.size > 0), 4)
+        for place in (record.offset, record.offset + record.size // 2, record.end - 1)
+        if 0 <= place < size
+    }
+    return sorted(chosen or spread(size, _PLACES if victim.is_last else _PLACES // 2))
