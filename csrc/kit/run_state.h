@@ -54,7 +54,8 @@ typedef struct pfd_kit_call {
     const pfd_compute_args *computing; /* in compute(); NULL: in another function */
 } pfd_kit_call;
 
-extern _Thread_local pfd_kit_call *pfd_kit_active; /* active_call.c; NULL: in none */
+/* active_call.c */
+extern _Thread_local pfd_kit_call *pfd_kit_active; /* NULL: in none */
 extern _Thread_local const char *pfd_kit_last_function; /* which was called, for that message */
 
 /* watching_host.c: the checking host. */
@@ -67,6 +68,9 @@ void pfd_kit_scratch_close(pfd_kit_scratch *scratch); /* after a reset; accepts 
 /* report.c: adds a finding, each id once in a result. */
 void pfd_kit_report(pfd_kit_run_state *run, const char *id, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same, with what the ranges have in common in which it shows: PFD_KIT_PATTERN_ONE ... */
+void pfd_kit_report_pattern(pfd_kit_run_state *run, const char *id, int32_t pattern,
+                            const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* "process-state": that the function of the call changed something of the whole process. */
 void pfd_kit_process_report(const pfd_kit_call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -42,8 +42,8 @@ def test_the_table_has_no_finding_that_is_not_there():
     ids = finding_ids()
     for named, _, says in rows():
         for one in named:
-            begun = one.removesuffix("…")
-            assert one in ids or (begun != one and any(id.startswith(begun) for id in ids)), one
+            prefix = one.removesuffix("…")
+            assert one in ids or (prefix != one and any(id.startswith(prefix) for id in ids)), one
         assert says.strip()
 
 
