@@ -29,6 +29,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "sample-fails": (
         "the sample is damaged, or of another version of the format",
         "open() or compute() refuses what is valid: a comparison that is off by one",
+        "a checksum is computed of other bytes, or with another polynomial or start",
     ),
     "no-records": (
         "size() counts too few, or next() says PFD_END at once",

@@ -130,9 +130,9 @@ def _no_output(node: Node, name: str, own: list[Blob]) -> str:
     host = [port.name for port in op.outputs if port.name not in names]
     added = f" ({' and '.join(host)} are the host's)" if host else ""
     if name:
-        return f"output '{name}' of {op.name} is not there; name one of {', '.join(names)}{added}"
+        return f"output '{name}' is not there; name one of {', '.join(names)}{added}"
     return (
-        f"{op.name} has {len(names)} outputs: write which one feeds the input, as "
+        f"it has {len(names)} outputs: write which one feeds the input, as "
         f"{' or '.join(f'{op.name}.{one}' for one in names)}{added}"
     )
 

@@ -53,6 +53,11 @@ def test_a_warning_causes_nothing_and_may_follow():
     assert "text of cut-unnoticed" not in str(report)
 
 
+def test_what_a_sample_that_cannot_be_read_brings_with_it_is_one_fault():
+    report = report_of("sample-fails", "threads-differ", "leaks-memory", "loader-fails")
+    assert [one.id for one in report.causes] == ["sample-fails", "leaks-memory"]
+
+
 def test_warnings_come_after_faults():
     said = str(report_of("cut-unnoticed", "leaks-memory", warnings=["cut-unnoticed"]))
     assert said.index("FAULT leaks-memory") < said.index("warning cut-unnoticed")
