@@ -142,7 +142,7 @@ def run_checks(
             asked.look(report.op, native is not None)
         if native is not None and graph:
             if words and command is None:
-                words = [*words, *_source_words(native)]
+                words = [*words, *_source_words(native, words)]
             checks = _native_checks(native, kept, timeout, asked)
             for result in checks.run(graph, Path(folder, "native")):
                 _take_native(report, result, ignore, words)
@@ -179,9 +179,10 @@ def _take_native(
         report.add(replace(finding, likely=likely, repeat=again), ignore)
 
 
-def _source_words(native: Native) -> list[str]:
-    """What names the plugin's files to the command."""
-    words = [word for source in _paths(native.sources) for word in ("--source", source)]
+def _source_words(native: Native, known: Sequence[str]) -> list[str]:
+    """What names the plugin's files to the command; those that it compiles anyway are known."""
+    sources = [one for one in _paths(native.sources) if os.path.realpath(one) not in known]
+    words = [word for source in sources for word in ("--source", source)]
     return [*words, *([f"--cflags={shlex.join(native.flags)}"] if native.flags else [])]
 
 

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from ..nodes.attr_values import Plain
+from ..plugins.compiler import source_of
 from .spec import Spec
 
 
@@ -14,9 +15,13 @@ def command_words(spec: Spec, libraries: Iterable[str]) -> list[str] | None:
     inputs is upstream, or an attr has an object of the program."""
     if any(one.inputs for one, _ in spec.inputs):
         return None
-    *others, own = [*libraries] or [""]
+    # Where it is known the source, since a cached library is that of the source as it was.
+    found = [source_of(library) or (library, ()) for library in libraries]
+    *others, own = [file for file, _ in found] or [""]
     words = ["pyflowdata", "check", *filter(None, [own]), "--op", spec.op]
-    words += [word for library in others for word in ("--plugin", library)]
+    words += [word for file in others for word in ("--plugin", file)]
+    if flags := [flag for _, given in found for flag in given]:
+        words.append(f"--cflags={shlex.join(flags)}")
     try:
         words += [f"--attr={name}={said}" for name, said in _texts(spec)]
         for one, output in spec.inputs:

@@ -12,7 +12,10 @@ from pyflowdata.conformance import causes as causes_module
 from pyflowdata.conformance.causes import CAUSES, NO_CAUSES, causes_of
 from pyflowdata.conformance.checks.state import _IDS
 from pyflowdata.conformance.consequences import _RULES
+from pyflowdata.conformance.repeat import command_words
 from pyflowdata.conformance.report import Finding, Report
+from pyflowdata.conformance.spec import Spec
+from pyflowdata.plugins import compiler
 
 
 def report_of(*ids, warnings=()):
@@ -110,3 +113,15 @@ def test_causes_are_short_and_no_sentences():
     for id, causes in CAUSES.items():
         for cause in causes:
             assert len(cause) <= 120 and not cause.endswith("."), (id, cause)
+
+
+# ---- The command that repeats a case ------------------------------------------------------------
+
+
+def test_a_compiled_plugin_is_repeated_from_its_source(monkeypatch):
+    monkeypatch.setitem(compiler._sources, "/cache/own.so", ("/home/own.c", ("-lz", "-DN=1")))
+    words = command_words(Spec("Own", {"n": 3}), ["/other.so", "/cache/own.so"])
+    assert words == [
+        "pyflowdata", "check", "/home/own.c", "--op", "Own", "--plugin", "/other.so",
+        "--cflags=-lz -DN=1", "--attr=n=3",
+    ]  # fmt: skip
