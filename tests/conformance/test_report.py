@@ -12,6 +12,7 @@ from pyflowdata.conformance import causes as causes_module
 from pyflowdata.conformance.causes import CAUSES, NO_CAUSES, causes_of
 from pyflowdata.conformance.checks.state import _IDS
 from pyflowdata.conformance.consequences import _RULES
+from pyflowdata.conformance.memory_faults import names_line
 from pyflowdata.conformance.repeat import command_words
 from pyflowdata.conformance.report import Finding, Report
 from pyflowdata.conformance.spec import Spec
@@ -113,6 +114,16 @@ def test_causes_are_short_and_no_sentences():
     for id, causes in CAUSES.items():
         for cause in causes:
             assert len(cause) <= 120 and not cause.endswith("."), (id, cause)
+
+
+# ---- Where a fault is ---------------------------------------------------------------------------
+
+
+def test_a_fault_of_memory_says_how_to_get_its_line():
+    memory = {id for id in finding_ids() if names_line(id, True)}
+    assert {"reads-past-record", "writes-into-attrs", "late-read", "null-pointer"} <= memory
+    assert not {"row-unwritten", "leaks-memory", "sample-fails", "asan"} & memory
+    assert "--source FILE" in names_line("crash", False)
 
 
 # ---- The command that repeats a case ------------------------------------------------------------
