@@ -23,6 +23,7 @@ from .conformance.causes import causes_of
 from .conformance.corpus import corpus_beside
 from .conformance.job import Job
 from .conformance.recompiled.native_checks import NativeChecks, NativeResult
+from .conformance.memory_faults import names_line
 from .conformance.only import Only, UnknownCaseError
 from .conformance.repeat import TIMEOUT, command_words, repeat_command
 from .conformance.report import Finding, Report
@@ -30,6 +31,7 @@ from .conformance.spec import Spec, has_python, libraries_of, spec_of
 from .conformance.workers import ask, ask_here
 from .errors import InvalidArgumentError
 from .nodes import Blob
+from .plugins.compiler import source_of
 
 __all__ = [
     "CheckFailed",
@@ -135,6 +137,9 @@ def run_checks(
         graph: dict[str, Any] = {}
 
         def take(said: dict[str, Any]) -> None:
+            if "id" in said and files and words and not (native and "asan" in native.sanitizers):
+                hint = names_line(said["id"], native is not None or bool(source_of(files[-1])))
+                said = {**said, "text": said["text"] + hint}
             _take(report, said, ignore, words)
             asked.take(said)
             if "job" in said:

@@ -29,6 +29,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "sample-fails": (
         "the sample is damaged, or of another version of the format",
         "open() or compute() refuses what is valid: a comparison that is off by one",
+        "a checksum is computed of other bytes, or with another polynomial or start",
     ),
     "no-records": (
         "size() counts too few, or next() says PFD_END at once",
@@ -76,7 +77,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "null-pointer": (
         "what host->alloc() or host->read() gave is used without looking at it",
-        "an index or a cursor past the end of an array of the source: what lies there is no element",
+        "an index or a cursor past the end of an array of the source, where no element is",
         "an optional attr, input or field that is not there",
     ),
     "huge-alloc": ("a length or a count from the file is not compared with the size of the file",),

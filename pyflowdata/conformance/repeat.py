@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from ..nodes.attr_values import Plain
+from ..plugins.compiler import source_of
 from .spec import Spec
 
 TIMEOUT = 10.0  # seconds of one pass over the sample, where no other limit is given
@@ -39,7 +40,11 @@ def command_words(
     """
     if any(one.inputs for one, _ in spec.inputs):
         return None
-    words = ["pyflowdata", "check", *library, "--op", spec.op]
+    # Where it is known the source, since a cached library is that of the source as it was.
+    compiled = [source_of(name) or (name, ()) for name in library]
+    files = [file for file, _ in compiled]
+    flags = [*flags, *(flag for _, given in compiled for flag in given if flag not in flags)]
+    words = ["pyflowdata", "check", *files, "--op", spec.op]
 
     def add(option: str, values: Sequence[object]) -> None:
         for value in values:
@@ -58,7 +63,7 @@ def command_words(
     add("also", [f"{folder}={count}" for folder, count in (also or {}).items()])
     add("ignore", ignore)
     add("timeout", [] if timeout == TIMEOUT else [timeout])
-    add("source", sources)
+    add("source", [one for one in sources if os.path.realpath(one) not in files])
     words += [f"--cflags={shlex.join(flags)}"] if flags else []
     add("fuzzer", [] if fuzzer is None else [fuzzer])
     add("corpus", [] if corpus is None else [os.fspath(corpus)])

@@ -55,6 +55,24 @@ def box(good, samples, here):  # noqa: F811
     return call
 
 
+# ---- --input ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "output, says",
+    [("", "it has 2 outputs: write which one feeds the input, as BoxReader.values or "
+          "BoxReader.size (mask and id are the host's)"),
+     (".sizes", "output 'sizes' is not there; name one of values, size (mask and id are")],
+)  # fmt: skip
+def test_an_input_names_the_output_of_several(good, samples, here, output, says):  # noqa: F811
+    done = here(
+        "check", "--op", "MiniDecoder", "--plugin", good, "--quick",
+        "--input", f"BoxReader{output} data_dir={samples}",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert says in re.sub(r"\s+", " ", done.stdout)
+
+
 # ---- --quick ------------------------------------------------------------------------------------
 
 
