@@ -64,6 +64,8 @@ class Run:
         num_draws: Random numbers that compute() drew.
         generator: The first other generator of random numbers that was called and watched, "".
         shared_position: The file whose position several threads moved, "".
+        variable: The first variable of the environment that the plugin asked for, with watch_state,
+            "".
         clock_reads: How often the plugin asked for the time, with watch_state; -1: not known.
         found: Id and text of each finding.
         records, rows: A hash for each record and for its row of all outputs; 0: not seen, 1:
@@ -85,6 +87,7 @@ class Run:
     generator: str
     shared_position: str
     clock_reads: int
+    variable: str
     num_accepted: int
     found: tuple[tuple[str, str], ...]
     records: Hashes
@@ -261,6 +264,7 @@ def _read_run(
         shared_position=text(out.shared_position),
         num_accepted=out.num_accepted,
         clock_reads=out.num_clock_reads,
+        variable=text(out.variable),
         found=tuple((id, said + where) for id, said in _findings(out)),
         records=records,
         rows=rows,
