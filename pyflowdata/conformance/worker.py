@@ -161,7 +161,7 @@ def _run_child(job: Job, group: str, pipe: int) -> int:
             said = one.run(check)
             child.look_for_output()
             if job.case is not None:
-                child.write(has_case=check.has_begun, cases=check.passed_over)
+                child.write(has_case=check.has_run, cases=check.passed_over)
         child.write(done=said)
     except _StopError:
         return STOP
