@@ -208,6 +208,23 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a return of a failure that passes over the place where it is put back",
         "a library that the op calls sets it when it is first used",
     ),
+    "writes-files": (
+        "an index or a cache that is kept beside the data",
+        "a temporary file that is not unlinked, of mkstemp() for example",
+        "a mode like \"r+\" or O_RDWR, where the file is only read",
+    ),
+    "environment-dependent": (
+        "getenv() in place of an attr",
+        "HOME, TMPDIR or the user's name goes into a row or a seed",
+    ),
+    "path-dependent": (
+        "a hash, a key or a label of the whole path: take the file's name, or its bytes",
+        "files are sorted by their paths, and not taken in the order of args->files",
+    ),
+    "keeps-file-lock": (
+        "flock() or lockf() in open(), and its end in close()",
+        "a library that locks what it opens: open it for reading only",
+    ),
     "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
     "closes-descriptor": (
         "a field that stays 0 where no file is opened, and is closed all the same",
@@ -297,60 +314,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "byte-outside-file": (
         "the place is computed from a length in the file, before it is checked",
     ),
-<<<<<<< HEAD
-    "arithmetic-mode": (
-        "a return that passes over the place where it is put back",
-        "a library that the op calls sets it when it is first used",
-    ),
-    "process-state": (
-        "a setting that is made for one call of a library, and not put back",
-        "a return of a failure that passes over the place where it is put back",
-        "a library that the op calls sets it when it is first used",
-    ),
-    "own-generator": (
-        "rand() in place of host->random_bits(), which needs no seed",
-        "a library that the op calls uses it, to shuffle or to name a file",
-    ),
-    "writes-files": (
-        "an index or a cache that is kept beside the data",
-        "a temporary file that is not unlinked, of mkstemp() for example",
-        "a mode like \"r+\" or O_RDWR, where the file is only read",
-    ),
-    "environment-dependent": (
-        "getenv() in place of an attr",
-        "HOME, TMPDIR or the user's name goes into a row or a seed",
-    ),
-    "path-dependent": (
-        "a hash, a key or a label of the whole path: take the file's name, or its bytes",
-        "files are sorted by their paths, and not taken in the order of args->files",
-    ),
-    "keeps-file-lock": (
-        "flock() or lockf() in open(), and its end in close()",
-        "a library that locks what it opens: open it for reading only",
-    ),
-    "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
-    "closes-descriptor": (
-        "a field that stays 0 where no file is opened, and is closed all the same",
-        "close() twice, where open() fails or at the end",
-    ),
-    "reads-past-head": ("a file that has fewer bytes than the header of the format",),
-    "keeps-lock": (
-        "a return of a failure that passes over the unlock",
-        "a goto or continue between lock and unlock",
-    ),
-    "locks-twice": ("a function that takes the lock calls another one that takes it too",),
-    "leaves-thread": (
-        "close() does not end the thread, or does not join it",
-        "open() fails after it has started the thread",
-    ),
-    "locale-dependent": ("strtod(), atof(), sscanf() or snprintf() on numbers of the files",),
-    "waits": (
-        "a lock that an earlier call did not release",
-        "a condition that nobody signals",
-        "a read from a pipe or a terminal",
-    ),
-=======
->>>>>>> main
     "propose-status": ("propose() uses numbers of a header before it compares them",),
     "read-failure-ignored": (
         "the status of host->read() is not looked at",

@@ -263,44 +263,40 @@ static char *watched_getenv(const char *name)
 
 /* ---- The watch --------------------------------------------------------------------------------
  */
-#define REDIRECTED(name, replacement) {name, (void (*)(void))(replacement)}
 static const pfd_interposed_function functions[] = {
-    REDIRECTED("open", watched_open),
-    REDIRECTED("open64", watched_open),
-    REDIRECTED("openat", watched_openat),
-    REDIRECTED("openat64", watched_openat),
-    REDIRECTED("creat", watched_creat),
-    REDIRECTED("creat64", watched_creat),
-    REDIRECTED("fopen", watched_fopen),
-    REDIRECTED("fopen64", watched_fopen),
-    REDIRECTED("mkstemp", watched_mkstemp),
-    REDIRECTED("mkstemp64", watched_mkstemp),
-    REDIRECTED("mkostemp", watched_mkostemp),
-    REDIRECTED("mkostemp64", watched_mkostemp),
-    REDIRECTED("flock", watched_flock),
-    REDIRECTED("lockf", watched_lockf),
-    REDIRECTED("lockf64", watched_lockf),
-    REDIRECTED("fcntl", watched_fcntl),
-    REDIRECTED("fcntl64", watched_fcntl),
-    REDIRECTED("setlocale", watched_setlocale),
-    REDIRECTED("nice", watched_nice),
-    REDIRECTED("setpriority", watched_setpriority),
-    REDIRECTED("mallopt", watched_mallopt),
-    REDIRECTED("pthread_setname_np", watched_setname),
-    REDIRECTED("prctl", watched_prctl),
-    REDIRECTED("getenv", watched_getenv),
-    REDIRECTED("secure_getenv", watched_getenv),
+    PFD_REDIRECT("open", watched_open),
+    PFD_REDIRECT("open64", watched_open),
+    PFD_REDIRECT("openat", watched_openat),
+    PFD_REDIRECT("openat64", watched_openat),
+    PFD_REDIRECT("creat", watched_creat),
+    PFD_REDIRECT("creat64", watched_creat),
+    PFD_REDIRECT("fopen", watched_fopen),
+    PFD_REDIRECT("fopen64", watched_fopen),
+    PFD_REDIRECT("mkstemp", watched_mkstemp),
+    PFD_REDIRECT("mkstemp64", watched_mkstemp),
+    PFD_REDIRECT("mkostemp", watched_mkostemp),
+    PFD_REDIRECT("mkostemp64", watched_mkostemp),
+    PFD_REDIRECT("flock", watched_flock),
+    PFD_REDIRECT("lockf", watched_lockf),
+    PFD_REDIRECT("lockf64", watched_lockf),
+    PFD_REDIRECT("fcntl", watched_fcntl),
+    PFD_REDIRECT("fcntl64", watched_fcntl),
+    PFD_REDIRECT("setlocale", watched_setlocale),
+    PFD_REDIRECT("nice", watched_nice),
+    PFD_REDIRECT("setpriority", watched_setpriority),
+    PFD_REDIRECT("mallopt", watched_mallopt),
+    PFD_REDIRECT("pthread_setname_np", watched_setname),
+    PFD_REDIRECT("prctl", watched_prctl),
+    PFD_REDIRECT("getenv", watched_getenv),
+    PFD_REDIRECT("secure_getenv", watched_getenv),
 };
 static pfd_interposition redirected;
-static int32_t is_redirected;
 
 void pfd_kit_calls_begin(pfd_kit_run_state *run)
 {
     running = run;
-    redirected = (pfd_interposition){.functions = functions,
-                                     .num_functions = sizeof functions / sizeof *functions,
-                                     .library = pfd_kit_library_of(run)};
-    is_redirected = redirected.library && pfd_interposition_begin(&redirected);
+    (void)pfd_interposition_open(&redirected, functions, sizeof functions / sizeof *functions,
+                                 pfd_kit_library_of(run));
 }
 
 void pfd_kit_calls_check(const pfd_kit_call *call)
@@ -311,6 +307,5 @@ void pfd_kit_calls_check(const pfd_kit_call *call)
 
 void pfd_kit_calls_end(void)
 {
-    if (is_redirected) pfd_interposition_end(&redirected);
-    is_redirected = 0;
+    pfd_interposition_close(&redirected);
 }

@@ -19,7 +19,8 @@ _RECORDS = 48  # looked at in each run, the first and the last ones
 # What this group tells; other findings of its runs belong to other groups.
 _IDS = frozenset(
     "process-state own-generator arithmetic-mode global-state prints closes-descriptor "
-    "leaves-thread keeps-lock keeps-file-lock locks-twice writes-files format-differs format-score".split()
+    "leaves-thread keeps-lock keeps-file-lock locks-twice writes-files format-differs "
+    "format-score".split()
 )
 # Seconds that the plugin's clocks are slow: another second, minute, hour; another day and year.
 _SECONDS_SLOW = (7, 1_001, 3 * 3_600, 401 * 86_400)
@@ -157,11 +158,16 @@ def _variables(check: Check, base: Run) -> None:
     """Variables of the environment that the plugin asks for are others."""
     if not base.variable or not check.case("other variables"):
         return
-    run = check.kit.run(
-        order=FORWARD, range=check.range, most_records=_RECORDS, rounds=2, watch_state=1,
-        other_variables=1, silent=True,
-    )  # fmt: skip
-    if run.is_whole and (different := _first_difference(run, base)) is not None:
+
+    def run(other: int) -> Run:
+        return check.kit.run(
+            order=FORWARD, range=check.range, most_records=_RECORDS, watch_state=1,
+            other_variables=other, silent=True,
+        )  # fmt: skip
+
+    found = run(1)
+    different = _difference(found, base) if found.is_whole else None
+    if different is not None and _difference(run(0), base) is None:
         check.tell(
             "environment-dependent",
             f"{different} when environment variables that the plugin asks for, the first "
@@ -182,11 +188,12 @@ def _moved(check: Check) -> None:
     copy_files(paths, folder)
     try:
         kit = check.make_kit(check.job.spec.in_folder(str(folder)))
-        options = {"order": FORWARD, "range": check.range, "most_records": _RECORDS}
-        run, base = kit.run(silent=True, **options), check.kit.run(silent=True, **options)
     except Error:
         return
-    if run.is_whole and (different := _first_difference(run, base)) is not None:
+    options = {"order": FORWARD, "range": check.range, "most_records": _RECORDS}
+    found, base = kit.run(silent=True, **options), check.kit.run(silent=True, **options)
+    different = _difference(found, base) if found.is_whole else None
+    if different is not None and _difference(check.kit.run(silent=True, **options), base) is None:
         check.tell(
             "path-dependent",
             f"{different} when the same files lie in {folder}: what a row is must come from the "

@@ -2,7 +2,7 @@
  *
  * group: state
  * finding: environment-dependent
- * says: row \d+ is another one when environment variables that the plugin asks for, the first BOX_ADD
+ * says: row \d+ is another one when environment variables .* the first BOX_ADD
  * likely: getenv\(\) in place of an attr */
 #include "box.h"
 
