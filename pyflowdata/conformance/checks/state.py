@@ -10,6 +10,7 @@ from ...errors import Error
 from ..comma_locale import comma_locale
 from ..damaged_copies import changed, shortened
 from ..kit import FORWARD, SHUFFLED, STREAM, Kit, Run
+from ..spec import has_folders
 from .check import Check
 from .failures import spread
 from .sample_files import SampleCopy
@@ -21,7 +22,8 @@ _RECORDS = 48  # looked at in each run, the first and the last ones
 # What this group tells; other findings of its runs belong to other groups.
 _IDS = frozenset(
     "process-state own-generator arithmetic-mode global-state prints closes-descriptor "
-    "leaves-thread keeps-lock locks-twice format-differs format-score".split()
+    "leaves-thread keeps-lock keeps-file-lock locks-twice writes-files format-differs "
+    "format-score".split()
 )
 # Seconds that the plugin's clocks are slow: another second, minute, hour; another day and year.
 _SECONDS_SLOW = (7, 1_001, 3 * 3_600, 401 * 86_400)
@@ -51,8 +53,12 @@ def state(check: Check) -> str:
         _damage(check)
     if base.is_whole:
         _clock(check, base)
+        _variables(check, base)
+        _moved(check)
         _comma(check)
-    return "descriptors, threads, locks, signals, rounding, environment, clock, decimal comma"
+    return (
+        "descriptors, threads, locks, files, signals, rounding, environment, clock, decimal comma"
+    )
 
 
 def _tell(check: Check, found: Iterable[tuple[str, str]]) -> None:
@@ -133,6 +139,54 @@ def _clock(check: Check, base: Run) -> None:
                 "gives must depend on the files, the attrs and random_key only, never on the time",
                 likely=_CLOCK,
             )
+
+
+def _variables(check: Check, base: Run) -> None:
+    """Variables of the environment that the plugin asks for are others."""
+    if not base.variable or not check.case("other variables"):
+        return
+
+    def run(other: int) -> Run:
+        return check.kit.run(
+            order=FORWARD, range=check.range, most_records=_RECORDS, watch_state=1,
+            other_variables=other, silent=True,
+        )  # fmt: skip
+
+    found = run(1)
+    different = _difference(found, base) if found.is_whole else None
+    if different is not None and _difference(run(0), base) is None:
+        check.tell(
+            "environment-dependent",
+            f"{different} when environment variables that the plugin asks for, the first "
+            f"{base.variable}, are others: on another machine the same files give other data; "
+            "make it an attr, which is saved with the state of a loader",
+        )
+
+
+def _moved(check: Check) -> None:
+    """The same files in a folder of another path, whose last part is as before."""
+    paths = [Path(path).absolute() for path in check.kit.files()]
+    folders = {path.parent for path in paths}
+    if not check.is_reader or has_folders(check.job.spec) or len(folders) != 1:
+        return
+    if not check.case("in another folder"):
+        return
+    folder = Path(check.job.folder, "moved") / folders.pop().name
+    copy_files(paths, folder)
+    try:
+        kit = check.make_kit(check.job.spec.in_folder(str(folder)))
+    except Error:
+        return
+    options = {"order": FORWARD, "range": check.range, "most_records": _RECORDS}
+    found, base = kit.run(silent=True, **options), check.kit.run(silent=True, **options)
+    different = _difference(found, base) if found.is_whole else None
+    if different is not None and _difference(check.kit.run(silent=True, **options), base) is None:
+        check.tell(
+            "path-dependent",
+            f"{different} when the same files lie in {folder}: what a row is must come from the "
+            "bytes of the files, or at most from their names, not from the path of the folder, "
+            "which is another one on each machine",
+        )
 
 
 def _comma(check: Check) -> None:
