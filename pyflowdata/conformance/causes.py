@@ -5,6 +5,12 @@ A check that can tell more from what it saw gives causes of its own.
 
 from __future__ import annotations
 
+# Of what differs where several threads are in one source.
+SHARED_STATE = (
+    "a field of the source that at() or compute() writes",
+    "a static or global variable",
+)
+
 # An id, or the beginning of several with "…" in place of the rest.
 CAUSES: dict[str, tuple[str, ...]] = {
     # ---- Nothing can be checked yet
@@ -70,6 +76,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "null-pointer": (
         "what host->alloc() or host->read() gave is used without looking at it",
+        "an index or a cursor past the end of an array of the source: what lies there is no element",
         "an optional attr, input or field that is not there",
     ),
     "huge-alloc": ("a length or a count from the file is not compared with the size of the file",),
@@ -79,6 +86,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "crash": (
         "a size or an offset from the file is used unchecked",
+        "an index or a cursor past the end of an array of the source",
         "a division by a number of the file, which can be 0",
         "assert() or abort() in the op or in a library that it calls",
     ),
@@ -182,8 +190,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a buffer in the source has room for the range of the first call only",
     ),
     "threads-differ": (
-        "a field of the source that at() or compute() writes",
-        "a static or global variable",
+        *SHARED_STATE,
         "a file descriptor or FILE * of the source, whose position all threads share",
     ),
     "batch-dependent": (
