@@ -76,7 +76,8 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "null-pointer": (
         "what host->alloc() or host->read() gave is used without looking at it",
-        "an index or a cursor past the end of an array of the source: what lies there is no element",
+        "an index or a cursor past the end of an array of the source: what lies there is no "
+        "element",
         "an optional attr, input or field that is not there",
     ),
     "huge-alloc": ("a length or a count from the file is not compared with the size of the file",),
