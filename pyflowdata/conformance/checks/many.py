@@ -17,7 +17,8 @@ _MOST_BYTES = 1 << 25  # of a file with the records repeated
 _MOST_FILES = 1000  # which take a tenth of a second
 _FILES = 256  # where numbers of 8 bits end, if so many files do not have so many records
 _LIMITS = {15: "32,768", 16: "65,536"}
-_SHORT_OF = ("PFD_IO", "PFD_OUT_OF_MEMORY", "PFD_UNSUPPORTED")  # descriptors and memory
+# Of a limit of the machine, as descriptors and memory, or of the reader's own.
+_LIMIT_STATUSES = ("PFD_IO", "PFD_OUT_OF_MEMORY", "PFD_UNSUPPORTED")
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def _in_many_files(check: Check, base: Run, paths: list[Path]) -> str:
         fault = _fault_in_files(check, base, paths, folder, times, doing)
     except Error as failure:
         return f"not tried: {failure}"
-    if fault is not None and fault.status in _SHORT_OF:
+    if fault is not None and fault.status in _LIMIT_STATUSES:
         return f"not tried: {fault.text}"
     if fault is not None:
         _tell(check, fault, f"{doing}, with {times * base.num_records} records,")
