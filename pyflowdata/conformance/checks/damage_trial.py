@@ -52,10 +52,9 @@ class DamageTrial:
         if is_harmless:
             self._harmless += 1
             self._unread = max(self._unread, len(data) - len(damaged))
-        elif run.status == "PFD_OK" and len(damaged) < len(data) and run.lacks_some(self._base):
-            self._shorter.append(doing)
         elif run.status == "PFD_OK":
-            self._unnoticed.append(doing)
+            is_shorter = len(damaged) < len(data) and run.is_subsequence_of(self._base)
+            (self._shorter if is_shorter else self._unnoticed).append(doing)
         else:
             self._noticed += run.is_refused
             tell_damage_status(self._check, run, doing)

@@ -42,7 +42,7 @@ def state(check: Check) -> str:
     _fail(check, base)
     if check.case("damaged copies"):
         _damage(check)
-    if base.is_whole:
+    if base.succeeded:
         slow_clocks(check, base, _RECORDS)
         decimal_comma(check, _RECORDS)
     return "descriptors, threads, locks, signals, rounding, environment, clock, decimal comma"
