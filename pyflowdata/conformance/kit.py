@@ -121,7 +121,7 @@ class Run(Hashed):
     spans: npt.NDArray[np.void]
 
     @property
-    def is_whole(self) -> bool:
+    def succeeded(self) -> bool:
         """Nothing failed."""
         return self.status == "PFD_OK" and self.num_failed == 0
 
@@ -137,7 +137,7 @@ class Run(Hashed):
             self.status == "PFD_UNSUPPORTED" and self.function == "open()"
         )
 
-    def lacks_some(self, other: Run) -> bool:
+    def is_subsequence_of(self, other: Run) -> bool:
         """These are records of the other run, with the same outputs and in the same order."""
         known = iter(_pairs(other))
         return all(pair in known for pair in _pairs(self))
