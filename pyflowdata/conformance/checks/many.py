@@ -130,7 +130,9 @@ def _in_many_files(check: Check, base: Run, paths: list[Path]) -> str:
         return f"not tried: {fault.text}"
     if fault is not None:
         _tell(check, fault, f"{doing}, with {times * base.num_records} records,")
-    return f"{times * base.num_records} records in {times * len(paths)} files"
+    count = times * base.num_records
+    why = "" if count > 1 << 16 else ": it does not show how a file of this format grows"
+    return f"{count:,} records in {times * len(paths)} files{why}"
 
 
 def _fault_in_files(
