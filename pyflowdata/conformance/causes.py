@@ -209,6 +209,23 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a return of a failure that passes over the place where it is put back",
         "a library that the op calls sets it when it is first used",
     ),
+    "writes-files": (
+        "an index or a cache that is kept beside the data",
+        "a temporary file that is not unlinked, of mkstemp() for example",
+        "a mode like \"r+\" or O_RDWR, where the file is only read",
+    ),
+    "environment-dependent": (
+        "getenv() in place of an attr",
+        "HOME, TMPDIR or the user's name goes into a row or a seed",
+    ),
+    "path-dependent": (
+        "a hash, a key or a label of the whole path: take the file's name, or its bytes",
+        "files are sorted by their paths, and not taken in the order of args->files",
+    ),
+    "keeps-file-lock": (
+        "flock() or lockf() in open(), and its end in close()",
+        "a library that locks what it opens: open it for reading only",
+    ),
     "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
     "closes-descriptor": (
         "a field that stays 0 where no file is opened, and is closed all the same",

@@ -169,3 +169,8 @@ def flags_of(name: str) -> int:
     found, err = ffi.new("const pfd_op **"), new_error()
     lib.pfd_op_find(encode(name, "op name"), found, err)
     return int(found[0].flags)
+
+
+def has_folders(spec: Spec) -> bool:
+    """Whether the reader of a graph takes whole folders, whose names may mean something."""
+    return bool(flags_of(spec.reader().op) & lib.PFD_READS_FOLDERS)
