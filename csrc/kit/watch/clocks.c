@@ -8,15 +8,15 @@
 #include <time.h>
 
 static _Atomic int64_t num_reads;
-static int64_t behind;
+static int64_t seconds_slow;
 
 static void set_back(clockid_t clock, struct timespec *now)
 {
     atomic_fetch_add(&num_reads, 1);
-    if (behind == 0) return;
+    if (seconds_slow == 0) return;
     if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) {
-        now->tv_sec -= behind;
-        now->tv_nsec = (now->tv_nsec + behind % 1000 * 1000003) % 1000000000;
+        now->tv_sec -= seconds_slow;
+        now->tv_nsec = (now->tv_nsec + seconds_slow % 1000 * 1000003) % 1000000000;
     } else {
         now->tv_sec /= 2; /* counts from the start of the machine, and must not go below 0 */
     }
@@ -81,7 +81,7 @@ static pfd_interposition redirected;
 
 void pfd_kit_clocks_begin(pfd_kit_run_state *run)
 {
-    behind = run->options->clock_behind;
+    seconds_slow = run->options->clock_delay_s;
     atomic_store(&num_reads, 0);
     (void)pfd_interposition_open(&redirected, functions, sizeof functions / sizeof *functions,
                                  pfd_kit_library_of(run));

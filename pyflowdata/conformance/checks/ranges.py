@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..kit import RANGES
 from .check import Check
 
 _BLOCKS = (
@@ -33,7 +34,7 @@ def ranges(check: Check) -> str:
     """The first records of the sample, alone and in calls of 1 to 4,097 rows."""
     if not check.case("many lengths"):
         return ""
-    run = check.kit.run(silent=True, ranges=1)
+    run = check.kit.run(silent=True, mode=RANGES)
     for id, text in run.found:
         check.tell(id, text, likely_of(text))
     if run.num_records == 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import Error
 from ..comma_locale import comma_locale
-from ..kit import FORWARD, SHUFFLED, STREAM, Kit, Run
+from ..kit import FORMATS, FORWARD, SHUFFLED, STREAM, Kit, Run
 from .check import Check
 from .sample_files import copy_files, overwrite
 
@@ -36,7 +36,8 @@ def state(check: Check) -> str:
         _tell(check, check.made)
         _make_nodes(check)
     if check.case("formats"):
-        _tell(check, check.kit.run(formats=1, watch_state=1, doing="what files begin with").found)
+        run = check.kit.run(mode=FORMATS, watch_state=1, doing="what files begin with")
+        _tell(check, run.found)
     base = check.kit.run(
         order=FORWARD, range=check.range, most_records=_RECORDS, rounds=2, watch_state=1,
         silent=True,
@@ -137,7 +138,7 @@ def _clock(check: Check, base: Run) -> None:
             continue
         run = check.kit.run(
             order=FORWARD, range=check.range, most_records=_RECORDS, rounds=2, watch_state=1,
-            clock_behind=seconds, silent=True,
+            clock_delay_s=seconds, silent=True,
         )  # fmt: skip
         different = _first_difference(run, base)
         if different is not None:
