@@ -7,7 +7,7 @@
         testing.check_reader(plugin.MyReader("samples"), records=12)
 
 The op runs in separate processes: a crash or an endless loop is a finding like any other.
-`pyflowdata check` does the same on the command line; docs/reference/check.md explains the findings.
+`pyflowdata check` does the same on the command line; docs/reference/check.md explains the report.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def run_checks(
     """Runs all checks, and returns their report; the other arguments are those of check_reader().
 
     Args:
-        groups: The groups of checks to run, as docs/reference/check.md names them; None: all.
+        groups: The groups of checks to run, as docs/reference/check-findings.md names them; None:
+            all.
         command: The words of the command that runs these checks, for the findings that say how to
             repeat a case; None: made of the arguments.
         here: The checks may be forks of this process, which has loaded no plugins; it saves to

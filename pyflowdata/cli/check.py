@@ -191,7 +191,7 @@ def _check(args: argparse.Namespace, folder: str, quick: bool, build: bool = Tru
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str], None] | None]:
-    """Says on a terminal which group of checks has begun last."""
+    """Says on a terminal which group of checks started last."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return

@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,9 @@ RunChild = Callable[[Job, str, int], int]  # a group, and the pipe to write to; 
 STOP = 3  # exit status of a group after which no other can run
 _GRACE = 10  # a group may take so many times the limit of one pass, by the clock
 _USUAL = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+# Python ignores them, so that an op which does so too would change nothing.
+_DEFAULT = {signal.SIGPIPE: signal.SIG_DFL, signal.SIGXFSZ: signal.SIG_DFL}
+_MOST_OUTPUT = 4096  # bytes of it that are handed on
 _LEAST_STALL = 2.0  # seconds in which a busy machine lets each process do something
 
 
@@ -35,7 +39,8 @@ class GroupProcess:
     def __init__(self, job: Job, group: str, run_child: RunChild) -> None:
         self.group = group
         self._job = job
-        self._process, self.pipe = _fork(job, group, run_child)
+        self._output = tempfile.TemporaryFile()  # what the op writes to 1 and 2
+        self._process, self.pipe = _fork(job, group, run_child, self._output.fileno())
         self._parts: list[bytes] = []
         self._started = self._moved = time.monotonic()
         self._work = -1  # ticks of processor time, when they were last looked at
@@ -93,10 +98,19 @@ class GroupProcess:
         elif not ended and not told:
             said.append({"id": "exit", "text": f"the op ended the process (exit status {code}): an "
                          "op must never call exit(), return host->fail() instead"})  # fmt: skip
+        if code < 0 or not any(one.get("id") == "prints" for one in said):
+            self._hand_on()
+        self._output.close()
         return _with_cases(said), code != STOP
 
+    def _hand_on(self) -> None:
+        """Writes the end of what the op printed to standard error: an assertion's words, say."""
+        size = os.fstat(self._output.fileno()).st_size
+        with contextlib.suppress(OSError):
+            os.write(2, os.pread(self._output.fileno(), _MOST_OUTPUT, max(size - _MOST_OUTPUT, 0)))
 
-def _fork(job: Job, group: str, run_child: RunChild) -> tuple[int, int]:
+
+def _fork(job: Job, group: str, run_child: RunChild, output: int) -> tuple[int, int]:
     """Process and pipe of a group."""
     reading, writing = os.pipe()
     sys.stdout.flush()
@@ -106,11 +120,13 @@ def _fork(job: Job, group: str, run_child: RunChild) -> tuple[int, int]:
         return process, reading
     status = 1
     try:
-        for number, usual in _USUAL.items():
+        for number, usual in {**_USUAL, **_DEFAULT}.items():
             signal.signal(number, usual)
         os.close(reading)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # which has the next jobs
-        os.dup2(2, 1)  # the op's output is not part of the report
+        sys.stderr = os.fdopen(os.dup(2), "w")  # warnings of Python and the kit are not the op's
+        os.dup2(output, 1)  # the op's output is not part of the report
+        os.dup2(output, 2)
         status = run_child(job, group, writing)
     finally:
         os._exit(status)  # no more than this: threads of the op may hang

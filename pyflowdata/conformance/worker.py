@@ -23,7 +23,11 @@ from .recompiled.driver import driver_job
 from .group_process import STOP, Said
 from .job import Job
 from .schedule import run_groups
-from .spec import libraries_of
+from .spec import has_python, libraries_of
+
+
+_LINE = 100  # bytes of the first line that an op prints
+_PRINT_THEMSELVES = ("loader",)  # groups of more than calls of the op
 
 
 class _Child:
@@ -31,12 +35,28 @@ class _Child:
 
     def __init__(self, job: Job, pipe: int) -> None:
         self.job, self.report_fd = job, pipe
+        self.watches_output = False
         self._case = ""
 
     def write(self, **said: object) -> None:
         os.write(self.report_fd, (json.dumps(said) + "\n").encode())
 
+    def look_for_output(self) -> None:
+        """Tells once what the op has written to descriptors 1 and 2, which lead to one file."""
+        if not self.watches_output or not os.fstat(2).st_size:
+            return
+        self.watches_output = False
+        line = os.pread(2, _LINE, 0).split(b"\n")[0].decode("ascii", "replace")
+        self.tell(
+            "prints",
+            f'the op wrote "{"".join(c if c.isprintable() and c.isascii() else "?" for c in line)}"'
+            " to standard output or standard error: they are the program's, whose output may be "
+            "data, and many threads would write at once; report a failure with host->fail() and "
+            "the others, and leave out anything else",
+        )
+
     def begin(self, case: str) -> None:
+        self.look_for_output()
         self._case = case
         self.write(case=case)
 
@@ -137,9 +157,11 @@ def _run_child(job: Job, group: str, pipe: int) -> int:
         else:
             one = next(one for one in GROUPS if one.name == group)
             check = child.check(one.quick_every if job.quick else 1)
+            child.watches_output = group not in _PRINT_THEMSELVES and not has_python(job.spec)
             said = one.run(check)
+            child.look_for_output()
             if job.case is not None:
-                child.write(has_case=check.has_begun, cases=check.passed_over)
+                child.write(has_case=check.has_run, cases=check.passed_over)
         child.write(done=said)
     except _StopError:
         return STOP

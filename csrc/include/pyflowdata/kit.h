@@ -135,10 +135,17 @@ typedef struct pfd_kit_options {
     int64_t clock_delay_s;      /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
 } pfd_kit_options;
 
+/* What the ranges have in common in which a fault shows. */
+#define PFD_KIT_NO_PATTERN 0
+#define PFD_KIT_PATTERN_BLOCKS 1 /* a rest of rows after the last whole block */
+#define PFD_KIT_PATTERN_MANY 2   /* more rows than some number */
+#define PFD_KIT_PATTERN_ONE 3    /* one row alone */
+
 /* One fault of an op. */
 typedef struct pfd_kit_finding {
-    char id[32];    /* "reads-past-record", always the same for one kind of fault */
-    char text[992]; /* what was found, what was expected, what to do */
+    char id[32];     /* "reads-past-record", always the same for one kind of fault */
+    char text[992];  /* what was found, what was expected, what to do */
+    int32_t pattern; /* PFD_KIT_NO_PATTERN ... */
 } pfd_kit_finding;
 
 typedef struct pfd_kit_result {
