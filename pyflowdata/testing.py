@@ -13,7 +13,6 @@ The op runs in separate processes: a crash or an endless loop is a finding like 
 from __future__ import annotations
 
 import os
-import shlex
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +24,7 @@ from .conformance.corpus import corpus_beside
 from .conformance.job import Job
 from .conformance.recompiled.native_checks import NativeChecks, NativeResult
 from .conformance.only import Only, UnknownCaseError
-from .conformance.repeat import command_words, repeat_command
+from .conformance.repeat import TIMEOUT, command_words, repeat_command
 from .conformance.report import Finding, Report
 from .conformance.spec import Spec, has_python, libraries_of, spec_of
 from .conformance.workers import ask, ask_here
@@ -90,7 +89,7 @@ def run_checks(
     checksums: bool = False,
     also: Mapping[str, int] | None = None,
     ignore: Sequence[str] = (),
-    timeout: float = 10.0,
+    timeout: float = TIMEOUT,
     native: Native | None = None,
     groups: Collection[str] | None = None,
     only: str | None = None,
@@ -125,7 +124,14 @@ def run_checks(
             Job(spec, files, records, checksums, others, timeout, folder, wanted, quick=quick,
                 corpus=str(kept) if kept and kept.is_dir() else None)
         )  # fmt: skip
-        words = command if command is not None else command_words(spec, files)
+        words = command
+        if command is None:
+            named = native or Native([])
+            words = command_words(
+                spec, files[-1:], plugins=files[:-1], sources=_paths(named.sources),
+                flags=named.flags, fuzzer=named.fuzzer, records=records, checksums=checksums,
+                also=also, ignore=ignore, timeout=timeout, corpus=corpus,
+            )  # fmt: skip
         graph: dict[str, Any] = {}
 
         def take(said: dict[str, Any]) -> None:
@@ -141,8 +147,6 @@ def run_checks(
         if not report.findings:
             asked.look(report.op, native is not None)
         if native is not None and graph:
-            if words and command is None:
-                words = [*words, *_source_words(native)]
             checks = _native_checks(native, kept, timeout, asked)
             for result in checks.run(graph, Path(folder, "native")):
                 _take_native(report, result, ignore, words)
@@ -177,12 +181,6 @@ def _take_native(
         likely = finding.likely or causes_of(finding.id)
         again = repeat_command(words, result.group, finding.case) if words else ""
         report.add(replace(finding, likely=likely, repeat=again), ignore)
-
-
-def _source_words(native: Native) -> list[str]:
-    """What names the plugin's files to the command."""
-    words = [word for source in _paths(native.sources) for word in ("--source", source)]
-    return [*words, *([f"--cflags={shlex.join(native.flags)}"] if native.flags else [])]
 
 
 def _corpus(
@@ -234,7 +232,7 @@ def check_reader(
     checksums: bool = False,
     also: Mapping[str, int] | None = None,
     ignore: Sequence[str] = (),
-    timeout: float = 10.0,
+    timeout: float = TIMEOUT,
     native: Native | None = None,
     only: str | None = None,
     quick: bool = False,
@@ -272,7 +270,7 @@ def check_decoder(
     blob: Blob | Sequence[Blob],
     *,
     ignore: Sequence[str] = (),
-    timeout: float = 10.0,
+    timeout: float = TIMEOUT,
     native: Native | None = None,
     only: str | None = None,
     quick: bool = False,

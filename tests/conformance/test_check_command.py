@@ -1,8 +1,10 @@
 """`pyflowdata check`: --quick, --only, --watch, and groups that run beside each other."""
 
+import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -18,6 +20,7 @@ from support.plugin_sources import compile_library
 
 import pyflowdata as flow
 from pyflowdata import testing
+from pyflowdata.cli import check as check_command
 from pyflowdata.conformance.checks import GROUPS, Group
 from pyflowdata.conformance.group_process import GroupProcess
 from pyflowdata.conformance.job import Job
@@ -121,6 +124,45 @@ def test_options_that_exclude_each_other(box, options, says):
     options = [str(FAULTY / one) if one.endswith(".c") else one for one in options]
     status, said = box(*options)
     assert status == 2 and says in said
+
+
+_NOT_REPEATED = {"help", "quick", "watch", "only", "asan", "ubsan", "tsan", "fuzz", "json"}
+
+
+def test_a_case_is_repeated_with_all_options_that_can_matter():
+    parser = argparse.ArgumentParser()
+    check_command.add_arguments(parser)
+    given, options = ["my.c", "a.so"], {"also": "more=2", "input": "'Reader.out path=a,b'",
+                                        "fuzzer": "own", "attr": "text=it's; all",
+                                        "cflags": "-lz -g"}  # fmt: skip
+    for action in parser._actions:
+        name = action.option_strings[-1] if action.option_strings else ""
+        if not name or name[2:] in _NOT_REPEATED:
+            continue
+        value = [] if action.nargs == 0 else [options.get(name[2:], "7").strip("'")]
+        given.append("=".join([name, *value]))
+    words = check_command._command(args := parser.parse_args(given), check_command._spec(args))
+    assert words[:2] == ["pyflowdata", "check"]
+    again = vars(parser.parse_args(words[2:]))
+    assert again == vars(args)
+    untold = [name for name, value in again.items() if value == parser.get_default(name)]
+    assert {*untold} == _NOT_REPEATED - {"help"}
+
+
+def test_python_repeats_a_case_with_the_same_options(good, samples, tmp_path, here):  # noqa: F811
+    more = tmp_path / "more"
+    shutil.copytree(samples, more)
+    report = testing.run_checks(
+        Spec("BoxReader", attrs={"data_dir": str(samples)}), [good], records=99, checksums=True,
+        also={str(more): 77}, timeout=20.0, corpus=tmp_path / "corpus", groups=["sizes"],
+    )  # fmt: skip
+    (found,) = [fault for fault in report.faults if "records (PFD_OK), where 77" in fault.text]
+    words = shlex.split(found.repeat)
+    said = {"--records": "99", "--also": f"{more}=77", "--timeout": "20.0",
+            "--corpus": str(tmp_path / "corpus")}  # fmt: skip
+    assert said.items() <= dict(zip(words, words[1:])).items() and "--checksums" in words
+    again = here(*words[1:], "--json")
+    assert found.text in [one["text"] for one in json.loads(again.stdout)["findings"]]
 
 
 # ---- --watch ------------------------------------------------------------------------------------

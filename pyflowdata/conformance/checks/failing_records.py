@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...errors import Error
+from ..damaged_copies import inverted
 from ..kit import Kit, Run
 from .check import Check
 from .leaks import confirmed_leak
-from .sample_files import copy_files, overwrite
+from .sample_files import SampleCopy
 
 _PLACES = 16  # in the file, at which it is damaged
 _INPUTS = (  # as damaged_inputs.c numbers them, from 1
@@ -90,20 +90,11 @@ def _of_inputs(check: Check) -> Iterator[Trial]:
 
 def _of_files(check: Check) -> Iterator[Trial]:
     """Copies of the sample, each with a damaged place in its last file with bytes."""
-    paths = [Path(path) for path in check.kit.files()]
-    victim = next((path for path in reversed(paths) if path.stat().st_size > 0), None)
+    copy = SampleCopy(check, "failing")
+    victim = copy.last_file()
     if victim is None:
         return
-    folder = Path(check.job.folder, "failing")
-    copy_files(paths, folder)
-    kit = check.make_kit(check.job.spec.in_folder(str(folder)))
-    data = victim.read_bytes()
-    for place in sorted({(2 * i + 1) * len(data) // (2 * _PLACES) for i in range(_PLACES)}):
-        for width in (1, 4):
-            damaged = bytearray(data)
-            for at in range(place, min(place + width, len(data))):
-                damaged[at] ^= 0xFF
-            overwrite(folder / victim.name, bytes(damaged))
-            last = min(place + width, len(data)) - 1
-            said = f"byte {place}" if last == place else f"bytes {place} to {last}"
-            yield f"{said} of {victim.name} inverted", kit, {}
+    with copy.changed(victim) as write:
+        for damaged, doing in inverted(victim.read_bytes(), victim.name, _PLACES):
+            write(damaged)
+            yield doing, copy.kit, {}

@@ -10,7 +10,7 @@ from ...errors import Error
 from ..kit import FORWARD, MOST_RECORDS, Kit, Run
 from ..repeated_files import Repetition, repetitions
 from .check import Check
-from .sample_files import copied_files, copy_files, overwrite
+from .sample_files import SampleCopy, overwrite
 from .victims import companion_files, layout_of
 
 _MOST_BYTES = 1 << 25  # of a file with the records repeated
@@ -49,12 +49,10 @@ def many(check: Check) -> str:
 def _in_one_file(check: Check, base: Run, paths: list[Path]) -> str | None:
     """What was looked at; None: it does not show how records can be repeated."""
     last = int(base.spans["file"][base.num_records - 1])
-    path, folder = paths[last], Path(check.job.folder, "many")
-    copy_files(paths, folder)
-    kit = check.make_kit(check.job.spec.in_folder(str(folder)))
-    if path.name not in copied_files(kit, folder):
+    path, files = paths[last], SampleCopy(check, "many")
+    if path.name not in files.names():
         return None
-    copy, data = folder / path.name, path.read_bytes()
+    kit, copy, data = files.kit, files.folder / path.name, path.read_bytes()
     for way in repetitions(data, layout_of(base, last)):
         overwrite(copy, way.repeated(2))
         if _fault(kit, base, way, 2, "") is None and _num_records(kit) == (

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from ...errors import Error
 from ..comma_locale import comma_locale
+from ..damaged_copies import changed, shortened
 from ..kit import FORMATS, FORWARD, SHUFFLED, STREAM, Kit, Run
 from .check import Check
-from .sample_files import copy_files, overwrite
+from .failures import spread
+from .sample_files import SampleCopy
 
-_MOST_FAILURES = 6  # reads, and allocations, of which each is made to fail
-_FLIPS, _CUTS = 12, 4  # damaged copies
+_MOST_FAILURES = 8  # reads, and allocations, of which each is made to fail
+_CHANGES, _CUTS = 12, 4  # damaged copies
 _RECORDS = 48  # looked at in each run, the first and the last ones
 
 # What this group tells; other findings of its runs belong to other groups.
@@ -88,44 +91,28 @@ def _pass(check: Check) -> None:
 def _fail(check: Check, base: Run) -> None:
     """Functions that fail, which leave by another way."""
     for what, count in (("read", base.num_reads), ("alloc", base.num_allocs)):
-        for n in _spread(count):
+        for n in spread(count, _MOST_FAILURES):
             if check.case(f"{what} number {n}"):
                 doing = f"{what} number {n} failing"
                 _watched(check, check.kit, doing=doing, **{f"fail_{what}": n})
 
 
-def _spread(count: int) -> list[int]:
-    """Some of the numbers from 1 to count: the first ones, the last one, and between."""
-    numbers = {1, 2, count, *(1 + i * count // _MOST_FAILURES for i in range(_MOST_FAILURES))}
-    return sorted(n for n in numbers if 1 <= n <= count)
-
-
 def _damage(check: Check) -> None:
     """Records and files that are refused."""
-    paths = [Path(path) for path in check.kit.files() if Path(path).is_file()]
-    victim = next((path for path in reversed(paths) if path.stat().st_size > 0), None)
+    if not any(Path(path).is_file() for path in check.kit.files()):
+        return
+    copy = SampleCopy(check, "state")
+    victim = copy.last_file()
     if victim is None:
         return
-    folder = Path(check.job.folder, "state")
-    copy_files(paths, folder)
-    kit = check.make_kit(check.job.spec.in_folder(str(folder)))
-    for damaged, doing in _damaged(victim.read_bytes(), victim.name):
-        overwrite(folder / victim.name, damaged)
-        try:
-            _watched(check, kit, doing=doing)
-        except Error:  # of another op of the graph
-            continue
-
-
-def _damaged(data: bytes, name: str) -> Iterator[tuple[bytes, str]]:
-    for i in range(_FLIPS):
-        changed = bytearray(data)
-        place = (2 * i + 1) * len(data) // (2 * _FLIPS)
-        changed[place] ^= 0x55
-        yield bytes(changed), f"byte {place} of {name} changed"
-    for i in range(_CUTS):
-        size = i * len(data) // _CUTS
-        yield data[:size], f"{name} cut to {size} of {len(data)} bytes"
+    data, name = victim.read_bytes(), victim.name
+    with copy.changed(victim) as write:
+        for damaged, doing in chain(changed(data, name, _CHANGES), shortened(data, name, _CUTS)):
+            write(damaged)
+            try:
+                _watched(check, copy.kit, doing=doing)
+            except Error:  # of another op of the graph
+                continue
 
 
 def _clock(check: Check, base: Run) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from ..report import Finding
 from .compiling import Compiler
+from .groups import SANITIZERS
 from .rebuilt import Graph, build
 from .sanitizer_output import OPTIONS, findings_of, last_case, summary
 
-SANITIZERS = {"asan": "address", "ubsan": "undefined", "tsan": "thread"}
 _SECONDS = 300
 
 _ADVICE = {
