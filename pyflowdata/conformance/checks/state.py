@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...errors import Error
 from ..damaged_copies import changed, shortened
-from ..kit import FORWARD, SHUFFLED, STREAM, Kit, Run
+from ..kit import FORMATS, FORWARD, SHUFFLED, STREAM, Kit, Run
 from .check import Check
 from .failures import spread
 from .sample_files import SampleCopy
@@ -32,7 +32,8 @@ def state(check: Check) -> str:
         _tell(check, check.made)
         _make_nodes(check)
     if check.case("formats"):
-        _tell(check, check.kit.run(formats=1, watch_state=1, doing="what files begin with").found)
+        run = check.kit.run(mode=FORMATS, watch_state=1, doing="what files begin with")
+        _tell(check, run.found)
     base = check.kit.run(
         order=FORWARD, range=check.range, most_records=_RECORDS, rounds=2, watch_state=1,
         silent=True,
