@@ -2,7 +2,7 @@
  *
  * group: state
  * finding: leaves-thread
- * says: a thread \("box-ahead"\) that the op started is running after close\(\) */
+ * says: a thread \("[-a-z]+"\) that the op started is running after close\(\) */
 #include "box.h"
 
 #include <pthread.h>
