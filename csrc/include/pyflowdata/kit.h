@@ -31,6 +31,8 @@ uint32_t pfd_kit_abi_version(void);
  * checking host: its memory lies between forbidden pages, its read() and alloc() can be made to
  * fail, and it checks what the op returns.  A faulty op may crash the process: the crash is
  * described in report_fd first. */
+#define PFD_KIT_MOST_RECORDS 256 /* that checks look at in one run */
+
 #define PFD_KIT_FORWARD 0
 #define PFD_KIT_BACKWARD 1
 #define PFD_KIT_SHUFFLED 2 /* and each record twice */
