@@ -32,6 +32,8 @@ uint32_t pfd_kit_abi_version(void);
  * fail, and it checks what the op returns.  A faulty op may crash the process: the crash is
  * described in report_fd first. */
 
+#define PFD_KIT_MOST_RECORDS 256 /* that checks look at in one run */
+
 /* What a run does. */
 #define PFD_KIT_PASS 0        /* goes through the records of the sample */
 #define PFD_KIT_TYPES 1       /* offers inputs of a dtype, with many shapes and values */

@@ -189,7 +189,7 @@ int64_t job_run(pfd_node *node, pfd_kit_options options, pfd_kit_result *result)
     pfd_error err;
     pfd_blob blob = {node, 0};
     options.struct_size = sizeof options;
-    options.most_records = 256;
+    options.most_records = PFD_KIT_MOST_RECORDS;
     if (whole_batches) options.order = PFD_KIT_FORWARD;
     if (whole_batches) options.range = options.most_records;
     options.fail_read_with = PFD_IO;

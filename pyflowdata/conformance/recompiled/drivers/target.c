@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { most_records = 256, most_path = 4096 };
+enum { most_path = 4096 };
 
 static pfd_node *node;
 static int file;
 static int32_t limit_ms;
-static uint64_t hashes[2][most_records];
+static uint64_t hashes[2][PFD_KIT_MOST_RECORDS];
 
 void target_open(const char *job, const char *path, int32_t limit)
 {
@@ -73,7 +73,7 @@ static target_outcome describe(const pfd_kit_result *result, int64_t num_finding
     add(&out.behaviour, magnitude(result->num_failed));
     add(&out.behaviour, magnitude(result->num_reads));
     add(&out.behaviour, magnitude(result->num_allocs));
-    for (int i = 0; i < most_records; i++) add(&out.rows, hashes[1][i]);
+    for (int i = 0; i < PFD_KIT_MOST_RECORDS; i++) add(&out.rows, hashes[1][i]);
     out.has_findings = num_findings > 0;
     if (is_allowed(result)) return out;
     printf("damage-status\t%s gives status %d (%s) for damaged data, which must be "
@@ -95,7 +95,7 @@ target_outcome target_try(const uint8_t *data, size_t size)
                                .limit_ms = limit_ms,
                                .seen = {.records = hashes[0],
                                         .rows = hashes[1],
-                                        .capacity = most_records}};
+                                        .capacity = PFD_KIT_MOST_RECORDS}};
     int64_t num_findings = job_run(node, options, &result);
     return describe(&result, num_findings);
 }
