@@ -13,7 +13,7 @@ from ..kit import FORWARD, SHUFFLED, STREAM, Kit, Run
 from ..spec import has_folders
 from .check import Check
 from .failures import spread
-from .sample_files import SampleCopy
+from .sample_files import SampleCopy, copy_files
 
 _MOST_FAILURES = 8  # reads, and allocations, of which each is made to fail
 _CHANGES, _CUTS = 12, 4  # damaged copies
