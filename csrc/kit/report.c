@@ -77,6 +77,12 @@ static void report_status(pfd_kit_run_state *run, const char *function, pfd_stat
                        "%s returned PFD_OK though host->%s() had failed: return the failure "
                        "(\"%.200s\") instead of going on",
                        function, run->options->fail_alloc ? "alloc" : "read", err->message);
+    else if (status == PFD_OK && !strcmp(function, "next()"))
+        pfd_kit_report(run, "failure-not-returned",
+                       "%s reported \"%.200s\" and returned PFD_OK: return what host->fail() "
+                       "returned; or, after records that are good, PFD_OK with nothing reported in "
+                       "*err, and this failure at the next call",
+                       function, err->message);
     else if (status == PFD_OK)
         pfd_kit_report(run, "failure-not-returned",
                        "%s reported \"%.200s\" and returned PFD_OK: return what host->fail() "
@@ -101,6 +107,7 @@ pfd_status pfd_kit_returned(pfd_kit_run_state *run, const char *function, pfd_st
     if (status != err->status || status > PFD_OK) {
         report_status(run, function, status, err);
         agreed = status < 0 ? status : PFD_INTERNAL;
+        if (status == PFD_OK && err->status < 0) agreed = err->status; /* as it should be */
         if (err->status != agreed) (void)pfd_fail(err, agreed, "status %d, no message", status);
     } else if (status != PFD_OK && !err->message[0]) {
         report_status(run, function, status, &(pfd_error){.status = PFD_OK});

@@ -159,6 +159,8 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "row-unwritten": (
         "a row is skipped by continue or by an early return of PFD_OK",
         "the loop ends before num_rows, or works on groups of rows and leaves out the rest",
+        "infer() says a longer row than compute() writes, and rows are written after each other, "
+        "not row_bytes apart",
     ),
     # ---- A record depends on more than its bytes
     "own-generator": (
@@ -340,11 +342,14 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "shuffle-differs": (
         "at() describes other bytes when ordinals do not rise",
+        "open() numbers the records otherwise where args->access is random",
         "something of the source lasts from one record to the next",
     ),
     "loader-fails": (
         "compute() fails for a range or an order that a loader takes",
         "at() fails when several threads are in it",
+        "fingerprint() gives another number each time, of an address or the time: a saved state "
+        "then belongs to another loader",
     ),
     # ---- Compiled again
     "asan": (

@@ -251,7 +251,9 @@ typedef struct pfd_source_methods {
                      pfd_record *out, pfd_error *err);
 
     /* Stream.  next() yields 1 to `max` following records and sets *n; PFD_END with *n == 0 at the
-     * end of the epoch, and again on every call until a seek().  seek() goes to the record with
+     * end of the epoch, and again on every call until a seek().  A call that fails yields nothing:
+     * where a record fails after others, next() may return PFD_OK with these, with nothing reported
+     * in *err, and the failure at the next call.  seek() goes to the record with
      * number `position` of an epoch, also backwards; a position past the end is the end.  After
      * PFD_CORRUPT_DATA the host seeks to the record after the damaged one, after any other failure
      * to the one that it asked for. */

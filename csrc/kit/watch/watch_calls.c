@@ -227,9 +227,9 @@ static int watched_mallopt(int parameter, int value)
 
 static int watched_setname(pthread_t thread, const char *name)
 {
-    if (pthread_equal(thread, pthread_self()))
-        report_setting("pthread_setname_np()", "name of the program's thread");
-    return is_in_op() ? 0 : pthread_setname_np(thread, name);
+    int32_t is_of_program = is_in_op() && pthread_equal(thread, pthread_self());
+    if (is_of_program) report_setting("pthread_setname_np()", "name of the program's thread");
+    return is_of_program ? 0 : pthread_setname_np(thread, name);
 }
 
 static int watched_prctl(int option, ...)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..kit import Run
+from ..causes import causes_of
 from .check import Check
 
 LEAK_ROUNDS = 65
@@ -34,8 +35,10 @@ def confirmed_leak(run_rounds: Callable[[int], Run | None]) -> Run | None:
 def tell_found(check: Check, run: Run, leak: Run | None) -> None:
     """Tells what a run found, but of leaks what confirmed_leak() found, if anything."""
     others = [one for one in run.found if one not in run.leaks]
-    for id, text in [*others, *(leak.leaks if leak else ())]:
+    for id, text in others:
         check.tell(id, text)
+    for id, text in leak.leaks if leak else ():  # of calls that fail: close() is the same as before
+        check.tell(id, text, likely=causes_of(id)[::-1] if run.injected else ())
 
 
 def leaks(check: Check) -> str:

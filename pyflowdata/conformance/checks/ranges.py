@@ -13,6 +13,7 @@ _LIKELY = {
     MANY_ROWS: (
         "an array, or a counter of 8 bits, for at most so many rows",
         "rows are done in blocks, and the second block takes the places of the first one",
+        "a row takes a value of the row before it in place of its own",
     ),
     ONE_ROW: (
         "a branch for num_rows == 1",

@@ -81,7 +81,10 @@ def _orders(check: Check, base: Run) -> None:
 def _tell_range(check: Check, base: Run, run: Run, order: int, size: int) -> None:
     if size == check.range:  # so that only what came before can make the difference
         what = f"which records are computed before it ({order_name(order)} instead of forward)"
-        likely = ["a static or thread_local variable that keeps something of a row before"]
+        likely = [
+            "a static or thread_local variable that keeps something of a row before",
+            "a ragged row on the stack or in memory of the source, which the next row overwrites",
+        ]
     else:
         what = f"how many records compute() gets at once ({size} instead of {check.range}) or which"
         likely = []
