@@ -57,7 +57,7 @@ def command_words(
             add("input", [" ".join([head, *map(shlex.quote, _texts(one))])])
     except TypeError:
         return None
-    add("plugin", plugins)
+    add("plugin", [(source_of(name) or (name, ()))[0] for name in plugins])
     add("records", [] if records is None else [records])
     words += ["--checksums"] if checksums else []
     add("also", [f"{folder}={count}" for folder, count in (also or {}).items()])
