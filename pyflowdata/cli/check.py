@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import json
+import math
 import shlex
 import sys
 import tempfile
@@ -13,11 +15,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..conformance import workers
+from ..conformance.causes import CAUSES, causes_of, is_finding
 from ..conformance.spec import Spec
 from ..conformance.recompiled.compiling import BuildError, MissingToolError, build_plugin, is_source
 from ..conformance.recompiled.fuzzing import FUZZERS
 from ..conformance.recompiled.sanitizers import SANITIZERS
-from ..conformance.report import Report
+from ..conformance.report import Finding, Report
 from ..plugins.packages import library_path
 from ..testing import Native, UnknownCaseError, run_checks
 from .check_watch import watch
@@ -96,8 +99,15 @@ def _counts(given: Sequence[str]) -> dict[str, int]:
     for folder, said in pairs(given, "--also").items():
         if not said.isdecimal():
             raise UsageError(f"--also {folder}={said}: '{said}' is not a number of records")
+        if not Path(folder).is_dir():
+            raise UsageError(f"--also {folder}={said}: there is no folder {folder}")
         counts[folder] = int(said)
     return counts
+
+
+def _similar(id: str) -> str:
+    found = difflib.get_close_matches(id, CAUSES, 1)
+    return f"; did you mean {found[0]}?" if found else ""
 
 
 def _split(args: argparse.Namespace) -> tuple[list[str], list[str]]:
@@ -144,8 +154,13 @@ def _refuse_wrong(args: argparse.Namespace, sources: Sequence[str]) -> None:
         raise UsageError("sanitizers and --fuzz need the plugin's sources: give --source FILE")
     if (wanted or args.fuzz > 0) and args.quick:
         raise UsageError("--quick leaves out sanitizers and --fuzz: give one or the other")
-    if args.timeout <= 0 or args.fuzz < 0:
-        raise UsageError("--timeout and --fuzz are seconds, and cannot be negative")
+    if not 0 < args.timeout < math.inf or args.fuzz < 0:
+        raise UsageError("--timeout and --fuzz are seconds: numbers that are not negative")
+    if args.records is not None and args.records < 0:
+        raise UsageError(f"--records {args.records}: it cannot be negative")
+    for id in args.ignore:
+        if not is_finding(id):
+            raise UsageError(f"--ignore {id}: no finding has this id{_similar(id)}")
     if args.only == "fuzz" and args.fuzz == 0:
         raise UsageError("--only fuzz needs --fuzz SECONDS")
     if args.watch and args.json:
@@ -259,8 +274,12 @@ def run(args: argparse.Namespace) -> int:
         try:
             report = _check(args, folder, args.quick)
         except (BuildError, MissingToolError) as failure:
-            print(f"the plugin cannot be compiled: {failure}", file=sys.stderr)
-            return 1
+            text = f"the plugin cannot be compiled: {failure}"
+            if not args.json:
+                print(text, file=sys.stderr)
+                return 1
+            report = Report(args.op)
+            report.add(Finding("build-fails", text, "build", likely=causes_of("build-fails")), ())
     if args.json:
         print(json.dumps({**asdict(report), "passed": report.passed}, indent=2))
     else:

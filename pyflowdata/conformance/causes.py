@@ -349,6 +349,14 @@ NO_CAUSES: dict[str, str] = {
     "sample-poor": "what to add is said, and the op has no fault",
 }
 
+# Whose causes the checks tell, by what they saw.
+OWN_CAUSES = ("narrow-offset", "random-draw-twice", "random-key", "sources-mixed")
+
+
+def is_finding(id: str) -> bool:
+    """Whether findings can have this id."""
+    return id in NO_CAUSES or id in OWN_CAUSES or bool(causes_of(id))
+
 
 def causes_of(id: str) -> tuple[str, ...]:
     """The causes of a finding, the most likely one first; none where its text says all."""

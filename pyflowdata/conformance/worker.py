@@ -16,14 +16,17 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ..errors import Error
+from ..native import lib
 from .checks import GROUPS, Check, Group
 from .recompiled.driver import driver_job
 from .group_process import STOP, Said
 from .job import Job
+from .sample_part import MOST_BYTES, bytes_of, can_be_checked, in_words, part_of
 from .schedule import run_groups
-from .spec import libraries_of
+from .spec import flags_of, libraries_of
 
 
 class _Child:
@@ -99,27 +102,56 @@ def _list_groups(child: _Child) -> str:
     except Error as failure:
         child.tell("no-sample", f"there is no sample to check with: {failure}")
         raise _StopError from failure
-    names, left_out = [], {}
+    files = _limit_sample(child, files)
+    names, left_out, too_slow = [], {}, list[str]()
     for group in GROUPS:
         if group.needs_corpus and child.job.corpus is None:
             continue
         why = group.left_out(child.job.spec)
-        if why is None:
+        if why is None and child.job.is_large and not group.large_every:
+            too_slow.append(group.name)
+        elif why is None:
             names.append(group.name)
         else:
             left_out[group.name] = why
     node = child.job.spec.with_reader(rank=0, world_size=1).make()
+    not_for_it = {**left_out, **dict.fromkeys(too_slow, _TOO_LARGE)}
     child.write(
-        groups=names, not_for_it=left_out, op=node.op.name, files=files, origin=node.op.origin,
+        groups=names, not_for_it=not_for_it, op=node.op.name, files=files, origin=node.op.origin,
         job=driver_job(node, whole_batches=child.job.spec.needs_whole_batches()),
         libraries=libraries_of(child.job.spec),
     )  # fmt: skip
+    if too_slow:
+        child.note(
+            f"{', '.join(too_slow)}, and most cases of others: the sample has "
+            f"{bytes_of(files) >> 20:,} MB, which these checks would read hundreds of times; give "
+            f"a sample of less than {MOST_BYTES >> 20} MB, best below 10 KB"
+        )
     titles = {group.name: group.title for group in GROUPS}
     for reason in dict.fromkeys(f"{titles[name]}: {why}" for name, why in left_out.items() if why):
         child.note(reason)
     if child.job.quick:
         child.note(_not_quick([group for group in GROUPS if group.name in names]))
     return said
+
+
+_TOO_LARGE = "the sample has too many bytes for it"
+
+
+def _limit_sample(child: _Child, files: list[str]) -> list[str]:
+    """The files that are looked at, of these."""
+    part = part_of(files) if flags_of(child.job.spec.reader().op) & lib.PFD_READS_FILES else []
+    if part and not can_be_checked(child.job.spec, part):
+        part = []
+    kept = child.job.of_sample(part, False)
+    if part:
+        child.note(in_words(files, part))
+        child.job = kept
+        files = child.check().kit.files()
+    is_large = bytes_of(files) > MOST_BYTES
+    child.job = replace(kept, is_large=is_large)
+    child.write(part=part, is_large=is_large)
+    return files
 
 
 def _not_quick(groups: Sequence[Group]) -> str:
@@ -136,7 +168,8 @@ def _run_child(job: Job, group: str, pipe: int) -> int:
             said = _list_groups(child)
         else:
             one = next(one for one in GROUPS if one.name == group)
-            check = child.check(one.quick_every if job.quick else 1)
+            every = one.large_every if job.is_large else 1
+            check = child.check(max(every, one.quick_every if job.quick else 1))
             said = one.run(check)
             if job.case is not None:
                 child.write(has_case=check.has_begun, cases=check.passed_over)
