@@ -7,11 +7,12 @@
         testing.check_reader(plugin.MyReader("samples"), records=12)
 
 The op runs in separate processes: a crash or an endless loop is a finding like any other.
-`pyflowdata check` does the same on the command line; docs/reference/check.md explains the findings.
+`pyflowdata check` does the same on the command line; docs/reference/check.md explains the report.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import tempfile
@@ -103,7 +104,8 @@ def run_checks(
     """Runs all checks, and returns their report; the other arguments are those of check_reader().
 
     Args:
-        groups: The groups of checks to run, as docs/reference/check.md names them; None: all.
+        groups: The groups of checks to run, as docs/reference/check-findings.md names them; None:
+            all.
         command: The words of the command that runs these checks, for the findings that say how to
             repeat a case; None: made of the arguments.
         here: The checks may be forks of this process, which has loaded no plugins; it saves to
@@ -112,6 +114,7 @@ def run_checks(
 
     Raises:
         UnknownCaseError: `only` is no group or case, or the group does not suit the op.
+        OSError: No space is left for temporary files.
     """
     report = Report(spec.op)
     asked = Only(only)
@@ -128,6 +131,11 @@ def run_checks(
         graph: dict[str, Any] = {}
 
         def take(said: dict[str, Any]) -> None:
+            if "no_space" in said:
+                raise OSError(
+                    errno.ENOSPC, "no space is left for the samples that the checks write: make "
+                    "room, or name another folder by TMPDIR", said["no_space"],
+                )  # fmt: skip
             _take(report, said, ignore, words)
             asked.take(said)
             if "job" in said:
@@ -142,7 +150,7 @@ def run_checks(
         if native is not None and graph:
             if words and command is None:
                 words = [*words, *_source_words(native)]
-            checks = _native_checks(native, kept, timeout, asked)
+            checks = _native_checks(native, _writable(kept, native, report), timeout, asked)
             for result in checks.run(graph, Path(folder, "native")):
                 _take_native(report, result, ignore, words)
     return report
@@ -193,6 +201,23 @@ def _corpus(
     names = [os.fspath(source) for source in (native.sources if native else ())]
     names += libraries[-1:]
     return corpus_beside(names[0]) if names else None
+
+
+def _writable(corpus: Path | None, native: Native, report: Report) -> Path | None:
+    """The corpus, or another where fuzzing cannot write to it."""
+    if corpus is None or native.fuzz == 0:
+        return corpus
+    try:
+        corpus.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=corpus):
+            return corpus
+    except OSError as failure:
+        other = Path(tempfile.mkdtemp(prefix=f"{corpus.name}-"))
+        report.left_out.append(
+            f"keeping inputs in {corpus}, which cannot be written ({failure.strerror}): they are "
+            f"in {other}; give it, or another folder, with --corpus"
+        )
+        return other
 
 
 def _paths(files: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:

@@ -1,8 +1,6 @@
 /* Prepares each call of a function of the op under check, and checks it afterwards. */
 #include "kit/run_state.h"
 
-_Thread_local const char *pfd_kit_last_function;
-
 void pfd_kit_enter(pfd_kit_call *call, const char *function, pfd_kit_scratch *scratch)
 {
     call->function = pfd_kit_last_function = function;

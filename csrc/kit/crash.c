@@ -34,15 +34,20 @@ static int32_t is_write(const void *context)
 #endif
 }
 
+/* An address below it is NULL plus the offset of a field. */
+static const uintptr_t NULL_PAGE = 4096;
+
 static void tell(const char *id, const char *what, const char *remedy)
 {
     const pfd_kit_call *call = pfd_kit_active;
     const char *doing = current->doing && current->doing[0] ? current->doing : NULL;
     const char *function = call && call->function ? call->function : "the op";
     if (!call && pfd_kit_last_function) function = pfd_kit_last_function;
+    const char *types = call ? call->type_words : NULL;
     char line[1200];
-    int size = snprintf(line, sizeof line, "%s\t%s %s%s%s: %s\n", id, function, what,
-                        doing ? ", with " : "", doing ? doing : "", remedy);
+    int size = snprintf(line, sizeof line, "%s\t%s %s%s%s%s%s%s: %s\n", id, function, what,
+                        doing ? ", with " : "", doing ? doing : "", types ? " (" : "",
+                        types ? types : "", types ? ")" : "", remedy);
     if (size >= (int)sizeof line) size = sizeof line - 1;
     ssize_t written = write(current->report_fd, line, (size_t)size);
     (void)written;
@@ -152,10 +157,15 @@ static void tell_null(const pfd_kit_call *call)
     else if (run && run->injected && current->fail_read)
         tell("read-failure-ignored", "went on after host->read() had failed",
              "return the status of host->read() when it is not PFD_OK");
+    else if (call && call->type_words && call->computing)
+        tell("null-pointer", "used a NULL pointer",
+             "`rows` of an input is NULL where it is dense, and `data` where it is ragged: look at "
+             "is_ragged, or let infer() refuse what compute() does not read; the data of an empty "
+             "row may be NULL as well");
     else
         tell("null-pointer", "used a NULL pointer",
-             "look where a pointer may stay NULL: a function of the host that failed, or a field "
-             "that was not set");
+             "look where a pointer may stay NULL: a function of the host that failed, a field that "
+             "was not set, or an element after the end of an array of the source");
 }
 
 static void tell_fault(int signal, const siginfo_t *info, const void *context)
@@ -181,7 +191,7 @@ static void tell_fault(int signal, const siginfo_t *info, const void *context)
         tell("crash", "made an access that the processor refuses (SIGSEGV)",
              "a wild pointer, or an aligned vector access to bytes of a record: these have no "
              "alignment, use memcpy()");
-    } else if (signal == SIGSEGV && (uintptr_t)address < 65536) {
+    } else if (signal == SIGSEGV && (uintptr_t)address < NULL_PAGE) {
         tell_null(call);
     } else if (call && call->run->injected) {
         snprintf(what, sizeof what, "crashed (%s) after %s had failed", strsignal(signal),
@@ -189,12 +199,13 @@ static void tell_fault(int signal, const siginfo_t *info, const void *context)
         tell(current->fail_alloc ? "alloc-failure-ignored" : "read-failure-ignored", what,
              "look at what the host's function returned before using what it gave");
     } else {
-        snprintf(what, sizeof what, "crashed (%s)", strsignal(signal));
+        snprintf(what, sizeof what, signal == SIGSEGV ? "used a wild pointer (%s)" : "crashed (%s)",
+                 strsignal(signal));
         tell("crash", what,
              signal == SIGABRT  ? "an op must not abort: return host->fail() instead"
              : signal == SIGFPE ? "a division by zero: check numbers from the file first"
-                                : "run with --asan to see where; check sizes and offsets from the "
-                                  "file before using them");
+                                : "check sizes and offsets from the file, and indexes of arrays of "
+                                  "the source, before using them");
     }
 }
 

@@ -1,6 +1,8 @@
 /* The lengths of ranges, and what those have in common at which a fault shows. */
 #include "kit/range_lengths.h"
 
+#include "pyflowdata/kit.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -58,22 +60,22 @@ static int32_t rest_words(uint32_t found, uint32_t tried, char *out, size_t size
     return 0;
 }
 
-const char *pfd_kit_length_words(uint32_t found, uint32_t tried, char out[PFD_KIT_LENGTH_WORDS])
+int32_t pfd_kit_length_words(uint32_t found, uint32_t tried, char out[PFD_KIT_LENGTH_WORDS])
 {
     const size_t size = PFD_KIT_LENGTH_WORDS;
     size_t used;
     int64_t most = threshold(found, tried);
     out[0] = 0;
-    if ((found & tried) == tried) return out;
+    if ((found & tried) == tried) return PFD_KIT_NO_PATTERN;
     if (found == 1) {
         snprintf(out, size, "In a range of one row, and in no longer one: ");
-        return out;
+        return PFD_KIT_PATTERN_ONE;
     }
     if (most > 1 && is_many(tried)) {
         snprintf(out, size, "In ranges of more than %" PRId64 " rows: ", most);
-        return out;
+        return PFD_KIT_PATTERN_MANY;
     }
-    if (is_many(tried) && rest_words(found, tried, out, size)) return out;
+    if (is_many(tried) && rest_words(found, tried, out, size)) return PFD_KIT_PATTERN_BLOCKS;
     used = (size_t)snprintf(out, size, "In ranges of");
     for (int32_t i = 0; i < PFD_KIT_NUM_LENGTHS && used < size; i++)
         if (found & (1u << i))
@@ -81,5 +83,5 @@ const char *pfd_kit_length_words(uint32_t found, uint32_t tried, char out[PFD_KI
     if (used < size)
         snprintf(out + used - 1, size - used + 1, " rows, and not in others%s: ",
                  is_many(tried) ? " of 1 to 17, 65, 257 and 4097" : "");
-    return out;
+    return PFD_KIT_NO_PATTERN;
 }

@@ -16,6 +16,6 @@ extern const int64_t pfd_kit_lengths[PFD_KIT_NUM_LENGTHS]; /* 1 to 17, 65, 257, 
 int32_t pfd_kit_length_number(int64_t rows);
 
 /* "In ranges of 2, 6 and 10 rows (rows % 4 == 2): " for those with a bit in `found`, of those that
- * were tried; "" where it is all of them. */
-const char *pfd_kit_length_words(uint32_t found, uint32_t tried, char out[PFD_KIT_LENGTH_WORDS]);
+ * were tried; "" where it is all of them.  Returns PFD_KIT_NO_PATTERN ... */
+int32_t pfd_kit_length_words(uint32_t found, uint32_t tried, char out[PFD_KIT_LENGTH_WORDS]);
 #endif

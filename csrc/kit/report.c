@@ -16,18 +16,38 @@ static pfd_kit_finding *take_finding(pfd_kit_result *result, const char *id)
     return result->num_findings < most ? &result->findings[result->num_findings++] : NULL;
 }
 
-void pfd_kit_report(pfd_kit_run_state *run, const char *id, const char *format, ...)
+static __attribute__((format(printf, 4, 0))) void report(pfd_kit_run_state *run, const char *id,
+                                                         int32_t pattern, const char *format,
+                                                         va_list args)
 {
     pthread_mutex_lock(&lock);
     pfd_kit_finding *finding = take_finding(run->result, id);
     if (finding) {
         snprintf(finding->id, sizeof finding->id, "%s", id);
-        va_list args;
-        va_start(args, format);
-        (void)vsnprintf(finding->text, sizeof finding->text, format, args);
-        va_end(args);
+        finding->pattern = pattern;
+        int size = vsnprintf(finding->text, sizeof finding->text, format, args);
+        const char *types = pfd_kit_active ? pfd_kit_active->type_words : NULL;
+        if (types && size >= 0 && size < (int)sizeof finding->text)
+            snprintf(finding->text + size, sizeof finding->text - (size_t)size, " (%s)", types);
     }
     pthread_mutex_unlock(&lock);
+}
+
+void pfd_kit_report(pfd_kit_run_state *run, const char *id, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(run, id, PFD_KIT_NO_PATTERN, format, args);
+    va_end(args);
+}
+
+void pfd_kit_report_pattern(pfd_kit_run_state *run, const char *id, int32_t pattern,
+                            const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(run, id, pattern, format, args);
+    va_end(args);
 }
 
 void pfd_kit_process_report(const pfd_kit_call *call, const char *format, ...)

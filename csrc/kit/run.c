@@ -307,6 +307,7 @@ void pfd_kit_run_end(pfd_kit_run_state *run)
     pfd_kit_generators_end();
     pfd_kit_process_end(run);
     pfd_kit_crash_end();
+    (void)fflush(stdout); /* the op's output is looked at by the caller */
     run->result->injected = atomic_load(&run->injected);
     pthread_mutex_unlock(&one_run);
 }

@@ -50,10 +50,12 @@ typedef struct pfd_kit_call {
     const char *reading;           /* what the kit looks at that the op returned; NULL: nothing */
     int64_t reading_index;
     const char *const *row_words; /* what each made-up row is; NULL: rows are of records */
+    const char *type_words; /* "in: float32, dense, shape (7)" of made-up inputs; NULL: none */
     const pfd_compute_args *computing; /* in compute(); NULL: in another function */
 } pfd_kit_call;
 
-extern _Thread_local pfd_kit_call *pfd_kit_active; /* active_call.c; NULL: in none */
+/* active_call.c */
+extern _Thread_local pfd_kit_call *pfd_kit_active; /* NULL: in none */
 extern _Thread_local const char *pfd_kit_last_function; /* which was called, for that message */
 
 /* watching_host.c: the checking host. */
@@ -66,6 +68,9 @@ void pfd_kit_scratch_close(pfd_kit_scratch *scratch); /* after a reset; accepts 
 /* report.c: adds a finding, each id once in a result. */
 void pfd_kit_report(pfd_kit_run_state *run, const char *id, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same, with what the ranges have in common in which it shows: PFD_KIT_PATTERN_ONE ... */
+void pfd_kit_report_pattern(pfd_kit_run_state *run, const char *id, int32_t pattern,
+                            const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* "process-state": that the function of the call changed something of the whole process. */
 void pfd_kit_process_report(const pfd_kit_call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -6,6 +6,8 @@
 #include "kit/visit_records.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +45,35 @@ typedef struct trial {
     pfd_node node;        /* a copy with the outputs of the current types */
     pfd_row_type *inputs; /* one per input */
     pfd_scratch *scratch; /* of the made-up tensors */
+    char words[300];      /* of the types that are offered */
 } trial;
+
+/* ---- In words ------------------------------------------------------------------------------- */
+__attribute__((format(printf, 2, 3))) static void add_words(trial *t, const char *format, ...)
+{
+    size_t used = strlen(t->words);
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(t->words + used, sizeof t->words - used, format, args);
+    va_end(args);
+}
+
+/* "inputs: 'in' float32, dense rows of shape (7)". */
+static void describe_types(trial *t)
+{
+    const pfd_op *op = t->node.op->op;
+    t->words[0] = 0;
+    for (uint32_t i = 0; i < op->num_inputs; i++) {
+        const pfd_row_type *type = &t->inputs[i];
+        int32_t is_ragged = 0;
+        for (int32_t d = 0; d < type->ndim; d++) is_ragged |= type->shape[d] < 0;
+        add_words(t, "%s'%.40s' %s, %s rows of shape (", i ? "; " : "inputs: ",
+                  op->inputs[i].name, pfd_dtype_name(type->dtype), is_ragged ? "ragged" : "dense");
+        for (int32_t d = 0; d < type->ndim; d++)
+            add_words(t, "%s%" PRId64, d ? ", " : "", type->shape[d]);
+        add_words(t, ")");
+    }
+}
 
 /* ---- infer() ------------------------------------------------------------------------------------
  */
@@ -144,6 +174,7 @@ static int32_t offer(trial *t, uint32_t varied, const pfd_row_type *shape)
     t->inputs[varied] = *shape;
     t->inputs[varied].dtype = t->run->options->made_dtype;
     t->run->result->num_records++;
+    describe_types(t);
     return accepts(t, varied);
 }
 
@@ -182,6 +213,7 @@ pfd_status pfd_kit_try_types(pfd_kit_run_state *run, pfd_error *err)
     pfd_status status = PFD_OK;
     if (t.scratch && t.inputs && t.node.outputs) {
         t.call.run = &computing;
+        t.call.type_words = t.words;
         pfd_kit_active = &t.call;
         try_all(&t);
         pfd_kit_active = NULL;

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import errno
 import json
 import math
 import shlex
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -206,7 +209,7 @@ def _check(args: argparse.Namespace, folder: str, quick: bool, build: bool = Tru
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str], None] | None]:
-    """Says on a terminal which group of checks has begun last."""
+    """Says on a terminal which group of checks started last."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -264,6 +267,28 @@ def _watched(args: argparse.Namespace) -> list[Path]:
 
 def run(args: argparse.Namespace) -> int:
     """Checks the op.  Returns 0 if it passed, 1 if it has faults, 2 if it cannot be used so."""
+    with _ended_by_signals():
+        return _run(args)
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the command as an error does: with its processes and folders."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in usual.items():
+        if handler == signal.SIG_DFL:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+
+
+def _run(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:
         if args.watch:
             kinds = [True] if args.quick else [False] if args.only else [True, False]
@@ -273,6 +298,11 @@ def run(args: argparse.Namespace) -> int:
             )  # fmt: skip
         try:
             report = _check(args, folder, args.quick)
+        except OSError as failure:
+            if failure.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            print(f"pyflowdata: error: {failure.filename}: {failure.strerror}", file=sys.stderr)
+            return 2
         except (BuildError, MissingToolError) as failure:
             text = f"the plugin cannot be compiled: {failure}"
             if not args.json:

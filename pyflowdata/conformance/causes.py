@@ -5,12 +5,14 @@ A check that can tell more from what it saw gives causes of its own.
 
 from __future__ import annotations
 
+# Of what differs where several threads are in one source.
+SHARED_STATE = (
+    "a field of the source that at() or compute() writes",
+    "a static or global variable",
+)
+
 # An id, or the beginning of several with "…" in place of the rest.
 CAUSES: dict[str, tuple[str, ...]] = {
-    "own-generator": (
-        "rand() or an engine with a seed of its own, in place of host->random_bits()",
-        "a library that the op calls draws random numbers: give it a seed of random_bits()",
-    ),
     # ---- Nothing can be checked yet
     "descriptor": (
         "the library is not linked with a function or library that it calls",
@@ -32,7 +34,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "size() counts too few, or next() says PFD_END at once",
         "the sample is empty",
     ),
-    # ---- Memory of others
+    # ---- Memory
     "reads-past-record": (
         "a length in the record is used before it is compared with record.size",
         "a fixed header is read from a record that is shorter than it",
@@ -74,6 +76,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "null-pointer": (
         "what host->alloc() or host->read() gave is used without looking at it",
+        "an index or a cursor past the end of an array of the source: what lies there is no element",
         "an optional attr, input or field that is not there",
     ),
     "huge-alloc": ("a length or a count from the file is not compared with the size of the file",),
@@ -83,6 +86,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "crash": (
         "a size or an offset from the file is used unchecked",
+        "an index or a cursor past the end of an array of the source",
         "a division by a number of the file, which can be 0",
         "assert() or abort() in the op or in a library that it calls",
     ),
@@ -94,6 +98,20 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "exit() in the op",
         "a library that it calls ends the process where it fails, as some parsers do",
     ),
+    "stack-overrun": (
+        "an array of fixed size on the stack, to which a whole row or record is copied",
+        "alloca() or an array of variable length, as long as a row or record",
+        "a recursion without an end",
+    ),
+    "writes-into-attrs": (
+        "an attr is corrected or counted down where it is used",
+        "something is kept in the attr struct that belongs to the source",
+    ),
+    "writes-past-output": (
+        "infer() says a shorter row or a smaller dtype than compute() writes",
+        "the last block of a row is written whole",
+    ),
+    "reads-past-head": ("a file that has fewer bytes than the header of the format",),
     # ---- What a function returns
     "record-field": (
         "the struct is not set as a whole: a field keeps what was there before",
@@ -101,7 +119,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "negative-size": ("size() returns -1 for an error, or a difference of unsigned numbers",),
     "source-methods": ("at() or next() is left out, or size() does not fit to the one there is",),
-    "place-field": ("place() leaves a field of the struct as it was",),
+    "place-field": ("places() leaves a field of the struct as it was",),
     "describe-line": ("the text is not written, or is longer than the room for it",),
     "group-differs": (
         "group() depends on how often it was called, or on memory that is not set",
@@ -112,14 +130,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "its shape comes from the record, and is not compared with the bytes that there are",
     ),
     "rows-not-equal": ("an output that is not ragged gets a shape from the record",),
-    "no-row": (
-        "host->fail() where host->fail_row() is meant: the row is not named",
-        "the number of the row is that of the ordinal, not of the range",
-    ),
-    "row-wrong": (
-        "the row of host->fail_row() is counted from 1, or from the first record of the file",
-        "the failure of one row is kept, and told of a later one",
-    ),
     "infer-not-repeatable": ("infer() reads a static or global variable, or a file",),
     "infer-status": ("infer() hands on a status of another function: it refuses by "
                      "PFD_INVALID_ARGUMENT alone",),
@@ -135,30 +145,12 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "probe() returns a truth value or a length where a score is meant",
         "resync() returns a place relative to `from`, or -1 where it finds none",
     ),
-    # ---- What is written
     "infer-differs": (
         "infer() says a larger dtype or a longer row than compute() writes",
         "rows are written after each other, not row_bytes apart",
         "no row of the sample is as long as infer() allows, and the rest is not filled up",
     ),
-    "range-dependent": (
-        "a row uses its neighbours, or numbers of the whole call",
-        "a buffer is not emptied before the next row",
-        "the first or last row, or a single one, is done by other code",
-    ),
-    "stack-overrun": (
-        "an array of fixed size on the stack, to which a whole row or record is copied",
-        "alloca() or an array of variable length, as long as a row or record",
-        "a recursion without an end",
-    ),
-    "writes-into-attrs": (
-        "an attr is corrected or counted down where it is used",
-        "something is kept in the attr struct that belongs to the source",
-    ),
-    "writes-past-output": (
-        "infer() says a shorter row or a smaller dtype than compute() writes",
-        "the last block of a row is written whole",
-    ),
+    # ---- What is not written
     "bytes-unwritten": (
         "the loop ends with the record's bytes, and the rest of the row is not filled up",
         "infer() says a longer row or a larger dtype than compute() writes",
@@ -167,9 +159,17 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a row is skipped by continue or by an early return of PFD_OK",
         "the loop ends before num_rows, or works on groups of rows and leaves out the rest",
     ),
-    # ---- The process
-    "fast-math": ("-ffast-math or -Ofast among the flags of the linker",),
     # ---- A record depends on more than its bytes
+    "own-generator": (
+        "rand() or an engine with a seed of its own, in place of host->random_bits()",
+        "a library that the op calls draws them, to shuffle or to name a file: give it a seed of "
+        "random_bits()",
+    ),
+    "range-dependent": (
+        "a row uses its neighbours, or numbers of the whole call",
+        "a buffer is not emptied before the next row",
+        "the first or last row, or a single one, is done by other code",
+    ),
     "global-state": (
         "a static or global variable that counts, or caches",
         "a table that is filled at the first call: fill it in open(), or let it be const",
@@ -190,13 +190,46 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a buffer in the source has room for the range of the first call only",
     ),
     "threads-differ": (
-        "a field of the source that at() or compute() writes",
-        "a static or global variable",
+        *SHARED_STATE,
         "a file descriptor or FILE * of the source, whose position all threads share",
     ),
     "batch-dependent": (
         "a value over all rows of the call, as a mean or a largest length, goes into each row",
         "the row's index in the batch is used where its record is meant",
+    ),
+    # ---- The process
+    "fast-math": ("-ffast-math or -Ofast among the flags of the linker",),
+    "arithmetic-mode": (
+        "a return that passes over the place where it is put back",
+        "a library that the op calls sets it when it is first used",
+    ),
+    "process-state": (
+        "a setting that is made for one call of a library, and not put back",
+        "a return of a failure that passes over the place where it is put back",
+        "a library that the op calls sets it when it is first used",
+    ),
+    "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
+    "closes-descriptor": (
+        "a field that stays 0 where no file is opened, and is closed all the same",
+        "close() twice, where open() fails or at the end",
+    ),
+    "keeps-lock": (
+        "a return of a failure that passes over the unlock",
+        "a goto or continue between lock and unlock",
+    ),
+    "locks-twice": ("a function that takes the lock calls another one that takes it too",),
+    "leaves-process": (
+        "fork(), popen() or system() in open() or compute(): read the files in this process",
+    ),
+    "leaves-thread": (
+        "close() does not end the thread, or does not join it",
+        "open() fails after it has started the thread",
+    ),
+    "locale-dependent": ("strtod(), atof(), sscanf() or snprintf() on numbers of the files",),
+    "waits": (
+        "a lock that an earlier call did not release",
+        "a condition that nobody signals",
+        "a read from a pipe or a terminal",
     ),
     # ---- next() and seek()
     "stream-differs": (
@@ -219,11 +252,23 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a loop one too short or too long at the end of a file",
         "a file that has no records, or a last one without an end",
     ),
+    "narrow-count": (
+        "a number of records or files of uint16_t, short or char, or a cast to it",
+        "an array of a fixed length",
+    ),
+    # ---- Failures and damage
+    "no-row": (
+        "host->fail() where host->fail_row() is meant: the row is not named",
+        "the number of the row is that of the ordinal, not of the range",
+    ),
+    "row-wrong": (
+        "the row of host->fail_row() is counted from 1, or from the first record of the file",
+        "the failure of one row is kept, and told of a later one",
+    ),
     "tail-ignored": (
         "a loop over the records ends one too early",
         "a footer or padding that need not be read: then --ignore tail-ignored",
     ),
-    # ---- Failures
     "no-message": ("a status is returned by itself: return what host->fail() returns",),
     "status-mismatch": ("host->fail() was called with one status, and another one is returned",),
     "status-not-allowed": ("PFD_END where a file ends within a record: it is PFD_CORRUPT_DATA",),
@@ -244,10 +289,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "the checksum of the companion is not compared, or only some of its bytes go into it",
         "the companion has no checksum",
     ),
-    "narrow-count": (
-        "a number of records or files of uint16_t, short or char, or a cast to it",
-        "an array of a fixed length",
-    ),
     "companion-missing": (
         "open() takes a missing companion for one that says nothing",
         "companions() adds only those that are there, and open() does not look which they are",
@@ -259,40 +300,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "byte-outside-file": (
         "the place is computed from a length in the file, before it is checked",
     ),
-    "arithmetic-mode": (
-        "a return that passes over the place where it is put back",
-        "a library that the op calls sets it when it is first used",
-    ),
-    "process-state": (
-        "a setting that is made for one call of a library, and not put back",
-        "a return of a failure that passes over the place where it is put back",
-        "a library that the op calls sets it when it is first used",
-    ),
-    "own-generator": (
-        "rand() in place of host->random_bits(), which needs no seed",
-        "a library that the op calls uses it, to shuffle or to name a file",
-    ),
-    "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
-    "closes-descriptor": (
-        "a field that stays 0 where no file is opened, and is closed all the same",
-        "close() twice, where open() fails or at the end",
-    ),
-    "reads-past-head": ("a file that has fewer bytes than the header of the format",),
-    "keeps-lock": (
-        "a return of a failure that passes over the unlock",
-        "a goto or continue between lock and unlock",
-    ),
-    "locks-twice": ("a function that takes the lock calls another one that takes it too",),
-    "leaves-thread": (
-        "close() does not end the thread, or does not join it",
-        "open() fails after it has started the thread",
-    ),
-    "locale-dependent": ("strtod(), atof(), sscanf() or snprintf() on numbers of the files",),
-    "waits": (
-        "a lock that an earlier call did not release",
-        "a condition that nobody signals",
-        "a read from a pipe or a terminal",
-    ),
     "propose-status": ("propose() uses numbers of a header before it compares them",),
     "read-failure-ignored": (
         "the status of host->read() is not looked at",
@@ -302,13 +309,12 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "alloc-failure-ignored": ("NULL of host->alloc() is passed over, or used",),
     "alloc-failure-status": ("NULL of host->alloc() is reported as damage",),
     "cancel-status": ("is_cancelled() ends the loop, and PFD_OK is returned for half of the rows",),
-    # ---- What is kept
+    # ---- What is kept, and what a loader meets
     "leaks-memory": ("close() does not free it", "a return after a failure passes over free()"),
     "leaks-descriptors": (
         "close() does not close it",
         "a return after a failure passes over close()",
     ),
-    # ---- Through a loader
     "world-coverage": (
         "the order of the records differs from process to process: time, an address, a hash",
         "size() does not say how many records there are",
@@ -362,5 +368,5 @@ def causes_of(id: str) -> tuple[str, ...]:
     """The causes of a finding, the most likely one first; none where its text says all."""
     if id in CAUSES:
         return CAUSES[id]
-    begun = [key for key in CAUSES if key.endswith("…") and id.startswith(key[:-1])]
-    return CAUSES[max(begun, key=len)] if begun else ()
+    prefixes = [key for key in CAUSES if key.endswith("…") and id.startswith(key[:-1])]
+    return CAUSES[max(prefixes, key=len)] if prefixes else ()

@@ -26,8 +26,6 @@ _MEMORY = (
     "(reads|writes)-.*|late-.*|foreign-scratch|returns-wild-pointer|null-pointer|"
     "negative-size|stack-overrun|crash"
 )
-# Random numbers that belong to another record, or to none, and their consequences.
-_RANDOM = "not-repeatable|open-not-repeatable|own-generator|locale-dependent"
 _ENDS = "crash|hang|exit|null-pointer|returns-wild-pointer"
 _COUNTS = "record-count|end-with-records|end-not-kept|tail-ignored|next-count"
 _SEEK = "seek-wrong|stream-differs|epoch-differs|seek-past-end"
@@ -40,7 +38,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     (_IMPURE, _DIFFERENT),
     ("(read|alloc)-failure-ignored", "(read|alloc)-failure-status"),
     ("huge-alloc|negative-alloc", "damage-status|crash|null-pointer"),
-    ("random-ordinal|own-generator|sources-mixed", f"{_DIFFERENT}|{_RANDOM}"),
+    ("random-ordinal|own-generator|sources-mixed",
+     f"{_DIFFERENT}|not-repeatable|open-not-repeatable|own-generator|locale-dependent"),
     ("process-state|arithmetic-mode|fast-math",
      f"{_DIFFERENT}|not-repeatable|crash|hang|waits"),
     ("keeps-lock|locks-twice", "waits|hang|threads-differ|loader-fails"),

@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,11 @@ RunChild = Callable[[Job, str, int], int]  # a group, and the pipe to write to; 
 
 STOP = 3  # exit status of a group after which no other can run
 _GRACE = 10  # a group may take so many times the limit of one pass, by the clock
-_USUAL = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_USUAL = {number: signal.getsignal(number) for number in _ENDING}
+# Python ignores them, so that an op which does so too would change nothing.
+_DEFAULT = {signal.SIGPIPE: signal.SIG_DFL, signal.SIGXFSZ: signal.SIG_DFL}
+_MOST_OUTPUT = 4096  # bytes of it that are handed on
 _LEAST_STALL = 2.0  # seconds in which a busy machine lets each process do something
 
 
@@ -35,7 +40,8 @@ class GroupProcess:
     def __init__(self, job: Job, group: str, run_child: RunChild) -> None:
         self.group = group
         self._job = job
-        self._process, self.pipe = _fork(job, group, run_child)
+        self._output = tempfile.TemporaryFile()  # what the op writes to 1 and 2
+        self._process, self.pipe = _fork(job, group, run_child, self._output.fileno())
         self._parts: list[bytes] = []
         self._started = self._moved = time.monotonic()
         self._work = -1  # ticks of processor time, when they were last looked at
@@ -70,19 +76,31 @@ class GroupProcess:
                 break
         self.kill()
 
+    def has_ended(self) -> bool:
+        """Whether its process has ended, whose own ones may still have the pipe."""
+        state = os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if state is None:
+            return False
+        while select.select([self.pipe], [], [], 0)[0] and self.read():
+            pass
+        return True
+
     def kill(self) -> None:
-        """Ends it at once."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._process, signal.SIGKILL)
+        """Ends it at once, and the processes that it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process, signal.SIGKILL)
 
     def close(self) -> tuple[list[Said], bool]:
         """What it said, and whether other groups can follow; waits for its end."""
         os.close(self.pipe)
+        if not self._late:  # it ends by itself
+            os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOWAIT)
+        self.kill()
         _, status = os.waitpid(self._process, 0)
         code = os.waitstatus_to_exitcode(status)
         lines = b"".join(self._parts).decode("utf-8", "replace").splitlines()
         said = [_understand(line) for line in lines]
-        ended = any("done" in one for one in said) or code == STOP
+        ended = any("done" in one or "no_space" in one for one in said) or code == STOP
         told = any("id" in one for one in said)
         if self._late and not any(one.get("id") in ("hang", "waits") for one in said):
             text = f"the group '{self.group}' {self._late}: look for an endless loop or lock"
@@ -93,24 +111,38 @@ class GroupProcess:
         elif not ended and not told:
             said.append({"id": "exit", "text": f"the op ended the process (exit status {code}): an "
                          "op must never call exit(), return host->fail() instead"})  # fmt: skip
+        if code < 0 or not any(one.get("id") == "prints" for one in said):
+            self._hand_on()
+        self._output.close()
         return _with_cases(said), code != STOP
 
+    def _hand_on(self) -> None:
+        """Writes the end of what the op printed to standard error: an assertion's words, say."""
+        size = os.fstat(self._output.fileno()).st_size
+        with contextlib.suppress(OSError):
+            os.write(2, os.pread(self._output.fileno(), _MOST_OUTPUT, max(size - _MOST_OUTPUT, 0)))
 
-def _fork(job: Job, group: str, run_child: RunChild) -> tuple[int, int]:
+
+def _fork(job: Job, group: str, run_child: RunChild, output: int) -> tuple[int, int]:
     """Process and pipe of a group."""
     reading, writing = os.pipe()
     sys.stdout.flush()
     process = os.fork()
     if process:
+        with contextlib.suppress(OSError):  # the fork may have done so, and ended
+            os.setpgid(process, process)
         os.close(writing)
         return process, reading
     status = 1
     try:
-        for number, usual in _USUAL.items():
+        os.setpgid(0, 0)  # so that what it starts ends with it
+        for number, usual in {**_USUAL, **_DEFAULT}.items():
             signal.signal(number, usual)
         os.close(reading)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # which has the next jobs
-        os.dup2(2, 1)  # the op's output is not part of the report
+        sys.stderr = os.fdopen(os.dup(2), "w")  # warnings of Python and the kit are not the op's
+        os.dup2(output, 1)  # the op's output is not part of the report
+        os.dup2(output, 2)
         status = run_child(job, group, writing)
     finally:
         os._exit(status)  # no more than this: threads of the op may hang

@@ -31,6 +31,8 @@ MANY_SHAPES, ONE_SHAPE = lib.PFD_KIT_MANY_SHAPES, lib.PFD_KIT_ONE_SHAPE
 LARGE_ROWS = lib.PFD_KIT_LARGE_ROWS
 NAME_GENERATORS = lib.PFD_KIT_NAME_GENERATORS
 FIX_SYSTEM, FIX_SEEDED = lib.PFD_KIT_FIX_SYSTEM, lib.PFD_KIT_FIX_SEEDED
+BLOCKS, MANY_ROWS = lib.PFD_KIT_PATTERN_BLOCKS, lib.PFD_KIT_PATTERN_MANY
+ONE_ROW = lib.PFD_KIT_PATTERN_ONE
 MOST_RECORDS = 256
 
 _DRAW = np.dtype(
@@ -48,7 +50,32 @@ _STATUS = {
 
 
 @dataclass(frozen=True)
-class Run:
+class Hashed:
+    """Hashes of what a run gave.
+
+    Attributes:
+        records, rows: Of each record and of its row of all outputs; 0: not seen, 1: failed.  Of
+            shape (most_records,).
+    """
+
+    records: Hashes
+    rows: Hashes
+
+    def equals(self, other: Hashed) -> bool:
+        """The same records with the same outputs."""
+        return np.array_equal(self.records, other.records) and np.array_equal(
+            self.rows, other.rows
+        )
+
+    def first_difference(self, other: Hashed) -> int | None:
+        """The first record that differs, or whose row does, of two runs over as many records."""
+        differs = (self.records != other.records) | (self.rows != other.rows)
+        places = np.flatnonzero(differs)
+        return int(places[0]) if len(places) else None
+
+
+@dataclass(frozen=True)
+class Run(Hashed):
     """The result of one run.
 
     Attributes:
@@ -66,8 +93,8 @@ class Run:
         shared_position: The file whose position several threads moved, "".
         clock_reads: How often the plugin asked for the time, with watch_state; -1: not known.
         found: Id and text of each finding.
-        records, rows: A hash for each record and for its row of all outputs; 0: not seen, 1:
-            failed.  Of shape (most_records,).
+        patterns: What the ranges have in common in which a finding shows, by its id, where they
+            have: BLOCKS, MANY_ROWS or ONE_ROW.
         spans: Where the bytes of each record lie, with the fields offset, size and file, which is
             -1 of a record that was not seen.  Of shape (most_records,).
     """
@@ -87,8 +114,7 @@ class Run:
     clock_reads: int
     num_accepted: int
     found: tuple[tuple[str, str], ...]
-    records: Hashes
-    rows: Hashes
+    patterns: Mapping[str, int]
     spans: npt.NDArray[np.void]
 
     @property
@@ -96,10 +122,16 @@ class Run:
         """Nothing failed."""
         return self.status == "PFD_OK" and self.num_failed == 0
 
-    def equals(self, other: Run) -> bool:
-        """The same records with the same outputs."""
-        return np.array_equal(self.records, other.records) and np.array_equal(
-            self.rows, other.rows
+    @property
+    def leaks(self) -> tuple[tuple[str, str], ...]:
+        """Id and text of each finding of memory or descriptors that grew over the rounds."""
+        return tuple(one for one in self.found if one[0].startswith("leaks-"))
+
+    @property
+    def is_refused(self) -> bool:
+        """The data was refused, as damaged data may be."""
+        return self.status == "PFD_CORRUPT_DATA" or (
+            self.status == "PFD_UNSUPPORTED" and self.function == "open()"
         )
 
     def lacks_some(self, other: Run) -> bool:
@@ -139,10 +171,14 @@ def _options(options: Mapping[str, Any], report_fd: int, limit_ms: int) -> Any:
     return given
 
 
+def _each(out: Any) -> list[Any]:
+    """The findings of a result, as pfd_kit_finding."""
+    return [out.findings[i] for i in range(out.num_findings)]
+
+
 def _findings(out: Any) -> list[tuple[str, str]]:
     """Id and text of each."""
-    found = (out.findings[i] for i in range(out.num_findings))
-    return [(text(one.id), text(one.text)) for one in found]
+    return [(text(one.id), text(one.text)) for one in _each(out)]
 
 
 @contextlib.contextmanager
@@ -216,9 +252,8 @@ class Kit:
         found: Draws = np.frombuffer(ffi.buffer(noted), _DRAW)[:known].copy()
         return found
 
-    def run_with(self, other: Kit, *, doing: str, **options: Any) -> tuple[Run, Hashes, Hashes]:
-        """Runs over both nodes by turns, on one thread; the other's records and rows come after
-        the run."""
+    def run_with(self, other: Kit, *, doing: str, **options: Any) -> tuple[Run, Hashed]:
+        """Runs over both nodes by turns, on one thread; returns what each gave."""
         size = options.get("most_records", MOST_RECORDS)
         records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
         run = self.run(
@@ -226,7 +261,7 @@ class Kit:
             other_records=ffi.cast("uint64_t *", records.ctypes.data),
             other_rows=ffi.cast("uint64_t *", rows.ctypes.data), **options,
         )  # fmt: skip
-        return run, records, rows
+        return run, Hashed(records, rows)
 
     def files(self) -> list[str]:
         """The files that the reader reads, in order.  Raises FileError where they are not there."""
@@ -265,6 +300,7 @@ def _read_run(
         num_accepted=out.num_accepted,
         clock_reads=out.num_clock_reads,
         found=tuple((id, said + where) for id, said in _findings(out)),
+        patterns={text(one.id): one.pattern for one in _each(out) if one.pattern},
         records=records,
         rows=rows,
         spans=spans,

@@ -28,7 +28,7 @@ class Only:
         self._has_case = bool(slash) and bool(self._case)
         self._groups: list[str] = []  # that suit the op
         self._not_for_it: dict[str, str] = {}  # and that do not, with the reasons
-        self._begun = False
+        self._has_run = False
         self._cases: list[str] = []
 
     def of(self, job: Job) -> Job:
@@ -43,7 +43,7 @@ class Only:
         if "groups" in said:
             self._groups, self._not_for_it = said["groups"], said["not_for_it"]
         if "has_case" in said:
-            self._begun, self._cases = said["has_case"], said["cases"]
+            self._has_run, self._cases = said["has_case"], said["cases"]
 
     @property
     def native(self) -> tuple[str, str | None] | None:
@@ -68,7 +68,7 @@ class Only:
             raise UnknownCaseError(
                 f"there is no group of checks named {shown(self._group)}; those of {op} are {names}"
             )
-        if self._has_case and not self._begun:
+        if self._has_case and not self._has_run:
             raise UnknownCaseError(
                 f"the group '{self._group}' has no case {shown(self._case)} for this sample"
                 + (f"; it has {_some(self._cases, self._case)}" if self._cases else "")

@@ -87,7 +87,11 @@ def _wait(running: Sequence[GroupProcess]) -> list[GroupProcess]:
     ended = [pipes[pipe] for pipe in select.select(list(pipes), [], [], _LOOK)[0]]
     ended = [one for one in ended if not one.read()]
     for one in running:
-        if one not in ended and one.is_late():
+        if one in ended:
+            continue
+        if one.has_ended():
+            ended.append(one)
+        elif one.is_late():
             one.stop()
             ended.append(one)
     return ended

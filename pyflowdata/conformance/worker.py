@@ -8,16 +8,19 @@ cores.  Lines of JSON go to stdout; an empty one ends a job.
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import json
 import os
 import pickle
 import signal
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from . import own_children
 from ..errors import Error
 from ..native import lib
 from .checks import GROUPS, Check, Group
@@ -26,7 +29,11 @@ from .group_process import STOP, Said
 from .job import Job
 from .sample_part import MOST_BYTES, bytes_of, can_be_checked, in_words, part_of
 from .schedule import run_groups
-from .spec import flags_of, libraries_of
+from .spec import flags_of, has_python, libraries_of
+
+
+_LINE = 100  # bytes of the first line that an op prints
+_PRINT_THEMSELVES = ("loader",)  # groups of more than calls of the op
 
 
 class _Child:
@@ -34,14 +41,45 @@ class _Child:
 
     def __init__(self, job: Job, pipe: int) -> None:
         self.job, self.report_fd = job, pipe
+        self.watches_output = False
         self._case = ""
+        self._has_told = False  # of processes
 
     def write(self, **said: object) -> None:
         os.write(self.report_fd, (json.dumps(said) + "\n").encode())
 
+    def look_for_output(self) -> None:
+        """Tells once what the op has written to descriptors 1 and 2, which lead to one file."""
+        if not self.watches_output or not os.fstat(2).st_size:
+            return
+        self.watches_output = False
+        line = os.pread(2, _LINE, 0).split(b"\n")[0].decode("ascii", "replace")
+        self.tell(
+            "prints",
+            f'the op wrote "{"".join(c if c.isprintable() and c.isascii() else "?" for c in line)}"'
+            " to standard output or standard error: they are the program's, whose output may be "
+            "data, and many threads would write at once; report a failure with host->fail() and "
+            "the others, and leave out anything else",
+        )
+
     def begin(self, case: str) -> None:
+        self.look_for_output()
         self._case = case
         self.write(case=case)
+
+    def look_for_processes(self) -> None:
+        """Ends those that the op left in the current case, and tells of them once."""
+        if not own_children.has_some():
+            return
+        own_children.end_all()
+        if not self._has_told:
+            self._has_told = True
+            self.tell(
+                "leaves-process",
+                "the op started a process, which is there after close(): it has copies of all "
+                "descriptors, locks and memory of the program, and each epoch leaves one more; "
+                "start none, or end it and wait for it in close(), and where open() fails",
+            )
 
     def tell(
         self, id: str, text: str, likely: Sequence[str] = (), case: str | None = None
@@ -163,6 +201,7 @@ def _not_quick(groups: Sequence[Group]) -> str:
 
 def _run_child(job: Job, group: str, pipe: int) -> int:
     child = _Child(job, pipe)
+    own_children.adopt()
     try:
         if group == "descriptor":
             said = _list_groups(child)
@@ -170,16 +209,26 @@ def _run_child(job: Job, group: str, pipe: int) -> int:
             one = next(one for one in GROUPS if one.name == group)
             every = one.large_every if job.is_large else 1
             check = child.check(max(every, one.quick_every if job.quick else 1))
+            child.watches_output = group not in _PRINT_THEMSELVES and not has_python(job.spec)
             said = one.run(check)
+            child.look_for_output()
+            child.look_for_processes()
             if job.case is not None:
-                child.write(has_case=check.has_begun, cases=check.passed_over)
+                child.write(has_case=check.has_run, cases=check.passed_over)
         child.write(done=said)
     except _StopError:
         return STOP
     except Error as failure:
         child.tell("call-fails", f"{type(failure).__name__}: {failure}")
+    except OSError as failure:
+        if failure.errno not in (errno.ENOSPC, errno.EDQUOT):
+            child.tell("kit-fails", traceback.format_exc())
+        else:
+            child.write(no_space=tempfile.gettempdir())
     except Exception:  # noqa: BLE001  (told to who reads the report, not lost with the process)
         child.tell("kit-fails", traceback.format_exc())
+    finally:
+        own_children.end_all()
     return 0
 
 
@@ -199,9 +248,9 @@ def run(job: Job, say: Callable[[Said], None]) -> None:
 def main() -> None:
     """Does the jobs that come by stdin, until it ends; an empty line ends the results of each."""
     gc.freeze()  # forks need not look through the objects that exist now
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))  # and ends its forks
-    with contextlib.suppress(EOFError):
+    with contextlib.suppress(EOFError, BrokenPipeError):  # who asked has ended
         while True:
             run(pickle.load(sys.stdin.buffer), _print)
             print(flush=True)

@@ -6,7 +6,9 @@ import struct
 import pytest
 from support.command import here  # noqa: F401  (a fixture)
 
+from pyflowdata import testing
 from pyflowdata.conformance.causes import is_finding
+from pyflowdata.conformance.report import Report
 from pyflowdata.conformance.sample_part import part_of
 
 
@@ -49,3 +51,13 @@ def test_the_first_and_last_of_many_files_are_looked_at(tmp_path):
     part = part_of([*files, str(index)])
     assert part == [*files[:32], *files[-32:]]
     assert part_of(files[:64]) == []
+
+
+def test_fuzzing_beside_a_source_that_cannot_be_written_keeps_inputs_elsewhere(tmp_path):
+    report = Report("AnyReader")
+    (tmp_path / "file").write_text("")
+    native = testing.Native(["a.c"], fuzz=1)
+    corpus = testing._writable(tmp_path / "file" / "a-corpus", native, report)
+    assert corpus.is_dir()
+    assert f"they are in {corpus}" in report.left_out[0]
+    corpus.rmdir()

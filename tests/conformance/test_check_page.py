@@ -1,4 +1,4 @@
-"""docs/reference/check.md: its table has each finding, and says where it is found."""
+"""docs/reference/check-findings.md: each finding, and where it is found; check.md: each option."""
 
 import re
 
@@ -11,12 +11,13 @@ from pyflowdata.conformance.checks import GROUPS
 from pyflowdata.conformance.recompiled.sanitizers import SANITIZERS
 
 PAGE = (ROOT / "docs/reference/check.md").read_text()
+FINDINGS = (ROOT / "docs/reference/check-findings.md").read_text()
 _ROW = re.compile(r"^\| (`[^|]*`) \| ([^|]+) \| ([^|]+) \| (.+) \|$", re.M)
 
 
 def rows():
     """The ids of each row, the groups or sanitizers that find them, and what it says."""
-    table = PAGE.split("## Every finding")[1].split("\n## ")[0]
+    table = FINDINGS.split("## Every finding")[1]
     return [
         (re.findall(r"`([^`]+)`", ids), found.split(", "), says)
         for ids, _, found, says in _ROW.findall(table)
@@ -41,8 +42,8 @@ def test_the_table_has_no_finding_that_is_not_there():
     ids = finding_ids()
     for named, _, says in rows():
         for one in named:
-            begun = one.removesuffix("…")
-            assert one in ids or (begun != one and any(id.startswith(begun) for id in ids)), one
+            prefix = one.removesuffix("…")
+            assert one in ids or (prefix != one and any(id.startswith(prefix) for id in ids)), one
         assert says.strip()
 
 
@@ -70,7 +71,7 @@ def in_quick(name):
 
 
 def test_each_group_is_described_in_order():
-    table = PAGE.split("## What is checked")[1].split("\nWhile ")[0]
+    table = FINDINGS.split("## Groups of checks")[1].split("\n## ")[0]
     listed = re.findall(r"^\| ([a-z ]+) \| (all|some|none) \| .", table, re.M)
     names = list(dict.fromkeys(group.name.partition(":")[0] for group in GROUPS))
     assert listed == [("descriptor", "all"), *((name, in_quick(name)) for name in names)]

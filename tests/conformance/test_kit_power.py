@@ -47,6 +47,12 @@ def test_the_fault_is_caught_and_named(check, name):
     assert "likely" not in words or re.search(words["likely"], finding.likely[0]), finding.likely
 
 
+@pytest.mark.parametrize("name", ["own_random_device", "order_by_time"])
+def test_what_cannot_be_repeated_is_not_put_down_to_the_locale(check, name):
+    report = check(PLUGINS[name], ["state"])
+    assert "locale-dependent" not in {finding.id for finding in report.findings}, report
+
+
 @pytest.mark.parametrize("name", GOOD)
 def test_a_plugin_without_a_fault_passes(check, name):
     report = check(PLUGINS[name])

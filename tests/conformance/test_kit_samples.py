@@ -9,6 +9,7 @@ from support.plugin_sources import compile_library
 
 from pyflowdata import testing
 from pyflowdata.conformance.damaged_copies import KINDS
+from pyflowdata.conformance.file_kinds import file_of_each_kind, files_like
 from pyflowdata.conformance.file_layout import Layout, Span
 from pyflowdata.conformance.grown_files import growths, write_sparse
 from pyflowdata.conformance.repeated_files import repetitions
@@ -31,6 +32,27 @@ def check(tmp_path_factory):
 
 def poor(report):
     return [finding.text for finding in report.findings if finding.id == "sample-poor"]
+
+
+# ---- Kinds of files -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "last"),
+    [
+        (["part-0", "part-9", "part-10", "index"], ["part-10", "index"]),
+        (["a.bin", "a.idx", "b.bin", "b.idx"], ["b.bin", "b.idx"]),
+        (["x.0001-of-0002", "x.0002-of-0002"], ["x.0002-of-0002"]),
+        (["train.tar.gz", "test.tar.gz", "test.tar"], ["test.tar.gz", "test.tar"]),
+    ],
+)
+def test_numbers_make_no_kinds_of_files(names, last, tmp_path):
+    files = [tmp_path / name for name in names]
+    for file in files:
+        file.write_bytes(b"bytes")
+    found = file_of_each_kind(files)
+    assert [file.name for file in found] == last
+    assert sorted(sum((files_like(file, files) for file in found), [])) == sorted(files)
 
 
 # ---- Poor samples -------------------------------------------------------------------------------

@@ -1,11 +1,16 @@
 """What a report says of its findings: causes, what follows from them, and all ids."""
 
+import ast
+import inspect
 import re
 
 import pytest
 from conformance.finding_ids import finding_ids, told_with_causes
+from support.paths import ROOT
 
+from pyflowdata.conformance import causes as causes_module
 from pyflowdata.conformance.causes import CAUSES, NO_CAUSES, causes_of
+from pyflowdata.conformance.checks.state import _IDS
 from pyflowdata.conformance.consequences import _RULES
 from pyflowdata.conformance.report import Finding, Report
 
@@ -62,6 +67,15 @@ def test_the_rules_name_ids_that_there_are():
                 assert any(re.fullmatch(part, id) for id in ids), part
 
 
+def test_groups_choose_among_ids_that_there_are():
+    """Findings of others are not told: so one of another name would be lost."""
+    assert {*_IDS} - {*finding_ids()} == set()
+    (ranges,) = (ROOT / "csrc/kit").rglob("ranges.c")
+    chosen = ranges.read_text().split("depends_on_length(const char *id)\n{")[1].split("\n}")[0]
+    ids = re.findall(r'"([^"]+)"', chosen)
+    assert len(ids) == 5 and {*ids} - {*finding_ids()} == set()
+
+
 # ---- Causes -------------------------------------------------------------------------------------
 
 
@@ -73,11 +87,18 @@ def test_every_finding_has_causes_or_a_reason_why_not():
     assert known & NO_CAUSES.keys() == set()
 
 
+def test_the_causes_of_a_finding_are_named_once():
+    for table in ast.walk(ast.parse(inspect.getsource(causes_module))):
+        if isinstance(table, ast.Dict):
+            keys = [ast.literal_eval(key) for key in table.keys]
+            assert len(keys) == len(set(keys)), keys
+
+
 def test_no_cause_is_of_what_is_not_there():
     ids = finding_ids()
-    begun = [key for key in CAUSES if key.endswith("…")]
-    assert [key for key in {*CAUSES, *NO_CAUSES} - {*begun} if key not in ids] == []
-    assert all(any(id.startswith(key[:-1]) for id in ids) for key in begun)
+    prefixes = [key for key in CAUSES if key.endswith("…")]
+    assert [key for key in {*CAUSES, *NO_CAUSES} - {*prefixes} if key not in ids] == []
+    assert all(any(id.startswith(key[:-1]) for id in ids) for key in prefixes)
 
 
 def test_causes_are_short_and_no_sentences():

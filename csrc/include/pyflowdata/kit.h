@@ -99,7 +99,7 @@ typedef struct pfd_kit_options {
     int32_t watch_state;        /* 1: all of the process's state around each call, also what takes
                                    time to look at; of one thread */
     int32_t formats;            /* 1: nothing but probe() and resync() of the op's formats */
-    int64_t clock_behind;       /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
+    int64_t clock_delay_s;      /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
     int32_t unguarded;          /* 1: host->read() and host->alloc() give plain memory, for very
                                    many of them; a finding is then only what a call returns */
     int32_t ranges;             /* 1: nothing but the first records, alone and in ranges of many
@@ -109,10 +109,17 @@ typedef struct pfd_kit_options {
     int32_t made_rows;          /* `types`: PFD_KIT_MANY_SHAPES ... */
 } pfd_kit_options;
 
+/* What the ranges have in common in which a fault shows. */
+#define PFD_KIT_NO_PATTERN 0
+#define PFD_KIT_PATTERN_BLOCKS 1 /* a rest of rows after the last whole block */
+#define PFD_KIT_PATTERN_MANY 2   /* more rows than some number */
+#define PFD_KIT_PATTERN_ONE 3    /* one row alone */
+
 /* One fault of an op. */
 typedef struct pfd_kit_finding {
-    char id[32];    /* "reads-past-record", always the same for one kind of fault */
-    char text[992]; /* what was found, what was expected, what to do */
+    char id[32];     /* "reads-past-record", always the same for one kind of fault */
+    char text[992];  /* what was found, what was expected, what to do */
+    int32_t pattern; /* PFD_KIT_NO_PATTERN ... */
 } pfd_kit_finding;
 
 typedef struct pfd_kit_result {

@@ -64,12 +64,12 @@ static void *counted_memalign(size_t alignment, size_t size)
 }
 
 static const pfd_interposed_function counters[] = {
-    {"malloc", (void (*)(void))counted_malloc},
-    {"calloc", (void (*)(void))counted_calloc},
-    {"realloc", (void (*)(void))counted_realloc},
-    {"aligned_alloc", (void (*)(void))counted_aligned_alloc},
-    {"posix_memalign", (void (*)(void))counted_posix_memalign},
-    {"memalign", (void (*)(void))counted_memalign},
+    PFD_REDIRECT("malloc", counted_malloc),
+    PFD_REDIRECT("calloc", counted_calloc),
+    PFD_REDIRECT("realloc", counted_realloc),
+    PFD_REDIRECT("aligned_alloc", counted_aligned_alloc),
+    PFD_REDIRECT("posix_memalign", counted_posix_memalign),
+    PFD_REDIRECT("memalign", counted_memalign),
 };
 static pfd_interposition redirected;
 
@@ -83,9 +83,8 @@ int32_t pfd_malloc_count_begin(void)
     real_posix_memalign = posix_memalign;
     real_memalign = memalign;
     counting = pthread_self();
-    redirected = (pfd_interposition){.functions = counters,
-                                     .num_functions = sizeof counters / sizeof *counters};
-    int32_t can = pfd_interposition_begin(&redirected);
+    int32_t can =
+        pfd_interposition_open_all(&redirected, counters, sizeof counters / sizeof *counters, 0);
     count = (pfd_malloc_count){0};
     if (!can) pthread_mutex_unlock(&lock);
     return can;
@@ -98,6 +97,6 @@ pfd_malloc_count pfd_malloc_count_now(void)
 
 void pfd_malloc_count_end(void)
 {
-    pfd_interposition_end(&redirected);
+    pfd_interposition_close(&redirected);
     pthread_mutex_unlock(&lock);
 }

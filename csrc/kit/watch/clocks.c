@@ -8,15 +8,15 @@
 #include <time.h>
 
 static _Atomic int64_t num_reads;
-static int64_t behind;
+static int64_t seconds_slow;
 
 static void set_back(clockid_t clock, struct timespec *now)
 {
     atomic_fetch_add(&num_reads, 1);
-    if (behind == 0) return;
+    if (seconds_slow == 0) return;
     if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) {
-        now->tv_sec -= behind;
-        now->tv_nsec = (now->tv_nsec + behind % 1000 * 1000003) % 1000000000;
+        now->tv_sec -= seconds_slow;
+        now->tv_nsec = (now->tv_nsec + seconds_slow % 1000 * 1000003) % 1000000000;
     } else {
         now->tv_sec /= 2; /* counts from the start of the machine, and must not go below 0 */
     }
@@ -70,29 +70,25 @@ static int64_t asked_steady_clock(void)
 }
 
 static const pfd_interposed_function functions[] = {
-    {"clock_gettime", (void (*)(void))asked_clock},
-    {"time", (void (*)(void))asked_time},
-    {"gettimeofday", (void (*)(void))asked_time_of_day},
-    {"timespec_get", (void (*)(void))asked_timespec},
-    {"_ZNSt6chrono3_V212system_clock3nowEv", (void (*)(void))asked_system_clock},
-    {"_ZNSt6chrono3_V212steady_clock3nowEv", (void (*)(void))asked_steady_clock},
+    PFD_REDIRECT("clock_gettime", asked_clock),
+    PFD_REDIRECT("time", asked_time),
+    PFD_REDIRECT("gettimeofday", asked_time_of_day),
+    PFD_REDIRECT("timespec_get", asked_timespec),
+    PFD_REDIRECT("_ZNSt6chrono3_V212system_clock3nowEv", asked_system_clock),
+    PFD_REDIRECT("_ZNSt6chrono3_V212steady_clock3nowEv", asked_steady_clock),
 };
 static pfd_interposition redirected;
-static int32_t is_redirected;
 
 void pfd_kit_clocks_begin(pfd_kit_run_state *run)
 {
-    redirected = (pfd_interposition){.functions = functions,
-                                     .num_functions = sizeof functions / sizeof *functions,
-                                     .library = pfd_kit_library_of(run)};
-    behind = run->options->clock_behind;
+    seconds_slow = run->options->clock_delay_s;
     atomic_store(&num_reads, 0);
-    is_redirected = redirected.library && pfd_interposition_begin(&redirected);
+    (void)pfd_interposition_open(&redirected, functions, sizeof functions / sizeof *functions,
+                                 pfd_kit_library_of(run));
 }
 
 void pfd_kit_clocks_end(pfd_kit_run_state *run)
 {
-    if (is_redirected) pfd_interposition_end(&redirected);
-    run->result->num_clock_reads = is_redirected ? atomic_load(&num_reads) : -1;
-    is_redirected = 0;
+    run->result->num_clock_reads = redirected.is_open ? atomic_load(&num_reads) : -1;
+    pfd_interposition_close(&redirected);
 }

@@ -8,7 +8,6 @@
 #include "kit/run_state.h"
 #include "kit/watch/interposed.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,61 +170,40 @@ static void *delayed_realloc(void *memory, size_t bytes)
     return realloc(memory, bytes);
 }
 
-#define REPLACED(name, function)                                                                   \
-    {                                                                                              \
-        name, (void (*)(void))function                                                             \
-    }
-
 /* Of all libraries: a stream of C++ seeks in libstdc++.so. */
 static const pfd_interposed_function positions[] = {
-    REPLACED("lseek", delayed_lseek),     REPLACED("lseek64", delayed_lseek),
-    REPLACED("fseek", delayed_fseek),     REPLACED("fseeko", delayed_fseeko),
-    REPLACED("fseeko64", delayed_fseeko), REPLACED("fsetpos", delayed_fsetpos),
-    REPLACED("fsetpos64", delayed_fsetpos), REPLACED("rewind", delayed_rewind),
+    PFD_REDIRECT("lseek", delayed_lseek),       PFD_REDIRECT("lseek64", delayed_lseek),
+    PFD_REDIRECT("fseek", delayed_fseek),       PFD_REDIRECT("fseeko", delayed_fseeko),
+    PFD_REDIRECT("fseeko64", delayed_fseeko),   PFD_REDIRECT("fsetpos", delayed_fsetpos),
+    PFD_REDIRECT("fsetpos64", delayed_fsetpos), PFD_REDIRECT("rewind", delayed_rewind),
 };
 
 /* Of the plugin alone. */
 static const pfd_interposed_function copies[] = {
-    REPLACED("memcpy", delayed_memcpy),   REPLACED("memmove", delayed_memmove),
-    REPLACED("memset", delayed_memset),   REPLACED("malloc", delayed_malloc),
-    REPLACED("calloc", delayed_calloc),   REPLACED("realloc", delayed_realloc),
+    PFD_REDIRECT("memcpy", delayed_memcpy), PFD_REDIRECT("memmove", delayed_memmove),
+    PFD_REDIRECT("memset", delayed_memset), PFD_REDIRECT("malloc", delayed_malloc),
+    PFD_REDIRECT("calloc", delayed_calloc), PFD_REDIRECT("realloc", delayed_realloc),
 };
 
 static pfd_interposition of_positions, of_copies;
-static int32_t has_positions, has_copies;
-
-static int32_t redirect_copies(const pfd_kit_run_state *run)
-{
-    Dl_info plugin;
-    if (!strcmp(run->node->op->origin, "built in")) return 0;
-    if (!dladdr((const void *)run->node->op->author, &plugin) || !plugin.dli_fname) return 0;
-    of_copies = (pfd_interposition){.functions = copies,
-                                    .num_functions = sizeof copies / sizeof *copies,
-                                    .library = plugin.dli_fname,
-                                    .but_own = 1};
-    return pfd_interposition_begin(&of_copies);
-}
 
 void pfd_kit_delays_begin(pfd_kit_run_state *run)
 {
-    has_positions = has_copies = 0;
     if (!run->options->delays || run->options->num_threads < 2) return;
     watched_run = run;
     for (int i = 0; i < most_files; i++) atomic_store(&seeks[i], 0);
     for (int i = 0; i < 2; i++) atomic_store(&in_vain[i], 0);
     atomic_store(&num_joined, 0);
-    of_positions = (pfd_interposition){.functions = positions,
-                                       .num_functions = sizeof positions / sizeof *positions,
-                                       .but_own = 1};
-    has_positions = pfd_interposition_begin(&of_positions);
-    has_copies = redirect_copies(run);
+    (void)pfd_interposition_open_all(&of_positions, positions,
+                                     sizeof positions / sizeof *positions, 1);
+    (void)pfd_interposition_open(&of_copies, copies, sizeof copies / sizeof *copies,
+                                 pfd_kit_library_of(run));
     atomic_store(&is_on, 1);
 }
 
 void pfd_kit_delays_end(void)
 {
     atomic_store(&is_on, 0);
-    if (has_copies) pfd_interposition_end(&of_copies);
-    if (has_positions) pfd_interposition_end(&of_positions);
-    has_positions = has_copies = 0;
+    pfd_interposition_close(&of_copies);
+    pfd_interposition_close(&of_positions);
 }

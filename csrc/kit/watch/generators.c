@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 static pfd_interposition redirected;
-static int32_t is_watching;
 static _Atomic int64_t counter; /* of numbers that were made up */
 
 /* The call of the op that the thread is in; NULL: none. */
@@ -178,44 +177,35 @@ static long seeded_jrand48(unsigned short state[3])
     return is_fixed("jrand48", PFD_KIT_FIX_SEEDED) ? (int32_t)made_up() : number;
 }
 
-#define REPLACED(name, function)                                                                   \
-    {                                                                                              \
-        name, (void (*)(void))function                                                             \
-    }
-
 static const pfd_interposed_function generators[] = {
-    REPLACED("rand", shared_rand),
-    REPLACED("random", shared_random),
-    REPLACED("drand48", shared_drand48),
-    REPLACED("lrand48", shared_lrand48),
-    REPLACED("mrand48", shared_mrand48),
-    REPLACED("srand", shared_srand),
-    REPLACED("srandom", shared_srandom),
-    REPLACED("srand48", shared_srand48),
-    REPLACED("getrandom", system_getrandom),
-    REPLACED("getentropy", system_getentropy),
-    REPLACED("arc4random", system_arc4random),
-    REPLACED("arc4random_uniform", system_arc4random_uniform),
-    REPLACED("_ZNSt13random_device9_M_getvalEv", system_random_device),
-    REPLACED("rand_r", seeded_rand_r),
-    REPLACED("erand48", seeded_erand48),
-    REPLACED("nrand48", seeded_nrand48),
-    REPLACED("jrand48", seeded_jrand48),
+    PFD_REDIRECT("rand", shared_rand),
+    PFD_REDIRECT("random", shared_random),
+    PFD_REDIRECT("drand48", shared_drand48),
+    PFD_REDIRECT("lrand48", shared_lrand48),
+    PFD_REDIRECT("mrand48", shared_mrand48),
+    PFD_REDIRECT("srand", shared_srand),
+    PFD_REDIRECT("srandom", shared_srandom),
+    PFD_REDIRECT("srand48", shared_srand48),
+    PFD_REDIRECT("getrandom", system_getrandom),
+    PFD_REDIRECT("getentropy", system_getentropy),
+    PFD_REDIRECT("arc4random", system_arc4random),
+    PFD_REDIRECT("arc4random_uniform", system_arc4random_uniform),
+    PFD_REDIRECT("_ZNSt13random_device9_M_getvalEv", system_random_device),
+    PFD_REDIRECT("rand_r", seeded_rand_r),
+    PFD_REDIRECT("erand48", seeded_erand48),
+    PFD_REDIRECT("nrand48", seeded_nrand48),
+    PFD_REDIRECT("jrand48", seeded_jrand48),
 };
 
 void pfd_kit_generators_begin(pfd_kit_run_state *run)
 {
-    is_watching = 0;
     if (!run->options->generators) return;
     atomic_store(&counter, 0);
-    redirected = (pfd_interposition){.functions = generators,
-                                     .num_functions = sizeof generators / sizeof *generators,
-                                     .but_own = 1};
-    is_watching = pfd_interposition_begin(&redirected);
+    (void)pfd_interposition_open_all(&redirected, generators,
+                                     sizeof generators / sizeof *generators, 1);
 }
 
 void pfd_kit_generators_end(void)
 {
-    if (is_watching) pfd_interposition_end(&redirected);
-    is_watching = 0;
+    pfd_interposition_close(&redirected);
 }

@@ -70,7 +70,7 @@ void pfd_kit_globals_open(pfd_kit_run_state *run)
 {
     library = (watched){0};
     Dl_info found;
-    if (!strcmp(run->node->op->origin, "built in")) return; /* this library, which has state */
+    if (!pfd_kit_library_of(run)) return;
     if (!dladdr((const void *)run->node->op->author, &found) || !found.dli_fbase) return;
     library.base = (uintptr_t)found.dli_fbase;
     library.path = run->node->op->origin;

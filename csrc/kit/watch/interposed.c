@@ -58,7 +58,7 @@ static int32_t remember(pfd_interposition *self, const pfd_interposed_slot *entr
 
 static uintptr_t replacement_of(const pfd_interposition *self, const char *function)
 {
-    for (int32_t i = 0; i < self->num_functions; i++)
+    for (size_t i = 0; i < self->num_functions; i++)
         if (!strcmp(function, self->functions[i].name))
             return (uintptr_t)self->functions[i].replacement;
     return 0;
@@ -178,34 +178,54 @@ static int put_back_in(struct dl_phdr_info *info, size_t size, void *ctx)
     return 0;
 }
 
-int32_t pfd_interposition_begin(pfd_interposition *self)
-{
-    dl_iterate_phdr(find_in, self);
-    for (int64_t i = 0; i < self->num_slots && !self->failed; i++)
-        self->failed = !write_slot(&self->slots[i], self->slots[i].replacement);
-    if (!self->failed) return 1;
-    pfd_interposition_end(self);
-    return 0;
-}
-
-void pfd_interposition_end(pfd_interposition *self)
+static void put_back(pfd_interposition *self)
 {
     dl_iterate_phdr(put_back_in, self);
     free(self->slots);
     self->slots = NULL;
     self->num_slots = self->capacity = 0;
-    self->failed = 0;
+}
+
+static int32_t redirect(pfd_interposition *self)
+{
+    dl_iterate_phdr(find_in, self);
+    for (int64_t i = 0; i < self->num_slots && !self->failed; i++)
+        self->failed = !write_slot(&self->slots[i], self->slots[i].replacement);
+    if (!self->failed) return 1;
+    put_back(self);
+    return 0;
 }
 
 #else
-int32_t pfd_interposition_begin(pfd_interposition *self)
+static void put_back(pfd_interposition *self)
+{
+    (void)self;
+}
+
+static int32_t redirect(pfd_interposition *self)
 {
     (void)self;
     return 0;
 }
-
-void pfd_interposition_end(pfd_interposition *self)
-{
-    (void)self;
-}
 #endif
+
+int32_t pfd_interposition_open(pfd_interposition *self, const pfd_interposed_function *functions,
+                               size_t n, const char *library)
+{
+    *self = (pfd_interposition){.functions = functions, .num_functions = n, .library = library};
+    return self->is_open = library && redirect(self);
+}
+
+int32_t pfd_interposition_open_all(pfd_interposition *self,
+                                   const pfd_interposed_function *functions, size_t n,
+                                   int32_t but_own)
+{
+    *self = (pfd_interposition){.functions = functions, .num_functions = n, .but_own = but_own};
+    return self->is_open = redirect(self);
+}
+
+void pfd_interposition_close(pfd_interposition *self)
+{
+    if (self->is_open) put_back(self);
+    self->is_open = 0;
+}

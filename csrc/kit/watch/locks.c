@@ -194,43 +194,39 @@ static int spin_unlock(pthread_spinlock_t *lock)
 }
 
 static const pfd_interposed_function functions[] = {
-    {"pthread_mutex_lock", (void (*)(void))mutex_lock},
-    {"pthread_mutex_trylock", (void (*)(void))mutex_trylock},
-    {"pthread_mutex_timedlock", (void (*)(void))mutex_timedlock},
-    {"pthread_mutex_unlock", (void (*)(void))mutex_unlock},
-    {"mtx_lock", (void (*)(void))c_lock},
-    {"mtx_trylock", (void (*)(void))c_trylock},
-    {"mtx_unlock", (void (*)(void))c_unlock},
-    {"pthread_rwlock_rdlock", (void (*)(void))rwlock_rdlock},
-    {"pthread_rwlock_wrlock", (void (*)(void))rwlock_wrlock},
-    {"pthread_rwlock_tryrdlock", (void (*)(void))rwlock_tryrdlock},
-    {"pthread_rwlock_trywrlock", (void (*)(void))rwlock_trywrlock},
-    {"pthread_rwlock_unlock", (void (*)(void))rwlock_unlock},
-    {"pthread_spin_lock", (void (*)(void))spin_lock},
-    {"pthread_spin_trylock", (void (*)(void))spin_trylock},
-    {"pthread_spin_unlock", (void (*)(void))spin_unlock},
+    PFD_REDIRECT("pthread_mutex_lock", mutex_lock),
+    PFD_REDIRECT("pthread_mutex_trylock", mutex_trylock),
+    PFD_REDIRECT("pthread_mutex_timedlock", mutex_timedlock),
+    PFD_REDIRECT("pthread_mutex_unlock", mutex_unlock),
+    PFD_REDIRECT("mtx_lock", c_lock),
+    PFD_REDIRECT("mtx_trylock", c_trylock),
+    PFD_REDIRECT("mtx_unlock", c_unlock),
+    PFD_REDIRECT("pthread_rwlock_rdlock", rwlock_rdlock),
+    PFD_REDIRECT("pthread_rwlock_wrlock", rwlock_wrlock),
+    PFD_REDIRECT("pthread_rwlock_tryrdlock", rwlock_tryrdlock),
+    PFD_REDIRECT("pthread_rwlock_trywrlock", rwlock_trywrlock),
+    PFD_REDIRECT("pthread_rwlock_unlock", rwlock_unlock),
+    PFD_REDIRECT("pthread_spin_lock", spin_lock),
+    PFD_REDIRECT("pthread_spin_trylock", spin_trylock),
+    PFD_REDIRECT("pthread_spin_unlock", spin_unlock),
 };
 
 /* ---- The watch -------------------------------------------------------------------------------
  */
 static pfd_interposition redirected;
-static int32_t is_redirected;
 
 void pfd_kit_locks_begin(pfd_kit_run_state *run)
 {
-    redirected = (pfd_interposition){.functions = functions,
-                                     .num_functions = sizeof functions / sizeof *functions,
-                                     .library = pfd_kit_library_of(run)};
     /* A sanitizer of threads learns more of the orders in which locks are taken by itself. */
-    if (dlsym(RTLD_DEFAULT, "__tsan_init")) redirected.library = NULL;
-    is_redirected = redirected.library && pfd_interposition_begin(&redirected);
+    const char *library = dlsym(RTLD_DEFAULT, "__tsan_init") ? NULL : pfd_kit_library_of(run);
+    (void)pfd_interposition_open(&redirected, functions, sizeof functions / sizeof *functions,
+                                 library);
     num_held = 0;
 }
 
 void pfd_kit_locks_end(void)
 {
-    if (is_redirected) pfd_interposition_end(&redirected);
-    is_redirected = 0;
+    pfd_interposition_close(&redirected);
 }
 
 int32_t pfd_kit_locks_held(void)

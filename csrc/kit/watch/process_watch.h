@@ -32,7 +32,7 @@ void pfd_kit_settings_check(const pfd_kit_call *call);
 void pfd_kit_locale_check(const pfd_kit_call *call); /* of the thread */
 void pfd_kit_settings_end(void);
 
-/* watch_random.c: the generators behind rand() and drand48(). */
+/* watch_random.c: the generators of rand() and drand48(). */
 void pfd_kit_random_begin(int32_t is_full);
 void pfd_kit_random_check(const pfd_kit_call *call);
 void pfd_kit_random_end(void);

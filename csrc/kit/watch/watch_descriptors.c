@@ -64,15 +64,12 @@ static int watched_close(int number)
     return status;
 }
 
-static const pfd_interposed_function functions[] = {{"close", (void (*)(void))watched_close}};
+static const pfd_interposed_function functions[] = {PFD_REDIRECT("close", watched_close)};
 static pfd_interposition redirected;
-static int32_t is_redirected;
 
 void pfd_kit_descriptors_begin(pfd_kit_run_state *run)
 {
-    redirected = (pfd_interposition){
-        .functions = functions, .num_functions = 1, .library = pfd_kit_library_of(run)};
-    is_redirected = redirected.library && pfd_interposition_begin(&redirected);
+    (void)pfd_interposition_open(&redirected, functions, 1, pfd_kit_library_of(run));
     keep_all();
 }
 
@@ -80,8 +77,7 @@ void pfd_kit_descriptors_end(void)
 {
     for (int i = 0; i < num_kept; i++) (void)close(kept[i].copy);
     num_kept = 0;
-    if (is_redirected) pfd_interposition_end(&redirected);
-    is_redirected = 0;
+    pfd_interposition_close(&redirected);
 }
 
 void pfd_kit_descriptors_forget(void)

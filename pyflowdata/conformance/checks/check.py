@@ -52,7 +52,7 @@ class Check:
         made: What making the first node did to the process: ids and texts of findings.
         outputs: Names of the outputs of the op, without those that the host fills in.
         whole_batches: A row may depend on the other rows of its call.
-        has_begun: A case has begun.
+        has_run: A case was run.
         passed_over: The names of those that were not wanted.
     """
 
@@ -61,7 +61,7 @@ class Check:
         self._teller = teller
         self.job = job
         self._every, self._cases = every, 0
-        self.has_begun = False
+        self.has_run = False
         self.passed_over: list[str] = []
         self.whole_batches = job.spec.needs_whole_batches()
         self.given = job.spec.with_reader(rank=0, world_size=1)
@@ -95,7 +95,7 @@ class Check:
         if (not is_wanted) if self.job.case is None else (self.job.case != name):
             self.passed_over.append(name)
             return False
-        self.has_begun = True
+        self.has_run = True
         self._teller.begin(name)
         return True
 

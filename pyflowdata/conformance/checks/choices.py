@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import Error
-from ..kit import FORWARD, SHUFFLED, Kit
+from ..kit import FORWARD, SHUFFLED, Kit, Run
 from .check import Check
+from .leaks import confirmed_leak, tell_found
 
 _MOST_RECORDS = 32
 _MOST_VALUES = 12  # of one attr
@@ -54,16 +55,13 @@ def _changes(check: Check) -> Iterator[tuple[str, str | bool]]:
 def _look(check: Check, kit: Kit, doing: str) -> bool:
     """Whether the op could be used so."""
     whole = check.whole_batches
-    base = kit.run(doing=doing, order=FORWARD, range=check.range, twice=1, rounds=6,
-                   most_records=_MOST_RECORDS, silent=True)  # fmt: skip
-    found = dict(base.found)
-    if any(id.startswith("leaks-") for id in found):  # to be sure, over more rounds
-        more = kit.run(doing=doing, order=FORWARD, range=check.range, rounds=65, silent=True,
-                       most_records=_MOST_RECORDS)  # fmt: skip
-        found = {id: said for id, said in found.items() if not id.startswith("leaks-")}
-        found.update(more.found)
-    for id, said in found.items():
-        check.tell(id, said)
+
+    def run_rounds(rounds: int, **options: int) -> Run:
+        return kit.run(doing=doing, order=FORWARD, range=check.range, rounds=rounds, silent=True,
+                       most_records=_MOST_RECORDS, **options)  # fmt: skip
+
+    base = run_rounds(6, twice=1)
+    tell_found(check, base, confirmed_leak(run_rounds) if base.leaks else None)
     if not base.is_whole or whole:
         return base.status == "PFD_OK"
     for order, size in ((SHUFFLED, 5), (FORWARD, 1)):

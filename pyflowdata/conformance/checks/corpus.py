@@ -9,6 +9,7 @@ from ...plain_text import counted
 from ..corpus import Corpus, case_of
 from ..kit import FORWARD, Kit
 from .check import Check
+from .refusals import tell_damage_status
 from .sample_files import copy_files, overwrite
 
 _MOST = 256
@@ -36,11 +37,4 @@ def _look(check: Check, kit: Kit, doing: str) -> None:
         run = kit.run(order=FORWARD, range=check.range, doing=doing)
     except Error:  # of the reader before the op
         return
-    if run.status in ("PFD_OK", "PFD_CORRUPT_DATA"):
-        return
-    if run.status != "PFD_UNSUPPORTED" or run.function != "open()":
-        check.tell(
-            "damage-status",
-            f"with {doing}, {run.function} gives {run.status} ({run.message}): damaged data is "
-            "PFD_CORRUPT_DATA, which on_error can pass over",
-        )
+    tell_damage_status(check, run, doing)

@@ -9,6 +9,7 @@ import numpy as np
 from ...errors import Error
 from ..kit import FORWARD, Kit, Run
 from .check import Check
+from .refusals import tell_damage_status
 from .victims import Victim
 
 _LEAST_TAIL = 4  # bytes at a file's end that nothing may depend on
@@ -55,17 +56,9 @@ class DamageTrial:
             self._shorter.append(doing)
         elif run.status == "PFD_OK":
             self._unnoticed.append(doing)
-        elif run.status == "PFD_CORRUPT_DATA" or (
-            run.status == "PFD_UNSUPPORTED" and run.function == "open()"
-        ):
-            self._noticed += 1
         else:
-            self._check.tell(
-                "damage-status",
-                f"with {doing}, {run.function} gives {run.status} ({run.message}): damaged data is "
-                "PFD_CORRUPT_DATA, which on_error can pass over; PFD_IO is for the file system, "
-                "the others stop the program",
-            )
+            self._noticed += run.is_refused
+            tell_damage_status(self._check, run, doing)
 
     def conclude(self) -> None:
         """Reports findings over all copies together."""

@@ -1,4 +1,4 @@
-"""What is left behind where one record fails, and the source stays open."""
+"""What is left where one record fails, and the source stays open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import Error
 from ..kit import Kit, Run
 from .check import Check
-from .leaks import confirmed_leak, has_leak
+from .leaks import confirmed_leak
 from .sample_files import copy_files, overwrite
 
 _PLACES = 16  # in the file, at which it is damaged
@@ -72,12 +72,12 @@ def _look(check: Check, kit: Kit, doing: str, failed: Run, options: dict[str, An
     def run_rounds(rounds: int) -> Run | None:
         return _run(check, kit, doing, rounds, options)
 
-    if not any(has_leak(run_rounds(_FIRST_ROUNDS)) for _ in range(2)):
+    first = (run_rounds(_FIRST_ROUNDS) for _ in range(2))
+    if not any(run is not None and run.leaks for run in first):
         return
     leak = confirmed_leak(run_rounds)
-    for id, text in leak.found if leak else ():
-        if id.startswith("leaks-"):
-            check.tell(id, text, likely=list(_LIKELY))
+    for id, text in leak.leaks if leak else ():
+        check.tell(id, text, likely=list(_LIKELY))
 
 
 Trial = tuple[str, Kit, dict[str, Any]]  # what is done, a kit in which it is, further options

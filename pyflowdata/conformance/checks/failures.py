@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ...native import lib
 from ..kit import Run
 from .check import Check
-from .leaks import confirmed_leak, has_leak, tell_found
+from .leaks import confirmed_leak, tell_found
 
 _MOST_FAILURES = 40  # calls of which each is made to fail
 
@@ -35,7 +35,7 @@ def _fail(check: Check, base: Run, what: str, expected: str, doing: str, **optio
         return check.base(doing=f"{doing} failing", rounds=rounds, silent=True, **options)
 
     run = run_rounds(6)
-    tell_found(check, run, confirmed_leak(run_rounds) if has_leak(run) else None)
+    tell_found(check, run, confirmed_leak(run_rounds) if run.leaks else None)
     if not run.injected or (run.is_whole and run.equals(base)):
         return
     if run.status == "PFD_OK":

@@ -18,7 +18,7 @@ class Group:
     """Runs in a process of its own, so that a crash costs this group alone.
 
     Attributes:
-        name: As docs/reference/check.md lists it.
+        name: As docs/reference/check-findings.md lists it.
         run: The checks; returns what was looked at, in words.
         title: Of groups that are left out for one reason, in words.
         left_out: Why it does not suit an op, "" where that needs no word; None: it runs.

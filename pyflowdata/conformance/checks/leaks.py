@@ -13,11 +13,6 @@ LEAK_ROUNDS = 65
 _TRIES, _ENOUGH = 5, 3
 
 
-def has_leak(run: Run | None) -> bool:
-    """Whether memory or descriptors grew steadily over the rounds of a run."""
-    return run is not None and any(id.startswith("leaks-") for id, _ in run.found)
-
-
 def confirmed_leak(run_rounds: Callable[[int], Run | None]) -> Run | None:
     """A run over many rounds that shows a leak, where most of several runs show one; else None.
 
@@ -27,7 +22,7 @@ def confirmed_leak(run_rounds: Callable[[int], Run | None]) -> Run | None:
     shown: list[Run] = []
     for tried in range(1, _TRIES + 1):
         run = run_rounds(LEAK_ROUNDS)
-        if run is not None and has_leak(run):
+        if run is not None and run.leaks:
             shown.append(run)
         if len(shown) == _ENOUGH:
             return run
@@ -38,9 +33,8 @@ def confirmed_leak(run_rounds: Callable[[int], Run | None]) -> Run | None:
 
 def tell_found(check: Check, run: Run, leak: Run | None) -> None:
     """Tells what a run found, but of leaks what confirmed_leak() found, if anything."""
-    leaking = [one for one in leak.found if one[0].startswith("leaks-")] if leak else []
-    others = [one for one in run.found if not one[0].startswith("leaks-")]
-    for id, text in [*others, *leaking]:
+    others = [one for one in run.found if one not in run.leaks]
+    for id, text in [*others, *(leak.leaks if leak else ())]:
         check.tell(id, text)
 
 
@@ -51,6 +45,6 @@ def leaks(check: Check) -> str:
         return check.base(silent=True, rounds=rounds, most_records=64)
 
     runs = [run_rounds(LEAK_ROUNDS) for _ in range(2)]
-    leak = confirmed_leak(run_rounds) if any(map(has_leak, runs)) else None
+    leak = confirmed_leak(run_rounds) if any(run.leaks for run in runs) else None
     tell_found(check, runs[0], leak)
     return f"{LEAK_ROUNDS} times opened and closed"

@@ -98,7 +98,8 @@ def _num_records(kit: Kit) -> int:
 def _fault(kit: Kit, base: Run, way: Repetition, times: int, doing: str) -> _Fault | None:
     """What is wrong with the last record of a file that has its records so many times."""
     file, offset, size = _last_place(base)
-    return _fault_at(kit, (file, offset + way.shift(times), size), doing)
+    num_records = base.num_records + (times - 1) * way.num_records
+    return _fault_at(kit, (file, offset + way.shift(times), size), num_records, doing)
 
 
 # ---- In many files ------------------------------------------------------------------------------
@@ -141,7 +142,8 @@ def _fault_in_files(
     files = [str(folder / str(i) / path.name) for i in range(times) for path in paths]
     kit = check.make_kit(check.job.spec.with_files(files))
     file, offset, size = _last_place(base)
-    return _fault_at(kit, (file + (times - 1) * len(paths), offset, size), doing)
+    place = file + (times - 1) * len(paths), offset, size
+    return _fault_at(kit, place, times * base.num_records, doing)
 
 
 # ---- Both ---------------------------------------------------------------------------------------
@@ -153,8 +155,11 @@ def _last_place(base: Run) -> tuple[int, int, int]:
     return int(found["file"]), int(found["offset"]), int(found["size"])
 
 
-def _fault_at(kit: Kit, expected: tuple[int, int, int], doing: str) -> _Fault | None:
-    """What is wrong with the last record, which should have this file, offset and size."""
+def _fault_at(
+    kit: Kit, expected: tuple[int, int, int], num_records: int, doing: str
+) -> _Fault | None:
+    """What is wrong with the last of so many records, which should have this file, offset and
+    size."""
     try:
         run = kit.run(
             order=FORWARD, range=1, most_records=2, unguarded=1, silent=not doing, doing=doing
@@ -174,6 +179,8 @@ def _fault_at(kit: Kit, expected: tuple[int, int, int], doing: str) -> _Fault | 
             f"the last record is said to have {size} bytes at offset {offset} of file {file}, "
             f"where it has {expected[2]} at {expected[1]} of file {expected[0]}"
         )
+    if run.size != num_records:  # the last one is right where numbers of 16 bits begin again
+        return _Fault(f"size() says {run.size} records, where there are {num_records}")
     return None
 
 

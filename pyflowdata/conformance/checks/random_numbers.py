@@ -193,10 +193,10 @@ def _generators(check: Check) -> None:
         return
     every = FIX_SYSTEM | FIX_SEEDED
     fixed, again = run(every), run(every)
-    record = _first_difference(plain, fixed)
+    record = plain.first_difference(fixed)
     if record is None or not again.equals(fixed):
         return
-    if _first_difference(plain, run(FIX_SYSTEM)) is None and not np.array_equal(
+    if plain.first_difference(run(FIX_SYSTEM)) is None and not np.array_equal(
         plain.rows, run(0, seed=2).rows
     ):
         return  # seeded with random_key
@@ -207,8 +207,3 @@ def _generators(check: Check) -> None:
         "host->random_bits(args->random_key, args->records[row].ordinal, draw)",
         likely=[f"numbers of {name}() in place of host->random_bits()"],
     )
-
-
-def _first_difference(one: Run, two: Run) -> int | None:
-    different = np.flatnonzero((one.rows != two.rows) | (one.records != two.records))
-    return int(different[0]) if len(different) else None

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+from ..kit import BLOCKS, MANY_ROWS, ONE_ROW, Run
 from .check import Check
 
-_BLOCKS = (
-    "a loop over blocks of rows leaves out those after the last whole block",
-    "the rest after the last block is handled by other code than the blocks",
-)
-_MANY = (
-    "an array, or a counter of 8 bits, for at most so many rows",
-    "rows are done in blocks, and the second block takes the places of the first one",
-)
-_ONE = (
-    "a branch for num_rows == 1",
-    "a neighbouring row is used, which a batch of one does not have",
-)
+_LIKELY = {
+    BLOCKS: (
+        "a loop over blocks of rows leaves out those after the last whole block",
+        "the rest after the last block is handled by other code than the blocks",
+    ),
+    MANY_ROWS: (
+        "an array, or a counter of 8 bits, for at most so many rows",
+        "rows are done in blocks, and the second block takes the places of the first one",
+    ),
+    ONE_ROW: (
+        "a branch for num_rows == 1",
+        "a neighbouring row is used, which a batch of one does not have",
+    ),
+}
 
 
-def likely_of(text: str) -> tuple[str, ...]:
-    """The causes of what depends on how many rows a call has, by the words of range_lengths.c."""
-    if text.startswith("Where rows %"):
-        return _BLOCKS
-    if text.startswith("In ranges of more than"):
-        return _MANY
-    if text.startswith(("In a range of one row", "a range of one row")):
-        return _ONE
-    return ()
+def tell_of_ranges(check: Check, run: Run) -> None:
+    """Tells what a run found, with the causes of what depends on how many rows a call has."""
+    for id, text in run.found:
+        check.tell(id, text, _LIKELY.get(run.patterns.get(id, 0), ()))
 
 
 def ranges(check: Check) -> str:
@@ -34,8 +32,7 @@ def ranges(check: Check) -> str:
     if not check.case("many lengths"):
         return ""
     run = check.kit.run(silent=True, ranges=1)
-    for id, text in run.found:
-        check.tell(id, text, likely_of(text))
+    tell_of_ranges(check, run)
     if run.num_records == 0:
         return "no record can be computed"
     return f"each record alone, and calls of up to {run.num_records} rows"

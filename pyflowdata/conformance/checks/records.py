@@ -79,7 +79,6 @@ def _orders(check: Check, base: Run) -> None:
 
 
 def _tell_range(check: Check, base: Run, run: Run, order: int, size: int) -> None:
-    record = np.flatnonzero(run.rows != base.rows)[0]
     if size == check.range:  # so that only what came before can make the difference
         what = f"which records are computed before it ({order_name(order)} instead of forward)"
         likely = ["a static or thread_local variable that keeps something of a row before"]
@@ -88,7 +87,7 @@ def _tell_range(check: Check, base: Run, run: Run, order: int, size: int) -> Non
         likely = []
     check.tell(
         "range-dependent",
-        f"the row of record {record} changes with {what}: a row must depend on its own record "
-        "alone",
+        f"the row of record {run.first_difference(base)} changes with {what}: a row must depend on "
+        "its own record alone",
         likely=likely,
     )

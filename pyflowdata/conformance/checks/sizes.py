@@ -42,10 +42,7 @@ def _count(check: Check, folder: str, count: int, what: str) -> None:
         if count > 0:
             check.tell("record-count", f"{what} cannot be read: {failure}")
         return
-    refused = ("PFD_CORRUPT_DATA", "PFD_UNSUPPORTED") if run.function == "open()" else (
-        "PFD_CORRUPT_DATA",
-    )  # fmt: skip
-    if count == 0 and run.status in refused:
+    if count == 0 and run.is_refused:
         return
     said = f"{run.status}: {run.message}" if run.message else run.status
     found = run.size if run.size >= 0 else run.num_records

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..forked import in_fork
-from ..kit import FORWARD, Hashes
+from ..kit import FORWARD, Hashed, Run
 from ..spec import Spec
 from ..variants import Variant, over_other_files, with_other_attrs
 from .check import Check
@@ -27,21 +25,6 @@ _OF_ATTRS = (
 )
 
 
-@dataclass(frozen=True)
-class _Result:
-    """What a run over a node gave, by record."""
-
-    records: Hashes
-    rows: Hashes
-    is_whole: bool
-
-    def first_other(self, other: _Result) -> int | None:
-        """The first record that is another one, or has another row."""
-        different = (self.records != other.records) | (self.rows != other.rows)
-        places = np.flatnonzero(different)
-        return int(places[0]) if len(places) else None
-
-
 def sources(check: Check) -> str:
     """Two nodes of the op in one process, read by turns, and one after the other."""
     try:
@@ -54,7 +37,7 @@ def _sources(check: Check) -> str:
     own, again = _alone(check, check.job.spec), _alone(check, check.job.spec)
     if own is None or again is None or not own.is_whole:
         return "left out: the sample fails"
-    if own.first_other(again) is not None:
+    if own.first_difference(again) is not None:
         return "left out: rows are others in each process"
     files, attrs = _of_other_files(check, own), _of_other_attrs(check, own)
     for what, spec in files:
@@ -78,27 +61,26 @@ def _options(check: Check) -> dict[str, Any]:
     return {"order": FORWARD, "range": size, "most_records": _MOST_RECORDS}
 
 
-def _alone(check: Check, spec: Spec, output: int = 0) -> _Result | None:
+def _alone(check: Check, spec: Spec, output: int = 0) -> Run | None:
     """What the node gives in a process of its own; None where it cannot be run."""
 
-    def run() -> _Result:
+    def run() -> Run:
         kit = check.make_kit(spec)
-        found = kit.run(silent=True, only_output=output, **_options(check))
-        return _Result(found.records, found.rows, found.is_whole)
+        return kit.run(silent=True, only_output=output, **_options(check))
 
-    found: _Result | None = in_fork(run, _limit(check))
+    found: Run | None = in_fork(run, _limit(check))
     return found
 
 
 # ---- Other nodes --------------------------------------------------------------------------------
 
 
-def _of_other_files(check: Check, own: _Result) -> list[Variant]:
+def _of_other_files(check: Check, own: Run) -> list[Variant]:
     """The first one whose records are others; better without failures."""
     good: list[tuple[bool, Variant]] = []
     for what, spec in over_other_files(check.job.spec, check.kit.files(), check.job.also):
         found = _alone(check, spec)
-        if found is None or found.first_other(own) is None or not found.records.any():
+        if found is None or found.first_difference(own) is None or not found.records.any():
             continue
         if found.is_whole:
             return [(what, spec)]
@@ -106,14 +88,14 @@ def _of_other_files(check: Check, own: _Result) -> list[Variant]:
     return [variant for _, variant in good[:1]]
 
 
-def _of_other_attrs(check: Check, own: _Result) -> list[Variant]:
+def _of_other_attrs(check: Check, own: Run) -> list[Variant]:
     """Those that give other rows."""
     found: list[Variant] = []
     for tried, (what, spec) in enumerate(with_other_attrs(check.job.spec)):
         if len(found) == _MOST_ATTRS or tried == _MOST_TRIED:
             break
         other = _alone(check, spec)
-        if other is not None and other.is_whole and other.first_other(own) is not None:
+        if other is not None and other.is_whole and other.first_difference(own) is not None:
             found.append((what, spec))
     return found
 
@@ -121,21 +103,18 @@ def _of_other_attrs(check: Check, own: _Result) -> list[Variant]:
 # ---- Comparison ---------------------------------------------------------------------------------
 
 
-def _by_turns(check: Check, spec: Spec, output: int) -> tuple[_Result, _Result]:
-    run, records, rows = check.kit.run_with(
+def _by_turns(check: Check, spec: Spec, output: int) -> tuple[Hashed, Hashed]:
+    return check.kit.run_with(
         check.make_kit(spec), doing="a second source by turns", only_output=output,
         **_options(check),
     )  # fmt: skip
-    return _Result(run.records, run.rows, run.is_whole), _Result(records, rows, True)
 
 
-def _after(check: Check, spec: Spec, output: int) -> tuple[_Result, _Result]:
+def _after(check: Check, spec: Spec, output: int) -> tuple[Hashed, Hashed]:
     """The second one opened when the first one has been closed."""
-    found = []
-    for kit in (check.kit, check.make_kit(spec)):
-        run = kit.run(silent=True, only_output=output, **_options(check))
-        found.append(_Result(run.records, run.rows, run.is_whole))
-    return found[0], found[1]
+    first = check.kit.run(silent=True, only_output=output, **_options(check))
+    second = check.make_kit(spec).run(silent=True, only_output=output, **_options(check))
+    return first, second
 
 
 _WAYS = {"by turns": _by_turns, "one after the other": _after}
@@ -149,9 +128,9 @@ class _Pair:
     other: Spec
     way: str
 
-    def run(self, output: int = 0) -> tuple[_Result, _Result] | None:
+    def run(self, output: int = 0) -> tuple[Hashed, Hashed] | None:
         together = _WAYS[self.way]
-        found: tuple[_Result, _Result] | None = in_fork(
+        found: tuple[Hashed, Hashed] | None = in_fork(
             lambda: together(self.check, self.other, output), _limit(self.check)
         )
         return found
@@ -166,7 +145,7 @@ class _Pair:
         return ""
 
 
-def _compare(check: Check, own: _Result, what: str, spec: Spec, likely: tuple[str, ...]) -> None:
+def _compare(check: Check, own: Run, what: str, spec: Spec, likely: tuple[str, ...]) -> None:
     alone = (own, _alone(check, spec))
     for way in _WAYS:
         if not check.case(f"a second source {what}, {way}"):
@@ -177,7 +156,7 @@ def _compare(check: Check, own: _Result, what: str, spec: Spec, likely: tuple[st
             continue
         for which in (0, 1):
             truth, result = alone[which], found[which]
-            record = truth.first_other(result) if truth else None
+            record = truth.first_difference(result) if truth else None
             if record is None:
                 continue
             whose = ("the sample", f"a source {what}")[which]

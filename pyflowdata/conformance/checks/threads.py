@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from ..causes import CAUSES
+from ..causes import SHARED_STATE
 from ..kit import FORWARD, Run
 from .check import Check
 
@@ -30,17 +28,15 @@ def threads(check: Check) -> str:
 
 
 def _tell(check: Check, base: Run, run: Run) -> None:
-    others = [cause for cause in CAUSES["threads-differ"] if "position" not in cause]
-    likely = [_position(run), *others] if run.shared_position else []
+    likely = [_position(run), *SHARED_STATE] if run.shared_position else []
     for id, text in run.found:
         check.tell(id, text, likely=likely if id == "threads-differ" else [])
     if run.is_whole and not run.equals(base):
-        different = np.flatnonzero((run.rows != base.rows) | (run.records != base.records))
         check.tell(
             "threads-differ",
-            f"several threads at once get another record or row than one: the first is record "
-            f"{different[0]}; keep no state in the source that at() changes, and none in global "
-            "variables",
+            "several threads at once get another record or row than one: the first is record "
+            f"{run.first_difference(base)}; keep no state in the source that at() changes, and "
+            "none in global variables",
             likely=likely,
         )
     elif not run.is_whole:

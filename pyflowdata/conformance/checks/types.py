@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...native import lib
 from ..kit import LARGE_ROWS, MANY_SHAPES, ONE_SHAPE, Run
 from .check import Check
-from .ranges import likely_of
+from .ranges import tell_of_ranges
 
 _DTYPES = {
     "float32": lib.PFD_FLOAT32, "uint8": lib.PFD_UINT8, "int64": lib.PFD_INT64,
@@ -43,6 +43,5 @@ def _run(check: Check, case: str, index: int, dtype: int, rows: int) -> Run | No
         return None
     run = check.kit.run(doing=case, silent=True, types=1, made_input=index, made_dtype=dtype,
                         made_rows=rows)  # fmt: skip
-    for id, text in run.found:
-        check.tell(id, text, likely_of(text))
+    tell_of_ranges(check, run)
     return run

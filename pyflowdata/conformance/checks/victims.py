@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..file_kinds import kind_of
 from ..file_layout import Layout, Span
 from ..kit import MOST_RECORDS, Run
 
@@ -44,7 +44,7 @@ def victims(paths: Sequence[Path], base: Run) -> list[Victim]:
     for i, path in enumerate(paths):
         is_wanted = i in with_records or i in companions or not base.num_records
         if path.stat().st_size > 0 and is_wanted:
-            kinds.setdefault((i in companions, _suffix(path)), []).append(i)
+            kinds.setdefault((i in companions, kind_of(path)), []).append(i)
     chosen = [(files[-1], True) for files in kinds.values()]
     chosen += [(files[0], False) for files in kinds.values() if len(files) > 1]
     return [
@@ -54,17 +54,12 @@ def victims(paths: Sequence[Path], base: Run) -> list[Victim]:
 
 
 def companion_files(paths: Sequence[Path], base: Run) -> list[int]:
-    """The files after the last one with records, which have other suffixes than those with some:
+    """The files after the last one with records, which are of other kinds than those with some:
     the host puts companions last."""
     with_records = {int(file) for file in base.spans["file"] if file >= 0}
-    suffixes = {_suffix(paths[i]) for i in with_records if i < len(paths)}
+    kinds = {kind_of(paths[i]) for i in with_records if i < len(paths)}
     first = max(with_records, default=len(paths)) + 1
-    return [i for i in range(first, len(paths)) if _suffix(paths[i]) not in suffixes]
-
-
-def _suffix(path: Path) -> str:
-    """Of a file's name; numbers of parts make no kinds."""
-    return re.sub(r"\d+", "0", "".join(path.suffixes))
+    return [i for i in range(first, len(paths)) if kind_of(paths[i]) not in kinds]
 
 
 def layout_of(base: Run, file: int, share: int = 1) -> Layout:

@@ -19,7 +19,7 @@ from ..report import Finding
 from .compiling import BuildError, Compiler, MissingToolError
 from .rebuilt import Graph, Program, build
 from .reducing import describe_change, reduced
-from .sanitizer_output import OPTIONS, count_of, findings_of, summary
+from .sanitizer_output import OPTIONS, findings_of, runs_of, summary
 from .sanitizers import likely_causes
 
 FUZZERS = ("own", "clang")
@@ -153,8 +153,7 @@ class Fuzzer:
                 "-print_final_stats=1",
             ]  # fmt: skip
         done = self._run(file, arguments, seconds + _GRACE)
-        runs = count_of(done.stdout, "runs") or count_of(done.stderr.replace(
-            "stat::number_of_executed_units: ", "runs\t"), "runs")  # fmt: skip
+        runs = runs_of(done.stdout) or runs_of(done.stderr)
         failure = self._failure(done)
         if self._is_own:
             return failure, file.read_bytes(), runs

@@ -18,6 +18,7 @@ from .compiling import BuildError, MissingToolError
 from .fuzzing import Fuzzer
 from .native_samples import write_samples
 from .rebuilt import Graph
+from .running import ended_on_failure, may_run_again
 from .sanitizers import SANITIZERS, sanitize
 
 
@@ -87,10 +88,13 @@ class NativeChecks:
             samples = write_samples(graph.files, Corpus(self.corpus), folder / "samples", case)
             if not samples:
                 raise UnknownCaseError(f"the group '{groups[0]}' has no case {shown(case)}")
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(
-                lambda group: self._result(group, graph, samples, case, folder), groups
-            ))  # fmt: skip
+        try:
+            with ThreadPoolExecutor(os.cpu_count()) as pool, ended_on_failure():
+                return list(pool.map(
+                    lambda group: self._result(group, graph, samples, case, folder), groups
+                ))  # fmt: skip
+        finally:
+            may_run_again()
 
     def _groups(self) -> list[str]:
         if self.only is None:

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Sequence
 
 _MOST_FRAMES = 3
+_RUNS = "runs"  # the word before their number; no id of a finding
 _FRAME = re.compile(r"^\s*#(\d+) (?:0x[0-9a-f]+ in )?(.+?) (/\S+?):(\d+)", re.M)
 
 # The sanitizers name places by themselves where gcc made the program, and with this tool elsewhere.
@@ -30,17 +31,14 @@ def findings_of(output: str) -> list[tuple[str, str, str]]:
         id, tab, said = line.partition("\t")
         if id == "case":
             case = said
-        elif tab and re.fullmatch(r"[a-z]+(-[a-z]+)*", id) and id not in COUNTS:
+        elif tab and re.fullmatch(r"[a-z]+(-[a-z]+)*", id) and id != _RUNS:
             found.setdefault(id, (case, said))
     return [(case, id, said) for id, (case, said) in found.items()]
 
 
-COUNTS = ("runs", "kept")
-
-
-def count_of(output: str, name: str) -> int:
-    """What a program counted; 0 if it did not come so far."""
-    found = re.search(rf"^{name}\t(\d+)$", output, re.M)
+def runs_of(output: str) -> int:
+    """How many inputs a fuzzer has run; 0 if it did not come so far."""
+    found = re.search(rf"^(?:{_RUNS}\t|stat::number_of_executed_units: )(\d+)$", output, re.M)
     return int(found[1]) if found else 0
 
 

@@ -101,8 +101,8 @@ class EpochPlace:
 
     def go_to_epoch(self) -> None:
         """To where iter() of the DataLoader begins the next epoch, or continues a loaded one."""
-        is_begun_ahead = self.ahead is not None and self.ahead.epoch != self._loader.epoch
-        if is_begun_ahead or self._chosen is not None:
+        started_ahead = self.ahead is not None and self.ahead.epoch != self._loader.epoch
+        if started_ahead or self._chosen is not None:
             self.go_to_user()
 
     def go_to_user(self) -> None:

@@ -1,4 +1,4 @@
-/* Writes a terminating zero behind the memory that it asked for.
+/* Writes a terminating zero after the memory that it asked for.
  *
  * group: records
  * finding: writes-past-alloc

@@ -1,5 +1,5 @@
 /* box.h -- a small format, and a reader of it without a fault.  A faulty plugin replaces one of
- * these functions, and includes box_plugin.h behind.
+ * these functions, and includes box_plugin.h after them.
  *
  * file:   "BOX1", count u32, check u32 (count ^ 0x5A5A5A5A), then count frames
  * frame:  size u32, then the record of so many bytes
@@ -97,7 +97,7 @@ BOX_UNUSED static pfd_status box_index_file(box *self, const pfd_open_args *args
     }
     if (status == PFD_OK && at != file->size)
         status =
-            args->host->fail_file(err, file, at, PFD_CORRUPT_DATA, "bytes behind the last record");
+            args->host->fail_file(err, file, at, PFD_CORRUPT_DATA, "bytes after the last record");
     return status;
 }
 

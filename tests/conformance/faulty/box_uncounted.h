@@ -10,6 +10,9 @@
 #ifndef UNCOUNTED_FILE
 #define UNCOUNTED_FILE int32_t /* of files */
 #endif
+#ifndef UNCOUNTED_ADD
+#define UNCOUNTED_ADD box_add
+#endif
 
 static pfd_status uncounted_index(box *self, const pfd_open_args *args, int32_t index,
                                   pfd_error *err)
@@ -27,7 +30,7 @@ static pfd_status uncounted_index(box *self, const pfd_open_args *args, int32_t 
             return args->host->fail_file(err, file, at, PFD_CORRUPT_DATA, "a record of %d",
                                          (int)size);
         box_entry entry = {(UNCOUNTED_FILE)index, number++, at + 4, size, 0};
-        PFD_TRY(box_add(self, entry, err));
+        PFD_TRY(UNCOUNTED_ADD(self, entry, err));
     }
     return PFD_OK;
 }

@@ -1,4 +1,4 @@
-/* Does not fill up what is behind a short payload.
+/* Does not fill up what comes after a short payload.
  *
  * group: records
  * finding: bytes-unwritten

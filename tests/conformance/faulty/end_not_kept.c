@@ -1,4 +1,4 @@
-/* Begins anew after the end of the epoch.
+/* Starts again after the end of the epoch.
  *
  * group: records
  * finding: end-not-kept

@@ -1,4 +1,4 @@
-/* group() reads the byte behind the record.
+/* group() reads the byte after the record.
  *
  * group: records
  * finding: reads-past-record

@@ -1,4 +1,4 @@
-/* seek() begins a later epoch behind the first record.
+/* seek() begins a later epoch after the first record.
  *
  * group: records
  * finding: epoch-differs

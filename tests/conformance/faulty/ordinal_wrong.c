@@ -1,4 +1,4 @@
-/* Numbers records anew in each file.
+/* Counts records from 0 again in each file.
  *
  * group: records
  * finding: record-field

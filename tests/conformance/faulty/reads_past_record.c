@@ -1,4 +1,4 @@
-/* Looks at the byte behind each record.
+/* Looks at the byte after each record.
  *
  * group: records
  * finding: reads-past-record

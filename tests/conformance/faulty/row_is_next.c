@@ -1,4 +1,4 @@
-/* What fails is named by the row behind it.
+/* What fails is named by the row after it.
  *
  * group: damage: flipped
  * finding: row-wrong

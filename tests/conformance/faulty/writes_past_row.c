@@ -1,4 +1,4 @@
-/* Clears four bytes behind each row before it writes it.
+/* Clears four bytes after each row before it writes it.
  *
  * group: records
  * finding: writes-past-output

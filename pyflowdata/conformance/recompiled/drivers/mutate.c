@@ -61,10 +61,10 @@ static void set_length(fuzz_input *input)
 {
     int width = width_within(input->size), is_big = (int)mutate_below(2);
     uint64_t size = input->size;
-    const uint64_t lengths[] = {0,         1,         (uint64_t)-1, UINT64_MAX >> (65 - 8 * width),
-                                size,      size + 1,  size - 1,     (uint64_t)1 << (8 * width - 1),
-                                255,       256,       65535,        65536,
-                                0x7FFFFFF, 1u << 31,  size * 2,     16};
+    const uint64_t lengths[] = {0,          1,         (uint64_t)-1, UINT64_MAX >> (65 - 8 * width),
+                                size,       size + 1,  size - 1,     (uint64_t)1 << (8 * width - 1),
+                                255,        256,       65535,        65536,
+                                0x7FFFFFFF, 1u << 31,  size * 2,     16};
     uint64_t length = lengths[mutate_below(sizeof lengths / sizeof *lengths)];
     write_number(input->data + mutate_below(input->size - (size_t)width + 1), length, width,
                  is_big);
