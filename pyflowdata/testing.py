@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,13 +24,15 @@ from .conformance.causes import causes_of
 from .conformance.corpus import corpus_beside
 from .conformance.job import Job
 from .conformance.recompiled.native_checks import NativeChecks, NativeResult
+from .conformance.memory_faults import names_line
 from .conformance.only import Only, UnknownCaseError
-from .conformance.repeat import command_words, repeat_command
+from .conformance.repeat import TIMEOUT, command_words, repeat_command
 from .conformance.report import Finding, Report
 from .conformance.spec import Spec, has_python, libraries_of, spec_of
 from .conformance.workers import ask, ask_here
 from .errors import InvalidArgumentError
 from .nodes import Blob
+from .plugins.compiler import source_of
 
 __all__ = [
     "CheckFailed",
@@ -91,7 +92,7 @@ def run_checks(
     checksums: bool = False,
     also: Mapping[str, int] | None = None,
     ignore: Sequence[str] = (),
-    timeout: float = 10.0,
+    timeout: float = TIMEOUT,
     native: Native | None = None,
     groups: Collection[str] | None = None,
     only: str | None = None,
@@ -127,7 +128,14 @@ def run_checks(
             Job(spec, files, records, checksums, others, timeout, folder, wanted, quick=quick,
                 corpus=str(kept) if kept and kept.is_dir() else None)
         )  # fmt: skip
-        words = command if command is not None else command_words(spec, files)
+        words = command
+        if command is None:
+            named = native or Native([])
+            words = command_words(
+                spec, files[-1:], plugins=files[:-1], sources=_paths(named.sources),
+                flags=named.flags, fuzzer=named.fuzzer, records=records, checksums=checksums,
+                also=also, ignore=ignore, timeout=timeout, corpus=corpus,
+            )  # fmt: skip
         graph: dict[str, Any] = {}
 
         def take(said: dict[str, Any]) -> None:
@@ -136,6 +144,9 @@ def run_checks(
                     errno.ENOSPC, "no space is left for the samples that the checks write: make "
                     "room, or name another folder by TMPDIR", said["no_space"],
                 )  # fmt: skip
+            if "id" in said and files and words and not (native and "asan" in native.sanitizers):
+                hint = names_line(said["id"], native is not None or bool(source_of(files[-1])))
+                said = {**said, "text": said["text"] + hint}
             _take(report, said, ignore, words)
             asked.take(said)
             if "job" in said:
@@ -148,8 +159,6 @@ def run_checks(
         if not report.findings:
             asked.look(report.op, native is not None)
         if native is not None and graph:
-            if words and command is None:
-                words = [*words, *_source_words(native)]
             checks = _native_checks(native, _writable(kept, native, report), timeout, asked)
             for result in checks.run(graph, Path(folder, "native")):
                 _take_native(report, result, ignore, words)
@@ -184,12 +193,6 @@ def _take_native(
         likely = finding.likely or causes_of(finding.id)
         again = repeat_command(words, result.group, finding.case) if words else ""
         report.add(replace(finding, likely=likely, repeat=again), ignore)
-
-
-def _source_words(native: Native) -> list[str]:
-    """What names the plugin's files to the command."""
-    words = [word for source in _paths(native.sources) for word in ("--source", source)]
-    return [*words, *([f"--cflags={shlex.join(native.flags)}"] if native.flags else [])]
 
 
 def _corpus(
@@ -258,7 +261,7 @@ def check_reader(
     checksums: bool = False,
     also: Mapping[str, int] | None = None,
     ignore: Sequence[str] = (),
-    timeout: float = 10.0,
+    timeout: float = TIMEOUT,
     native: Native | None = None,
     only: str | None = None,
     quick: bool = False,
@@ -296,7 +299,7 @@ def check_decoder(
     blob: Blob | Sequence[Blob],
     *,
     ignore: Sequence[str] = (),
-    timeout: float = 10.0,
+    timeout: float = TIMEOUT,
     native: Native | None = None,
     only: str | None = None,
     quick: bool = False,

@@ -269,21 +269,18 @@ static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashe
     pfd_kit_usage usages[PFD_KIT_USAGES];
     pfd_status status = PFD_OK;
     for (int32_t i = 0; i < rounds && status == PFD_OK; i++) {
-        int32_t left = rounds - i;
-        if (part && left % part == 0 && left / part <= last)
-            usages[last - left / part] = pfd_kit_usage_now();
         if (i == 1 && run->options->watch_globals && run->options->num_threads == 1)
             pfd_kit_globals_open(run);
         run->round = i;
         status = run_round(run, hashes, err);
+        int32_t left = rounds - i - 1;
+        if (part && left / part <= last)
+            pfd_kit_usage_add(&usages[last - left / part], left % part >= part - 1 - part / 3);
         if (i > 0) continue;
         run->result->num_reads = atomic_load(&run->num_reads);
         run->result->num_allocs = atomic_load(&run->num_allocs);
     }
-    if (part && status == PFD_OK) {
-        usages[last] = pfd_kit_usage_now();
-        pfd_kit_usage_compare(run, usages, last + 1, part);
-    }
+    if (part && status == PFD_OK) pfd_kit_usage_compare(run, usages, last + 1, part);
     pfd_kit_globals_close();
     return status;
 }

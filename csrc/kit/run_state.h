@@ -216,7 +216,9 @@ typedef struct pfd_kit_usage {
     int64_t mapped;      /* bytes of address space */
     int64_t descriptors; /* open; -1: cannot be told */
 } pfd_kit_usage;
-pfd_kit_usage pfd_kit_usage_now(void);
+/* The least of what is in use now and, unless it is the first time, before: other threads of the
+ * process use memory for a while. */
+void pfd_kit_usage_add(pfd_kit_usage *usage, int32_t is_first);
 #define PFD_KIT_USAGES 5
 /* Reports what grew steadily over `n` usages, which are `rounds` apart. */
 void pfd_kit_usage_compare(pfd_kit_run_state *run, const pfd_kit_usage *usages, int32_t n,

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import difflib
 import errno
+import glob
 import json
 import math
 import shlex
@@ -22,7 +23,8 @@ from ..conformance.causes import CAUSES, causes_of, is_finding
 from ..conformance.spec import Spec
 from ..conformance.recompiled.compiling import BuildError, MissingToolError, build_plugin, is_source
 from ..conformance.recompiled.fuzzing import FUZZERS
-from ..conformance.recompiled.sanitizers import SANITIZERS
+from ..conformance.recompiled.groups import NATIVE_GROUPS, SANITIZERS
+from ..conformance.repeat import TIMEOUT, command_words
 from ..conformance.report import Finding, Report
 from ..plugins.packages import library_path
 from ..testing import Native, UnknownCaseError, run_checks
@@ -42,7 +44,7 @@ The sample is what the reader's attrs name: a few records, at best below 10 KB.
 """
 
 
-_TIMEOUT = 10.0  # seconds
+_NOT_USABLE = ("attrs", "no-sample")  # findings of a wrong call, not of the op
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--only", metavar="GROUP[/CASE]",
         help="run just this, as the finding names it")  # fmt: skip
     add("--ignore", action="append", default=[], metavar="ID", help="a finding that is wanted")
-    add("--timeout", type=float, default=_TIMEOUT, metavar="SECONDS",
+    add("--timeout", type=float, default=TIMEOUT, metavar="SECONDS",
         help="processor time that one pass over the sample may take (%(default)s)")  # fmt: skip
     add = parser.add_argument_group("of the plugin's sources, compiled again").add_argument
     add("--source", action="append", default=[], metavar="FILE",
@@ -136,11 +138,11 @@ def _further(
     """The libraries of --plugin, and the files of those that are compiled here."""
     found: dict[str, list[str]] = {}
     for given in args.plugin:
-        sources = given.split(",")
-        if not is_source(sources[-1]):
-            library, sources = library_path(given), []
-        else:
+        sources = _sources_of(given)
+        if sources:
             library = str(Path(folder, f"plugin-{len(found)}.so"))
+        else:
+            library = library_path(given)
         for name in sources or [library]:
             _look_for(name)
         if sources and build:
@@ -149,10 +151,21 @@ def _further(
     return found
 
 
+def _sources_of(plugin: str) -> list[str]:
+    """The C and C++ files of a --plugin; none of a library."""
+    names = plugin.split(",")
+    return names if is_source(names[-1]) else []
+
+
+def _spec(args: argparse.Namespace) -> Spec:
+    inputs = tuple(input_of(one) for one in args.input)
+    return Spec(args.op, texts=pairs(args.attr, "--attr"), inputs=inputs)
+
+
 def _refuse_wrong(args: argparse.Namespace, sources: Sequence[str]) -> None:
     wanted = [name for name in SANITIZERS if getattr(args, name)]
     group = (args.only or "").partition("/")[0]
-    is_native = wanted or args.fuzz > 0 or group in (*SANITIZERS, "fuzz")
+    is_native = wanted or args.fuzz > 0 or group in NATIVE_GROUPS
     if is_native and not sources:
         raise UsageError("sanitizers and --fuzz need the plugin's sources: give --source FILE")
     if (wanted or args.fuzz > 0) and args.quick:
@@ -185,11 +198,7 @@ def _check(args: argparse.Namespace, folder: str, quick: bool, build: bool = Tru
         if build:
             build_plugin(sources, flags, library)
         libraries = [str(library)]
-    spec = Spec(
-        args.op,
-        texts=pairs(args.attr, "--attr"),
-        inputs=tuple(input_of(one) for one in args.input),
-    )
+    spec = _spec(args)
     compiled = {library: files for library, files in others.items() if files}
     is_whole = args.only is None and not quick
     wanted = [name for name in SANITIZERS if getattr(args, name) and is_whole]
@@ -201,7 +210,8 @@ def _check(args: argparse.Namespace, folder: str, quick: bool, build: bool = Tru
                 spec, [*others, *libraries], records=args.records, checksums=args.checksums,
                 also=_counts(args.also), ignore=args.ignore, timeout=args.timeout,
                 native=native if sources else None, only=args.only, quick=quick,
-                command=_command(args), here=here, progress=progress, corpus=args.corpus,
+                command=_command(args, spec) or [], here=here, progress=progress,
+                corpus=args.corpus,
             )  # fmt: skip
         except UnknownCaseError as failure:
             raise UsageError(f"--only {args.only}: {failure}") from None
@@ -225,48 +235,41 @@ def _progress() -> Iterator[Callable[[str], None] | None]:
         sys.stderr.flush()
 
 
-def _command(args: argparse.Namespace) -> list[str]:
+def _command(args: argparse.Namespace, spec: Spec) -> list[str] | None:
     """The words of this command, but for what is left out where one case is repeated."""
-    words = ["pyflowdata", "check", *args.library, "--op", args.op]
-    for option in ("attr", "input", "plugin", "also", "ignore", "source"):
-        for given in getattr(args, option):
-            words += [f"--{option}", given]
-    if args.records is not None:
-        words += ["--records", str(args.records)]
-    if args.checksums:
-        words.append("--checksums")
-    if args.timeout != _TIMEOUT:
-        words += ["--timeout", str(args.timeout)]
-    if args.cflags:
-        words.append(f"--cflags={args.cflags}")
-    for option in ("fuzzer", "corpus"):
-        if getattr(args, option) is not None:
-            words += [f"--{option}", getattr(args, option)]
-    return words
+    return command_words(
+        spec, args.library, plugins=args.plugin, sources=args.source,
+        flags=shlex.split(args.cflags), fuzzer=args.fuzzer, records=args.records,
+        checksums=args.checksums, also=_counts(args.also), ignore=args.ignore,
+        timeout=args.timeout, corpus=args.corpus,
+    )  # fmt: skip
 
 
 def _watched(args: argparse.Namespace) -> list[Path]:
     """Files and folders whose change makes another check worth while."""
-    sources = [name for name in args.library if is_source(name)] + args.source
+    named = [name for name in args.library if is_source(name)]
     libraries = [name for name in args.library if not is_source(name)]
+    libraries += [name for name in args.plugin if not _sources_of(name)]
+    sources = [*named, *(args.source if named else [])]
+    sources += [name for plugin in args.plugin for name in _sources_of(plugin)]
     values = [one.partition("=")[2] for one in args.attr]
     for given in args.input:
         values += input_of(given)[0].texts.values()
-    named = [Path(part) for value in values for part in (value, *value.split(","))]
-    also = [Path(folder) for folder in _counts(args.also)]
-    beside = [Path(path).parent.glob("*.h*") for path in (sources if not libraries else [])]
+    parts = [part for value in values for part in {value, *value.split(",")}]
+    found = [path for part in parts for path in glob.iglob(part, recursive=True)]
+    sample = [Path(path) for path in dict.fromkeys([*parts, *found])]
+    folders = {Path(source).parent for source in sources}
     return [
         *(Path(library_path(name)) for name in libraries),
-        *(Path(source) for source in (sources if not libraries else [])),
-        *(header for headers in beside for header in headers),
-        *(path for path in named if path.exists() and str(path) not in ("", ".")),
-        *also,
-        *(Path(library_path(name)) for given in args.plugin for name in given.split(",")),
+        *(Path(source) for source in sources),
+        *(header for folder in folders for header in folder.glob("*.h*")),
+        *(path for path in sample if path.exists() and str(path) not in ("", ".")),
+        *(Path(folder) for folder in _counts(args.also)),
     ]
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks the op.  Returns 0 if it passed, 1 if it has faults, 2 if it cannot be used so."""
+    """Checks the op.  Returns 0 if it passed, 1 if it has faults, 2 if nothing could be checked."""
     with _ended_by_signals():
         return _run(args)
 
@@ -307,13 +310,13 @@ def _run(args: argparse.Namespace) -> int:
             text = f"the plugin cannot be compiled: {failure}"
             if not args.json:
                 print(text, file=sys.stderr)
-                return 1
+                return 2
             report = Report(args.op)
             report.add(Finding("build-fails", text, "build", likely=causes_of("build-fails")), ())
     if args.json:
         print(json.dumps({**asdict(report), "passed": report.passed}, indent=2))
     else:
         print(report)
-    if any(finding.id == "attrs" for finding in report.findings):
+    if any(one.id in _NOT_USABLE or one.group == "build" for one in report.findings):
         return 2
     return 0 if report.passed else 1

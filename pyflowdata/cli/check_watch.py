@@ -52,7 +52,8 @@ def watch(
                     raise
                 passed = False
                 say(f"not checked: {failure}")
-            say(f"{len(stamps)} files are watched; Ctrl-C ends it")
+            count = "1 file is" if len(stamps) == 1 else f"{len(stamps)} files are"
+            say(f"{count} watched; Ctrl-C ends it")
             sys.stdout.flush()
             _wait(watched, stamps)
     except KeyboardInterrupt:
@@ -67,10 +68,12 @@ def _one_round(check: Callable[[bool, bool], Report], kinds: Sequence[bool]) -> 
         try:
             report = check(quick, number == 0)
         except (BuildError, MissingToolError) as failure:
-            say(f"the plugin cannot be compiled: {failure}")
+            say(f"{time.strftime('%H:%M:%S')}  the plugin cannot be compiled:")
+            for line in str(failure).splitlines():
+                say(line)
             return False
         except (Error, OSError) as failure:
-            say(f"not checked: {failure}")
+            say(f"{time.strftime('%H:%M:%S')}  not checked: {failure}")
             return False
         seconds = time.monotonic() - begin
         what = "quick checks" if quick else f"{len(report.groups)} groups of checks"

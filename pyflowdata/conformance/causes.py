@@ -29,6 +29,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "sample-fails": (
         "the sample is damaged, or of another version of the format",
         "open() or compute() refuses what is valid: a comparison that is off by one",
+        "a checksum is computed of other bytes, or with another polynomial or start",
     ),
     "no-records": (
         "size() counts too few, or next() says PFD_END at once",
@@ -76,7 +77,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "null-pointer": (
         "what host->alloc() or host->read() gave is used without looking at it",
-        "an index or a cursor past the end of an array of the source: what lies there is no element",
+        "an index or a cursor past the end of an array of the source, where no element is",
         "an optional attr, input or field that is not there",
     ),
     "huge-alloc": ("a length or a count from the file is not compared with the size of the file",),
@@ -207,6 +208,23 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a setting that is made for one call of a library, and not put back",
         "a return of a failure that passes over the place where it is put back",
         "a library that the op calls sets it when it is first used",
+    ),
+    "writes-files": (
+        "an index or a cache that is kept beside the data",
+        "a temporary file that is not unlinked, of mkstemp() for example",
+        "a mode like \"r+\" or O_RDWR, where the file is only read",
+    ),
+    "environment-dependent": (
+        "getenv() in place of an attr",
+        "HOME, TMPDIR or the user's name goes into a row or a seed",
+    ),
+    "path-dependent": (
+        "a hash, a key or a label of the whole path: take the file's name, or its bytes",
+        "files are sorted by their paths, and not taken in the order of args->files",
+    ),
+    "keeps-file-lock": (
+        "flock() or lockf() in open(), and its end in close()",
+        "a library that locks what it opens: open it for reading only",
     ),
     "prints": ("left over from looking for a fault", "a library that the op calls prints it"),
     "closes-descriptor": (

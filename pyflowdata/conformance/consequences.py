@@ -32,6 +32,7 @@ _SEEK = "seek-wrong|stream-differs|epoch-differs|seek-past-end"
 
 # The cause, and what follows from it; the first line that fits counts.
 _RULES: tuple[tuple[str, str], ...] = (
+    ("sample-fails", f"{_IMPURE}|{_DIFFERENT}|{_COUNTS}|no-records|sources-mixed|call-fails"),
     (_MEMORY, f"{_ENDS}|{_DIFFERENT}"),
     ("(bytes|row)-unwritten|infer-differs",
      f"(bytes|row)-unwritten|infer-differs|not-repeatable|{_DIFFERENT}"),

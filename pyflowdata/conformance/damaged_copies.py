@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from .file_layout import Layout
@@ -96,3 +96,35 @@ KINDS: dict[str, Damage] = {
     "lengths": lengths,
     "swapped": swaps,
 }
+
+
+# ---- A few places of a file, whatever is in it --------------------------------------------------
+
+
+def spread(size: int, count: int) -> list[int]:
+    """So many places, at equal distances."""
+    return sorted({(2 * i + 1) * size // (2 * count) for i in range(count)})
+
+
+def inverted(data: bytes, name: str, places: Iterable[int]) -> Iterator[Damaged]:
+    """One byte, and four, inverted at these offsets."""
+    for place in places:
+        for width in (1, 4):
+            end = min(place + width, len(data))
+            damaged = data[:place] + bytes(0xFF ^ byte for byte in data[place:end]) + data[end:]
+            said = f"byte {place}" if end == place + 1 else f"bytes {place} to {end - 1}"
+            yield damaged, f"{said} of {name} inverted"
+
+
+def changed(data: bytes, name: str, count: int) -> Iterator[Damaged]:
+    """Some bits of a byte changed, in so many places."""
+    for place in spread(len(data), count):
+        damaged = data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :]
+        yield damaged, f"byte {place} of {name} changed"
+
+
+def shortened(data: bytes, name: str, count: int) -> Iterator[Damaged]:
+    """The file cut short, to so many sizes from 0 on."""
+    for i in range(count):
+        size = i * len(data) // count
+        yield data[:size], f"{name} cut to {size} of {len(data)} bytes"

@@ -13,8 +13,13 @@ def kind_of(path: Path) -> str:
 
 
 def file_of_each_kind(files: Sequence[Path]) -> list[Path]:
-    """The last file of each kind that has bytes, in the order of the files."""
-    last = {kind_of(file): file for file in files if file.stat().st_size > 0}
+    """The last file of each kind that has at least half the bytes of the longest one, since a short
+    one may have no records; in the order of the files."""
+    sizes = {file: file.stat().st_size for file in files}
+    longest: dict[str, int] = {}
+    for file, size in sizes.items():
+        longest[kind_of(file)] = max(size, longest.get(kind_of(file), 0))
+    last = {kind_of(file): file for file in files if 0 < longest[kind_of(file)] <= 2 * sizes[file]}
     return [file for file in files if file in last.values()]
 
 

@@ -91,6 +91,8 @@ class Run(Hashed):
         num_draws: Random numbers that compute() drew.
         generator: The first other generator of random numbers that was called and watched, "".
         shared_position: The file whose position several threads moved, "".
+        variable: The first variable of the environment that the plugin asked for, with watch_state,
+            "".
         clock_reads: How often the plugin asked for the time, with watch_state; -1: not known.
         found: Id and text of each finding.
         patterns: What the ranges have in common in which a finding shows, by its id, where they
@@ -112,6 +114,7 @@ class Run(Hashed):
     generator: str
     shared_position: str
     clock_reads: int
+    variable: str
     num_accepted: int
     found: tuple[tuple[str, str], ...]
     patterns: Mapping[str, int]
@@ -299,6 +302,7 @@ def _read_run(
         shared_position=text(out.shared_position),
         num_accepted=out.num_accepted,
         clock_reads=out.num_clock_reads,
+        variable=text(out.variable),
         found=tuple((id, said + where) for id, said in _findings(out)),
         patterns={text(one.id): one.pattern for one in _each(out) if one.pattern},
         records=records,

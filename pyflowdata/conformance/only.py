@@ -9,9 +9,9 @@ from typing import Any
 
 from ..errors import InvalidArgumentError, shown
 from .job import Job
+from .recompiled.groups import NATIVE_GROUPS
 
 _MOST_NAMES = 4  # cases that are listed
-NATIVE_GROUPS = ("asan", "ubsan", "tsan", "fuzz")  # for which the plugin is compiled again
 
 
 class UnknownCaseError(InvalidArgumentError):

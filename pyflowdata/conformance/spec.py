@@ -120,9 +120,20 @@ def output_of(node: Node, name: str) -> Blob:
     for blob in node.outputs:
         if node.op.outputs[blob.index].name == name:
             return blob
-    names = ", ".join(port.name for port in node.op.outputs)
-    raise InvalidArgumentError(
-        f"output '{name}' of {node.op.name} is not there; name one of {names}", op=node.op.name
+    raise InvalidArgumentError(_no_output(node, name, own), op=node.op.name)
+
+
+def _no_output(node: Node, name: str, own: list[Blob]) -> str:
+    """Args: the node, the name that it was asked for or "", and its outputs but for the host's."""
+    op = node.op
+    names = [op.outputs[blob.index].name for blob in own]
+    host = [port.name for port in op.outputs if port.name not in names]
+    added = f" ({' and '.join(host)} are the host's)" if host else ""
+    if name:
+        return f"output '{name}' is not there; name one of {', '.join(names)}{added}"
+    return (
+        f"it has {len(names)} outputs: write which one feeds the input, as "
+        f"{' or '.join(f'{op.name}.{one}' for one in names)}{added}"
     )
 
 
@@ -158,3 +169,8 @@ def flags_of(name: str) -> int:
     found, err = ffi.new("const pfd_op **"), new_error()
     lib.pfd_op_find(encode(name, "op name"), found, err)
     return int(found[0].flags)
+
+
+def has_folders(spec: Spec) -> bool:
+    """Whether the reader of a graph takes whole folders, whose names may mean something."""
+    return bool(flags_of(spec.reader().op) & lib.PFD_READS_FOLDERS)

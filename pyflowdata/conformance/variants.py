@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from ..nodes.registry import Attr, find_op, registered_ops
+from ..nodes.registry import Attr, find_op
 from .spec import Spec
 
 Variant = tuple[str, Spec]  # how it differs, in words, and what makes it
@@ -25,28 +25,21 @@ def over_other_files(
     return found + [(f"the sample {folder}", spec.in_folder(folder)) for folder, _ in also]
 
 
-def with_other_attrs(spec: Spec) -> Iterator[Variant]:
-    """The same inputs with another value of one attr of the op's own."""
-    op = find_op(spec.op)
-    of_host = _attrs_of_host()
+def with_attr(spec: Spec, name: str, value: Any) -> Spec:
+    """The same inputs with another value of one attr."""
+    texts = {other: said for other, said in spec.texts.items() if other != name}
+    return replace(spec, attrs={**spec.attrs, name: value}, texts=texts)
+
+
+def with_other_attrs(spec: Spec, names: set[str]) -> Iterator[Variant]:
+    """The same inputs with another value of one of these attrs."""
     values = spec.make().values
-    for attr in op.attrs:
-        if op.is_reader and attr.name in of_host:
+    for attr in find_op(spec.op).attrs:
+        if attr.name not in names:
             continue
         value = _other(attr, values.get(attr.name, attr.default))
-        if value is None:
-            continue
-        texts = {name: text for name, text in spec.texts.items() if name != attr.name}
-        yield (
-            f"{attr.name} = {value}",
-            replace(spec, attrs={**spec.attrs, attr.name: value}, texts=texts),
-        )
-
-
-def _attrs_of_host() -> set[str]:
-    """What readers of files have in common."""
-    readers = [op for op in registered_ops() if op.is_reader and op.attr("data_dir")]
-    return set.intersection(*({attr.name for attr in op.attrs} for op in readers))
+        if value is not None:
+            yield f"{attr.name} = {value}", with_attr(spec, attr.name, value)
 
 
 def _other(attr: Attr, value: Any) -> Any:

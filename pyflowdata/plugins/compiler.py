@@ -299,5 +299,17 @@ def compile(  # noqa: A001  (named after what it does; the built-in one is not u
             f"source_or_path is of type {type(source_or_path).__name__}; it must be a path, or "
             "source text as a str of several lines"
         )
-    library = _build(source, chosen, _flag_list(flags), cache_dir())
-    return load(str(library), replace=True)
+    given = _flag_list(flags)
+    library = _build(source, chosen, given, cache_dir())
+    plugin = load(str(library), replace=True)
+    if isinstance(source, Path):
+        _sources[os.path.abspath(library)] = (str(source), tuple(given))
+    return plugin
+
+
+_sources: dict[str, tuple[str, tuple[str, ...]]] = {}  # file and flags, by library
+
+
+def source_of(library: str) -> tuple[str, tuple[str, ...]] | None:
+    """The file and the flags that this process compiled a library from; None: it is not known."""
+    return _sources.get(os.path.abspath(library))

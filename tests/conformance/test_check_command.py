@@ -1,8 +1,10 @@
 """`pyflowdata check`: --quick, --only, --watch, and groups that run beside each other."""
 
+import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -18,6 +20,7 @@ from support.plugin_sources import compile_library
 
 import pyflowdata as flow
 from pyflowdata import testing
+from pyflowdata.cli import check as check_command
 from pyflowdata.conformance.checks import GROUPS, Group
 from pyflowdata.conformance.group_process import GroupProcess
 from pyflowdata.conformance.job import Job
@@ -50,6 +53,24 @@ def box(good, samples, here):  # noqa: F811
         return done.returncode, re.sub(r"\s+", " ", done.stdout + done.stderr)
 
     return call
+
+
+# ---- --input ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "output, says",
+    [("", "it has 2 outputs: write which one feeds the input, as BoxReader.values or "
+          "BoxReader.size (mask and id are the host's)"),
+     (".sizes", "output 'sizes' is not there; name one of values, size (mask and id are")],
+)  # fmt: skip
+def test_an_input_names_the_output_of_several(good, samples, here, output, says):  # noqa: F811
+    done = here(
+        "check", "--op", "MiniDecoder", "--plugin", good, "--quick",
+        "--input", f"BoxReader{output} data_dir={samples}",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert says in re.sub(r"\s+", " ", done.stdout)
 
 
 # ---- --quick ------------------------------------------------------------------------------------
@@ -123,6 +144,45 @@ def test_options_that_exclude_each_other(box, options, says):
     assert status == 2 and says in said
 
 
+_NOT_REPEATED = {"help", "quick", "watch", "only", "asan", "ubsan", "tsan", "fuzz", "json"}
+
+
+def test_a_case_is_repeated_with_all_options_that_can_matter():
+    parser = argparse.ArgumentParser()
+    check_command.add_arguments(parser)
+    given, options = ["my.c", "a.so"], {"also": "more=2", "input": "'Reader.out path=a,b'",
+                                        "fuzzer": "own", "attr": "text=it's; all",
+                                        "cflags": "-lz -g"}  # fmt: skip
+    for action in parser._actions:
+        name = action.option_strings[-1] if action.option_strings else ""
+        if not name or name[2:] in _NOT_REPEATED:
+            continue
+        value = [] if action.nargs == 0 else [options.get(name[2:], "7").strip("'")]
+        given.append("=".join([name, *value]))
+    words = check_command._command(args := parser.parse_args(given), check_command._spec(args))
+    assert words[:2] == ["pyflowdata", "check"]
+    again = vars(parser.parse_args(words[2:]))
+    assert again == vars(args)
+    untold = [name for name, value in again.items() if value == parser.get_default(name)]
+    assert {*untold} == _NOT_REPEATED - {"help"}
+
+
+def test_python_repeats_a_case_with_the_same_options(good, samples, tmp_path, here):  # noqa: F811
+    more = tmp_path / "more"
+    shutil.copytree(samples, more)
+    report = testing.run_checks(
+        Spec("BoxReader", attrs={"data_dir": str(samples)}), [good], records=99, checksums=True,
+        also={str(more): 77}, timeout=20.0, corpus=tmp_path / "corpus", groups=["sizes"],
+    )  # fmt: skip
+    (found,) = [fault for fault in report.faults if "records (PFD_OK), where 77" in fault.text]
+    words = shlex.split(found.repeat)
+    said = {"--records": "99", "--also": f"{more}=77", "--timeout": "20.0",
+            "--corpus": str(tmp_path / "corpus")}  # fmt: skip
+    assert said.items() <= dict(zip(words, words[1:])).items() and "--checksums" in words
+    again = here(*words[1:], "--json")
+    assert found.text in [one["text"] for one in json.loads(again.stdout)["findings"]]
+
+
 # ---- --watch ------------------------------------------------------------------------------------
 
 
@@ -149,7 +209,7 @@ class Watching:
         lines = []
         for line in self._process.stdout:
             lines.append(line)
-            if "are watched; Ctrl-C ends it" in line:
+            if "watched; Ctrl-C ends it" in line:
                 return " ".join("".join(lines).split())
         raise AssertionError("".join(lines))
 
@@ -172,7 +232,7 @@ def test_watch_follows_the_source_its_header_and_the_sample(samples, tmp_path):
     sample = shutil.copytree(samples, tmp_path / "sample")
     source, good = tmp_path / "plugin.c", (FAULTY / "good.c").read_text()
     source.write_text(good)
-    given = (source, "--op", "BoxReader", "--attr", f"data_dir={sample}", "--only", "records")
+    given = (source, "--op", "BoxReader", "--attr", f"files={sample}/part-*", "--only", "records")
     with Watching(*given) as command:
         assert "BoxReader: passed (2 groups" in command.round()
         save(source, (FAULTY / "reads_past_record.c").read_text())
@@ -180,7 +240,8 @@ def test_watch_follows_the_source_its_header_and_the_sample(samples, tmp_path):
         assert "BoxReader: 1 fault" in said and "FAULT reads-past-record (records)" in said
         save(tmp_path / "box.h", "#error broken")
         said = command.round()
-        assert "cannot be compiled" in said and "#error broken" in said
+        assert re.match(r"[\d:]{8} the plugin cannot be compiled: .*#error broken", said), said
+        assert "\\n" not in said
         save(source, good)
         assert "#error broken" in command.round()
         shutil.copy(FAULTY / "box.h", tmp_path)

@@ -31,7 +31,7 @@ def test_json_tells_that_the_plugin_does_not_compile(here, tmp_path):  # noqa: F
     (tmp_path / "bad.c").write_text("int x = ;\n")
     done = here("check", str(tmp_path / "bad.c"), "--op", "BadReader", "--json")
     report = json.loads(done.stdout)
-    assert done.returncode == 1 and not report["passed"]
+    assert done.returncode == 2 and not report["passed"]
     assert [one["id"] for one in report["findings"]] == ["build-fails"]
 
 

@@ -152,7 +152,7 @@ def test_wrong_usage_is_2(arguments, says, here):  # noqa: F811
 
 def test_a_missing_sample_is_told(tmp_path, here):  # noqa: F811
     done = here("check", "--op", "MiniReader", "--attr", f"data_dir={tmp_path / 'no'}")
-    assert done.returncode == 1 and "FAULT no-sample" in done.stdout
+    assert done.returncode == 2 and "FAULT no-sample" in done.stdout
 
 
 # ---- Compiled by the command --------------------------------------------------------------------
@@ -161,4 +161,4 @@ def test_a_missing_sample_is_told(tmp_path, here):  # noqa: F811
 def test_a_source_that_does_not_compile_is_told(samples, tmp_path):
     (tmp_path / "bad.c").write_text("int main(\n")
     done = pyflowdata("check", tmp_path / "bad.c", "--op", "X")
-    assert done.returncode == 1 and "cannot be compiled" in done.stderr
+    assert done.returncode == 2 and "cannot be compiled" in done.stderr

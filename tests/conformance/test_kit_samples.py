@@ -115,6 +115,13 @@ def test_every_kind_of_file_is_damaged_and_left_as_it_was(check, tmp_path):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_records_are_made_to_fail_in_a_file_that_has_some(check, tmp_path):
+    write_box_samples(tmp_path)
+    (tmp_path / "part-2").write_bytes(box_file([]))
+    report = check(tmp_path, "failing records", name="leaks_on_damaged_row")
+    assert "leaks-memory" in {finding.id for finding in report.faults}, report
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_record_of_a_long_file_is_damaged_at_head_middle_and_tail(kind):
     data = bytes(1 + i * 7 % 250 for i in range(40_000))

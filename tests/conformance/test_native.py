@@ -17,6 +17,7 @@ from pyflowdata import testing
 from pyflowdata.conformance.recompiled import native_samples
 from pyflowdata.conformance.recompiled.compiling import Compiler
 from pyflowdata.conformance.recompiled.reducing import reduced
+from pyflowdata.conformance.recompiled.sanitizer_output import leaks_alone, summary
 
 SANITIZERS = ("asan", "ubsan", "tsan")
 OTHERS = {  # which the plain kit finds too
@@ -89,6 +90,19 @@ def test_the_command_takes_sources_of_two_plugins(samples, here):  # noqa: F811
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "asan: compiled again and run over 1 samples" in done.stdout
+
+
+def test_a_leak_that_the_sources_have_no_part_in_is_not_told():
+    said = "==7==ERROR: LeakSanitizer: detected memory leaks\n"
+    of_driver = "Direct leak of 8 byte(s) in 1 object(s) allocated from:\n" + (
+        "    #0 0x7f in calloc (/lib/libasan.so.8+0xb)\n    #1 0x55 in job_read /kit/job.c:66\n"
+    )
+    of_plugin = "Direct leak of 9 byte(s) in 3 object(s) allocated from:\n" + (
+        "    #0 0x7f in malloc (/lib/libasan.so.8+0xb)\n    #1 0x55 in compute /my/reader.c:12\n"
+    )
+    assert summary(said + of_driver, ["/my"]) == "" and leaks_alone(said + of_driver)
+    found = summary(said + of_driver + of_plugin, ["/my"])
+    assert found.endswith("leaks; 9 byte(s) in 3 allocation(s); in compute() at reader.c:12")
 
 
 def test_an_op_without_sources_is_left_out():

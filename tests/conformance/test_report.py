@@ -12,7 +12,11 @@ from pyflowdata.conformance import causes as causes_module
 from pyflowdata.conformance.causes import CAUSES, NO_CAUSES, causes_of
 from pyflowdata.conformance.checks.state import _IDS
 from pyflowdata.conformance.consequences import _RULES
+from pyflowdata.conformance.memory_faults import names_line
+from pyflowdata.conformance.repeat import command_words
 from pyflowdata.conformance.report import Finding, Report
+from pyflowdata.conformance.spec import Spec
+from pyflowdata.plugins import compiler
 
 
 def report_of(*ids, warnings=()):
@@ -51,6 +55,11 @@ def test_a_warning_causes_nothing_and_may_follow():
     assert report.causes[0].id == "record-count" and not report.findings[0].follows_from
     report = report_of("at-not-pure", "cut-unnoticed", warnings=["cut-unnoticed"])
     assert "text of cut-unnoticed" not in str(report)
+
+
+def test_what_a_sample_that_cannot_be_read_brings_with_it_is_one_fault():
+    report = report_of("sample-fails", "threads-differ", "leaks-memory", "loader-fails")
+    assert [one.id for one in report.causes] == ["sample-fails", "leaks-memory"]
 
 
 def test_warnings_come_after_faults():
@@ -105,3 +114,25 @@ def test_causes_are_short_and_no_sentences():
     for id, causes in CAUSES.items():
         for cause in causes:
             assert len(cause) <= 120 and not cause.endswith("."), (id, cause)
+
+
+# ---- Where a fault is ---------------------------------------------------------------------------
+
+
+def test_a_fault_of_memory_says_how_to_get_its_line():
+    memory = {id for id in finding_ids() if names_line(id, True)}
+    assert {"reads-past-record", "writes-into-attrs", "late-read", "null-pointer"} <= memory
+    assert not {"row-unwritten", "leaks-memory", "sample-fails", "asan"} & memory
+    assert "--source FILE" in names_line("crash", False)
+
+
+# ---- The command that repeats a case ------------------------------------------------------------
+
+
+def test_a_compiled_plugin_is_repeated_from_its_source(monkeypatch):
+    monkeypatch.setitem(compiler._sources, "/cache/own.so", ("/home/own.c", ("-lz", "-DN=1")))
+    words = command_words(Spec("Own", {"n": 3}), ["/other.so", "/cache/own.so"])
+    assert words == [
+        "pyflowdata", "check", "/home/own.c", "--op", "Own", "--plugin", "/other.so",
+        "--cflags=-lz -DN=1", "--attr=n=3",
+    ]  # fmt: skip

@@ -14,6 +14,7 @@ import pytest
 from support.plugin_sources import COUNT, ROOT, SCALE, renamed
 
 import pyflowdata as flow
+from pyflowdata.plugins.compiler import source_of
 
 if shutil.which("cc") is None:
     pytest.skip("cc is not here", allow_module_level=True)
@@ -79,6 +80,7 @@ def test_a_file_with_a_header_beside_it(kind, tmp_path, monkeypatch):
     numbers = flow.Affine(flow.compile(named("FileCount", COUNT, "Count")).FileCount(size=2))
     plugin = flow.compile(kind(path))
     assert Path(plugin.path).name == "my_scale.so"
+    assert source_of(plugin.path) == (str(path), ())
     assert values(getattr(plugin, name)(numbers)) == [0, 3]
     ran = counted(monkeypatch)
     flow.compile(kind(path))

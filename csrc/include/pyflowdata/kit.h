@@ -107,6 +107,8 @@ typedef struct pfd_kit_options {
     int32_t made_input;         /* `types`: which input is varied, from 0 */
     int32_t made_dtype;         /* `types`: of that input, PFD_BOOL ... */
     int32_t made_rows;          /* `types`: PFD_KIT_MANY_SHAPES ... */
+    int32_t other_variables;    /* watch_state: 1: variables of the environment that the plugin asks
+                                   for are not set, and those that are not set are "1" */
 } pfd_kit_options;
 
 /* What the ranges have in common in which a fault shows. */
@@ -140,6 +142,8 @@ typedef struct pfd_kit_result {
                                   just set, "descriptor 7, /data/part-0"; "": none seen */
     int64_t num_clock_reads; /* watch_state: of the plugin's code; -1: they cannot be counted */
     int64_t num_accepted;        /* `types`: how many shapes infer() has accepted */
+    char variable[64];           /* watch_state: of the environment, the first that the plugin asked
+                                    for; "": none seen */
 } pfd_kit_result;
 
 /* Checks the op that makes a blob.  PFD_OK whenever the op could be called at all: what it then did

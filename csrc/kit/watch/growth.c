@@ -44,10 +44,21 @@ static int64_t open_descriptors(void)
     return n;
 }
 
-pfd_kit_usage pfd_kit_usage_now(void)
+static int64_t least(int64_t one, int64_t two)
 {
-    return (pfd_kit_usage){heap_in_use(), address_space() - pfd_guard_mapped(),
-                           open_descriptors()};
+    return one < two ? one : two;
+}
+
+void pfd_kit_usage_add(pfd_kit_usage *usage, int32_t is_first)
+{
+    pfd_kit_usage now = {heap_in_use(), address_space() - pfd_guard_mapped(), open_descriptors()};
+    if (is_first) {
+        *usage = now;
+        return;
+    }
+    usage->heap = least(usage->heap, now.heap);
+    usage->mapped = least(usage->mapped, now.mapped);
+    usage->descriptors = least(usage->descriptors, now.descriptors);
 }
 
 /* Returns the growth per round if each part of the rounds grew by about the same; otherwise 0.

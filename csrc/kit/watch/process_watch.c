@@ -15,6 +15,7 @@ void pfd_kit_process_begin(pfd_kit_run_state *run)
     pfd_kit_locks_begin(run);
     if (!is_full) return;
     pfd_kit_clocks_begin(run);
+    pfd_kit_calls_begin(run);
     pfd_kit_descriptors_begin(run);
     pfd_kit_output_begin();
 }
@@ -24,6 +25,7 @@ void pfd_kit_process_end(pfd_kit_run_state *run)
     if (is_full) {
         pfd_kit_output_end();
         pfd_kit_descriptors_end();
+        pfd_kit_calls_end();
         pfd_kit_clocks_end(run);
     }
     pfd_kit_locks_end();
@@ -56,6 +58,7 @@ void pfd_kit_process_check(pfd_kit_call *call, pfd_status status)
     pfd_kit_environment_check(call);
     pfd_kit_random_check(call);
     if (!is_full) return;
+    pfd_kit_calls_check(call);
     pfd_kit_output_check(call);
     pfd_kit_descriptors_check(call);
 }

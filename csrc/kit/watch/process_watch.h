@@ -59,6 +59,12 @@ int32_t pfd_kit_locks_wait(void); /* 1: this thread waits for one */
 void pfd_kit_clocks_begin(pfd_kit_run_state *run);
 void pfd_kit_clocks_end(pfd_kit_run_state *run);
 
+/* watch_calls.c, _FULL: what the plugin calls of the C library: files that it writes or keeps
+ * locked, settings that it sets, also to what they are, and variables that it asks for. */
+void pfd_kit_calls_begin(pfd_kit_run_state *run);
+void pfd_kit_calls_check(const pfd_kit_call *call);
+void pfd_kit_calls_end(void);
+
 /* watch_threads.c, _FULL: threads that are left after close(). */
 typedef struct pfd_kit_threads {
     int32_t ids[64], num_ids;

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from ...errors import Error
 from ..kit import FORWARD, SHUFFLED, Kit, Run
+from ..variants import with_attr
 from .check import Check
 from .leaks import confirmed_leak, tell_found
 
@@ -23,11 +23,8 @@ def choices(check: Check) -> str:
         if not check.case(f"{name}={value}"):
             continue
         tried += 1
-        spec = check.job.spec
-        texts = {other: said for other, said in spec.texts.items() if other != name}
-        changed = replace(spec, texts=texts, attrs={**spec.attrs, name: value})
         try:
-            kit = check.make_kit(changed)
+            kit = check.make_kit(with_attr(check.job.spec, name, value))
             refused += not _look(check, kit, f"{name}={value}")
         except Error:  # the node says what does not fit
             refused += 1

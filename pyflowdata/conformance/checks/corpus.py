@@ -10,7 +10,7 @@ from ..corpus import Corpus, case_of
 from ..kit import FORWARD, Kit
 from .check import Check
 from .refusals import tell_damage_status
-from .sample_files import copy_files, overwrite
+from .sample_files import SampleCopy
 
 _MOST = 256
 
@@ -18,17 +18,14 @@ _MOST = 256
 def corpus(check: Check) -> str:
     """Each input in the place of the file that it stands for: it must be read or refused."""
     assert check.job.corpus is not None
-    paths = [Path(path) for path in check.kit.files()]
-    inputs = Corpus(Path(check.job.corpus)).inputs(paths, _MOST)
-    folder = Path(check.job.folder, "corpus")
-    copy_files(paths, folder)
-    kit = check.make_kit(check.job.spec.in_folder(str(folder)))
+    copy = SampleCopy(check, "corpus")
+    inputs = Corpus(Path(check.job.corpus)).inputs(copy.paths, _MOST)
     for file, path in inputs:
         if not check.case(case_of(file, path)):
             continue
-        overwrite(folder / file.name, path.read_bytes())
-        _look(check, kit, f"{path} as {file.name}")
-        overwrite(folder / file.name, file.read_bytes())
+        with copy.changed(file) as write:
+            write(path.read_bytes())
+            _look(check, copy.kit, f"{path} as {file.name}")
     return counted(len(inputs), "input")
 
 

@@ -6,25 +6,22 @@ from pathlib import Path
 
 from ...errors import Error, InternalError
 from ..damaged_copies import KINDS
-from ..kit import FORWARD, Kit, Run
+from ..kit import FORWARD, Run
 from .check import Check
 from .damage_trial import DamageTrial
-from .sample_files import copied_files, copy_files, overwrite
+from .sample_files import SampleCopy
 from .victims import Victim, victims
 
 
 def damage(check: Check, kind: str) -> str:
     """Damaged copies of files with bytes in them: of each kind of files the last and the first."""
-    paths = [Path(path) for path in check.kit.files()]
-    folder = Path(check.job.folder, kind)
-    copy_files(paths, folder)
-    kit = check.make_kit(check.job.spec.in_folder(str(folder)))
-    base = kit.run(order=FORWARD, range=check.range)
-    names = copied_files(kit, folder)
-    chosen = [one for one in victims(paths, base) if one.path.name in names]
+    copy = SampleCopy(check, kind)
+    base = copy.kit.run(order=FORWARD, range=check.range)
+    names = copy.names()
+    chosen = [one for one in victims(copy.paths, base) if one.path.name in names]
     if not check.is_reader:  # whose records alone reach it
         chosen = [one for one in chosen if one.is_last and not one.is_companion]
-    trials = [_damage(check, kit, base, kind, victim, folder) for victim in chosen]
+    trials = [_damage(check, copy, base, kind, victim) for victim in chosen]
     if not trials:
         return "no file has bytes"
     said = ", ".join(victim.path.name for victim in chosen)
@@ -32,18 +29,18 @@ def damage(check: Check, kind: str) -> str:
 
 
 def _damage(
-    check: Check, kit: Kit, base: Run, kind: str, victim: Victim, folder: Path
+    check: Check, copy: SampleCopy, base: Run, kind: str, victim: Victim
 ) -> DamageTrial:
     """Damages one file in place, and leaves it as it was."""
-    data, copy = victim.path.read_bytes(), folder / victim.path.name
-    trial = DamageTrial(check, kit, base, kind, victim, len(data))
-    for damaged, doing in KINDS[kind](data, victim.path.name, victim.layout):
-        if not check.case(doing):
-            continue
-        overwrite(copy, damaged)
-        _propose(check, folder, doing)
-        trial.look(doing, data, damaged)
-    overwrite(copy, data)
+    data = victim.path.read_bytes()
+    trial = DamageTrial(check, copy.kit, base, kind, victim, len(data))
+    with copy.changed(victim.path) as write:
+        for damaged, doing in KINDS[kind](data, victim.path.name, victim.layout):
+            if not check.case(doing):
+                continue
+            write(damaged)
+            _propose(check, copy.folder, doing)
+            trial.look(doing, data, damaged, write)
     if check.is_reader:
         trial.conclude()
     return trial

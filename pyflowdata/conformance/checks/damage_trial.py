@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from .check import Check
 from .refusals import tell_damage_status
 from .victims import Victim
 
+_LONGEST_NUMBER = 8  # bytes, in whose place other ones are tried
 _LEAST_TAIL = 4  # bytes at a file's end that nothing may depend on
 
 
@@ -38,8 +40,10 @@ class DamageTrial:
         self._shorter: list[str] = []  # all that is left of the records is as before
         self._unread = 0  # bytes at the end that can be cut off
 
-    def look(self, doing: str, data: bytes, damaged: bytes) -> None:
-        """Runs over the copy that is in place."""
+    def look(
+        self, doing: str, data: bytes, damaged: bytes, write: Callable[[bytes], None]
+    ) -> None:
+        """Runs over the damaged copy, which is in place; `write` puts another one there."""
         self._tried += 1
         try:
             run = self._kit.run(order=FORWARD, range=self._check.range, doing=doing)
@@ -54,11 +58,30 @@ class DamageTrial:
             self._unread = max(self._unread, len(data) - len(damaged))
         elif run.status == "PFD_OK" and len(damaged) < len(data) and run.lacks_some(self._base):
             self._shorter.append(doing)
+        elif run.status == "PFD_OK" and self._is_chance(data, damaged, write):
+            self._noticed += 1
         elif run.status == "PFD_OK":
             self._unnoticed.append(doing)
         else:
             self._noticed += run.is_refused
             tell_damage_status(self._check, run, doing)
+
+    def _is_chance(self, data: bytes, damaged: bytes, write: Callable[[bytes], None]) -> bool:
+        """Whether random bytes in the same place are noticed: bytes of one value can be a record
+        whose checksum is right."""
+        if self._kind not in ("zeros", "lengths") or len(damaged) != len(data):
+            return False
+        begin, end = _first_difference(data, damaged), _last_difference(data, damaged) + 1
+        if end - begin > _LONGEST_NUMBER:
+            return False
+        changes = random.Random(begin)
+        others = bytes(byte ^ changes.randint(1, 255) for byte in data[begin:end])
+        write(data[:begin] + others + data[end:])
+        try:
+            run = self._kit.run(order=FORWARD, range=self._check.range, silent=True)
+        except Error:
+            return True
+        return run.status != "PFD_OK"
 
     def conclude(self) -> None:
         """Reports findings over all copies together."""
@@ -116,6 +139,12 @@ class DamageTrial:
         noticed = sum(trial._noticed for trial in trials)
         harmless = sum(trial._harmless for trial in trials)
         return f"{tried} samples, {noticed} refused, {harmless} unharmed"
+
+
+def _first_difference(one: bytes, two: bytes) -> int:
+    """The first place where texts of equal length differ."""
+    differs = np.frombuffer(one, np.uint8) != np.frombuffer(two, np.uint8)
+    return int(np.flatnonzero(differs)[0])
 
 
 def _last_difference(one: bytes, two: bytes) -> int:

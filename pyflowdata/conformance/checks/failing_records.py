@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...errors import Error
+from ..damaged_copies import inverted, spread
+from ..file_layout import spread_over
 from ..kit import Kit, Run
 from .check import Check
 from .leaks import confirmed_leak
-from .sample_files import copy_files, overwrite
+from .sample_files import SampleCopy
+from .victims import Victim, victims
 
-_PLACES = 16  # in the file, at which it is damaged
+_PLACES = 16  # in a file without known records, at which it is damaged
 _INPUTS = (  # as damaged_inputs.c numbers them, from 1
     "all bytes 0", "all bytes 0xff", "the first byte inverted", "the byte in the middle inverted",
     "the last byte inverted", "the second half 0", "random bytes", "other random bytes",
@@ -44,7 +46,7 @@ def failing_records(check: Check) -> str:
         messages.add(said)
         _look(check, kit, doing, run, options)
     if not messages:
-        return "no record could be made to fail"
+        return "nothing: no record could be made to fail"
     return f"{_FIRST_ROUNDS} rounds of each message with which a record fails: {len(messages)}"
 
 
@@ -89,21 +91,26 @@ def _of_inputs(check: Check) -> Iterator[Trial]:
 
 
 def _of_files(check: Check) -> Iterator[Trial]:
-    """Copies of the sample, each with a damaged place in its last file with bytes."""
-    paths = [Path(path) for path in check.kit.files()]
-    victim = next((path for path in reversed(paths) if path.stat().st_size > 0), None)
-    if victim is None:
-        return
-    folder = Path(check.job.folder, "failing")
-    copy_files(paths, folder)
-    kit = check.make_kit(check.job.spec.in_folder(str(folder)))
-    data = victim.read_bytes()
-    for place in sorted({(2 * i + 1) * len(data) // (2 * _PLACES) for i in range(_PLACES)}):
-        for width in (1, 4):
-            damaged = bytearray(data)
-            for at in range(place, min(place + width, len(data))):
-                damaged[at] ^= 0xFF
-            overwrite(folder / victim.name, bytes(damaged))
-            last = min(place + width, len(data)) - 1
-            said = f"byte {place}" if last == place else f"bytes {place} to {last}"
-            yield f"{said} of {victim.name} inverted", kit, {}
+    """Copies of the sample, each with a damaged place in a record of a file that has some."""
+    copy = SampleCopy(check, "failing")
+    names = copy.names()
+    for victim in victims(copy.paths, check.base(silent=True)):
+        if victim.is_companion or victim.path.name not in names:
+            continue
+        data = victim.path.read_bytes()
+        with copy.changed(victim.path) as write:
+            for damaged, doing in inverted(data, victim.path.name, _places(victim, len(data))):
+                write(damaged)
+                yield doing, copy.kit, {}
+
+
+def _places(victim: Victim, size: int) -> list[int]:
+    """Where it is damaged: at head, middle and tail of some records, or where none are known,
+    spread over the file."""
+    chosen = {
+        place
+        for record in spread_over(tuple(one for one in victim.layout.records if one.size > 0), 4)
+        for place in (record.offset, record.offset + record.size // 2, record.end - 1)
+        if 0 <= place < size
+    }
+    return sorted(chosen or spread(size, _PLACES if victim.is_last else _PLACES // 2))

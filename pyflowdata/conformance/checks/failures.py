@@ -15,13 +15,13 @@ _MOST_FAILURES = 40  # calls of which each is made to fail
 def failures(check: Check) -> str:
     """The n-th read or allocation fails."""
     base = check.base()
-    for n in _spread(base.num_reads):
+    for n in spread(base.num_reads, _MOST_FAILURES):
         _fail(check, base, "read", "PFD_IO", f"read number {n}", fail_read=n)
         _fail(
             check, base, "read", "PFD_CORRUPT_DATA", f"read number {n} short", fail_read=n,
             fail_read_with=lib.PFD_CORRUPT_DATA,
         )  # fmt: skip
-    for n in _spread(base.num_allocs):
+    for n in spread(base.num_allocs, _MOST_FAILURES):
         _fail(check, base, "alloc", "PFD_OUT_OF_MEMORY", f"alloc number {n}", fail_alloc=n)
     _cancel(check, base)
     return f"{base.num_reads} reads and {base.num_allocs} allocations, each failing"
@@ -70,9 +70,9 @@ def _cancel(check: Check, base: Run) -> None:
         )
 
 
-def _spread(count: int) -> Iterable[int]:
-    """Numbers from 1 to count, all of them or some."""
-    if count <= _MOST_FAILURES:
+def spread(count: int, most: int) -> Iterable[int]:
+    """Numbers from 1 to count: all of them, or about so many, the first ones among them."""
+    if count <= most:
         return range(1, count + 1)
-    half = _MOST_FAILURES // 2
+    half = most // 2
     return sorted({*range(1, half + 1), *(1 + i * count // half for i in range(half)), count})

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ...errors import Error
 from ..grown_files import Growth, growths, write_sparse
-from ..kit import FORWARD, MOST_RECORDS, Kit, Run
+from ..kit import FORWARD, MOST_RECORDS, Run
 from .check import Check
-from .sample_files import copied_files, copy_files, overwrite
+from .sample_files import SampleCopy, overwrite
 from .victims import companion_files, layout_of
 
 _SMALL = 1 << 16  # bytes by which a file grows to see whether its format is understood
@@ -29,14 +29,12 @@ def large(check: Check) -> str:
     paths = [Path(path) for path in check.kit.files()]
     last = int(base.spans["file"][base.num_records - 1])
     files = [paths[last], *(paths[i] for i in companion_files(paths, base))]
-    folder = Path(check.job.folder, "large")
-    copy_files(paths, folder)
-    kit = check.make_kit(check.job.spec.in_folder(str(folder)))
-    if not {path.name for path in files} <= copied_files(kit, folder):
+    copy = SampleCopy(check, "large")
+    if not {path.name for path in files} <= copy.names():
         return "not tried: the files are read from where they are"
     contents = {path.name: path.read_bytes() for path in files}
     for growth in growths(contents, paths[last].name, layout_of(base, last)):
-        trial = _Trial(check, kit, base, folder, growth, contents)
+        trial = _Trial(check, copy, base, growth, contents)
         if trial.understood():
             return trial.run()
     return "not tried: it does not show how a file of this format grows; give a large one by --also"
@@ -54,10 +52,11 @@ class _Trial:
     """One way to grow."""
 
     def __init__(
-        self, check: Check, kit: Kit, base: Run, folder: Path, growth: Growth,
+        self, check: Check, copy: SampleCopy, base: Run, growth: Growth,
         contents: dict[str, bytes],
     ) -> None:  # fmt: skip
-        self._check, self._kit, self._base, self._folder = check, kit, base, folder
+        self._check, self._base = check, base
+        self._kit, self._folder = copy.kit, copy.folder
         self._growth, self._contents = growth, contents
         self._name, self._size = growth.name, len(contents[growth.name])
 

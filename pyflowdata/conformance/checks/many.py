@@ -10,14 +10,15 @@ from ...errors import Error
 from ..kit import FORWARD, MOST_RECORDS, Kit, Run
 from ..repeated_files import Repetition, repetitions
 from .check import Check
-from .sample_files import copied_files, copy_files, overwrite
+from .sample_files import SampleCopy, overwrite
 from .victims import companion_files, layout_of
 
 _MOST_BYTES = 1 << 25  # of a file with the records repeated
 _MOST_FILES = 1000  # which take a tenth of a second
 _FILES = 256  # where numbers of 8 bits end, if so many files do not have so many records
 _LIMITS = {15: "32,768", 16: "65,536"}
-_SHORT_OF = ("PFD_IO", "PFD_OUT_OF_MEMORY", "PFD_UNSUPPORTED")  # descriptors and memory
+# Of a limit of the machine, as descriptors and memory, or of the reader's own.
+_LIMIT_STATUSES = ("PFD_IO", "PFD_OUT_OF_MEMORY", "PFD_UNSUPPORTED")
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,10 @@ def many(check: Check) -> str:
 def _in_one_file(check: Check, base: Run, paths: list[Path]) -> str | None:
     """What was looked at; None: it does not show how records can be repeated."""
     last = int(base.spans["file"][base.num_records - 1])
-    path, folder = paths[last], Path(check.job.folder, "many")
-    copy_files(paths, folder)
-    kit = check.make_kit(check.job.spec.in_folder(str(folder)))
-    if path.name not in copied_files(kit, folder):
+    path, files = paths[last], SampleCopy(check, "many")
+    if path.name not in files.names():
         return None
-    copy, data = folder / path.name, path.read_bytes()
+    kit, copy, data = files.kit, files.folder / path.name, path.read_bytes()
     for way in repetitions(data, layout_of(base, last)):
         overwrite(copy, way.repeated(2))
         if _fault(kit, base, way, 2, "") is None and _num_records(kit) == (
@@ -127,7 +126,7 @@ def _in_many_files(check: Check, base: Run, paths: list[Path]) -> str:
         fault = _fault_in_files(check, base, paths, folder, times, doing)
     except Error as failure:
         return f"not tried: {failure}"
-    if fault is not None and fault.status in _SHORT_OF:
+    if fault is not None and fault.status in _LIMIT_STATUSES:
         return f"not tried: {fault.text}"
     if fault is not None:
         _tell(check, fault, f"{doing}, with {times * base.num_records} records,")

@@ -7,7 +7,7 @@ from pathlib import Path
 from ...errors import Error, InternalError
 from ..kit import FORWARD, MOST_RECORDS, Run
 from .check import Check
-from .sample_files import copied_files, copy_files, is_large
+from .sample_files import SampleCopy, copy_files, is_large
 from .victims import companion_files
 
 
@@ -16,9 +16,8 @@ def sizes(check: Check) -> str:
     paths = [Path(path) for path in check.kit.files()]
     folder = Path(check.job.folder, "empty")
     if paths:
-        copy_files(paths, folder)
+        copy_files([], folder)
         for path in paths:
-            (folder / path.name).unlink()
             (folder / path.name).touch()
         _count(check, str(folder), 0, "files of 0 bytes")
     missing = _missing(check, paths) if check.is_reader else 0
@@ -60,9 +59,8 @@ def _missing(check: Check, paths: list[Path]) -> int:
     companions = companion_files(paths, base)
     if not companions:
         return 0
-    folder = Path(check.job.folder, "missing")
-    copy_files(paths, folder)
-    names = copied_files(check.make_kit(check.job.spec.in_folder(str(folder))), folder)
+    copy = SampleCopy(check, "missing")
+    names = copy.names()
     companions = [i for i in companions if paths[i].name in names]
     if not companions:
         return 0
@@ -73,8 +71,8 @@ def _missing(check: Check, paths: list[Path]) -> int:
         said = ", ".join(paths[i].name for i in gone)
         if not check.case(f"without {said}"):
             continue
-        copy_files([path for i, path in enumerate(paths) if i not in gone], folder)
-        _look_without(check, base, str(folder), said)
+        copy_files([path for i, path in enumerate(paths) if i not in gone], copy.folder)
+        _look_without(check, base, str(copy.folder), said)
     return len(companions)
 
 

@@ -91,7 +91,8 @@ def _of_other_files(check: Check, own: Run) -> list[Variant]:
 def _of_other_attrs(check: Check, own: Run) -> list[Variant]:
     """Those that give other rows."""
     found: list[Variant] = []
-    for tried, (what, spec) in enumerate(with_other_attrs(check.job.spec)):
+    others = with_other_attrs(check.job.spec, check.kit.own_attrs())
+    for tried, (what, spec) in enumerate(others):
         if len(found) == _MOST_ATTRS or tried == _MOST_TRIED:
             break
         other = _alone(check, spec)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from ...errors import Error
 from ..comma_locale import comma_locale
+from ..damaged_copies import changed, shortened
 from ..kit import FORWARD, SHUFFLED, STREAM, Kit, Run
+from ..spec import has_folders
 from .check import Check
-from .sample_files import copy_files, overwrite
+from .failures import spread
+from .sample_files import SampleCopy
 
-_MOST_FAILURES = 6  # reads, and allocations, of which each is made to fail
-_FLIPS, _CUTS = 12, 4  # damaged copies
+_MOST_FAILURES = 8  # reads, and allocations, of which each is made to fail
+_CHANGES, _CUTS = 12, 4  # damaged copies
 _RECORDS = 48  # looked at in each run, the first and the last ones
 
 # What this group tells; other findings of its runs belong to other groups.
 _IDS = frozenset(
     "process-state own-generator arithmetic-mode global-state prints closes-descriptor "
-    "leaves-thread keeps-lock locks-twice format-differs format-score".split()
+    "leaves-thread keeps-lock keeps-file-lock locks-twice writes-files format-differs "
+    "format-score".split()
 )
 # Seconds that the plugin's clocks are slow: another second, minute, hour; another day and year.
 _SECONDS_SLOW = (7, 1_001, 3 * 3_600, 401 * 86_400)
@@ -48,8 +53,12 @@ def state(check: Check) -> str:
         _damage(check)
     if base.is_whole:
         _clock(check, base)
+        _variables(check, base)
+        _moved(check)
         _comma(check)
-    return "descriptors, threads, locks, signals, rounding, environment, clock, decimal comma"
+    return (
+        "descriptors, threads, locks, files, signals, rounding, environment, clock, decimal comma"
+    )
 
 
 def _tell(check: Check, found: Iterable[tuple[str, str]]) -> None:
@@ -87,44 +96,28 @@ def _pass(check: Check) -> None:
 def _fail(check: Check, base: Run) -> None:
     """Functions that fail, which leave by another way."""
     for what, count in (("read", base.num_reads), ("alloc", base.num_allocs)):
-        for n in _spread(count):
+        for n in spread(count, _MOST_FAILURES):
             if check.case(f"{what} number {n}"):
                 doing = f"{what} number {n} failing"
                 _watched(check, check.kit, doing=doing, **{f"fail_{what}": n})
 
 
-def _spread(count: int) -> list[int]:
-    """Some of the numbers from 1 to count: the first ones, the last one, and between."""
-    numbers = {1, 2, count, *(1 + i * count // _MOST_FAILURES for i in range(_MOST_FAILURES))}
-    return sorted(n for n in numbers if 1 <= n <= count)
-
-
 def _damage(check: Check) -> None:
     """Records and files that are refused."""
-    paths = [Path(path) for path in check.kit.files() if Path(path).is_file()]
-    victim = next((path for path in reversed(paths) if path.stat().st_size > 0), None)
+    if not any(Path(path).is_file() for path in check.kit.files()):
+        return
+    copy = SampleCopy(check, "state")
+    victim = copy.last_file()
     if victim is None:
         return
-    folder = Path(check.job.folder, "state")
-    copy_files(paths, folder)
-    kit = check.make_kit(check.job.spec.in_folder(str(folder)))
-    for damaged, doing in _damaged(victim.read_bytes(), victim.name):
-        overwrite(folder / victim.name, damaged)
-        try:
-            _watched(check, kit, doing=doing)
-        except Error:  # of another op of the graph
-            continue
-
-
-def _damaged(data: bytes, name: str) -> Iterator[tuple[bytes, str]]:
-    for i in range(_FLIPS):
-        changed = bytearray(data)
-        place = (2 * i + 1) * len(data) // (2 * _FLIPS)
-        changed[place] ^= 0x55
-        yield bytes(changed), f"byte {place} of {name} changed"
-    for i in range(_CUTS):
-        size = i * len(data) // _CUTS
-        yield data[:size], f"{name} cut to {size} of {len(data)} bytes"
+    data, name = victim.read_bytes(), victim.name
+    with copy.changed(victim) as write:
+        for damaged, doing in chain(changed(data, name, _CHANGES), shortened(data, name, _CUTS)):
+            write(damaged)
+            try:
+                _watched(check, copy.kit, doing=doing)
+            except Error:  # of another op of the graph
+                continue
 
 
 def _clock(check: Check, base: Run) -> None:
@@ -146,6 +139,54 @@ def _clock(check: Check, base: Run) -> None:
                 "gives must depend on the files, the attrs and random_key only, never on the time",
                 likely=_CLOCK,
             )
+
+
+def _variables(check: Check, base: Run) -> None:
+    """Variables of the environment that the plugin asks for are others."""
+    if not base.variable or not check.case("other variables"):
+        return
+
+    def run(other: int) -> Run:
+        return check.kit.run(
+            order=FORWARD, range=check.range, most_records=_RECORDS, watch_state=1,
+            other_variables=other, silent=True,
+        )  # fmt: skip
+
+    found = run(1)
+    different = _difference(found, base) if found.is_whole else None
+    if different is not None and _difference(run(0), base) is None:
+        check.tell(
+            "environment-dependent",
+            f"{different} when environment variables that the plugin asks for, the first "
+            f"{base.variable}, are others: on another machine the same files give other data; "
+            "make it an attr, which is saved with the state of a loader",
+        )
+
+
+def _moved(check: Check) -> None:
+    """The same files in a folder of another path, whose last part is as before."""
+    paths = [Path(path).absolute() for path in check.kit.files()]
+    folders = {path.parent for path in paths}
+    if not check.is_reader or has_folders(check.job.spec) or len(folders) != 1:
+        return
+    if not check.case("in another folder"):
+        return
+    folder = Path(check.job.folder, "moved") / folders.pop().name
+    copy_files(paths, folder)
+    try:
+        kit = check.make_kit(check.job.spec.in_folder(str(folder)))
+    except Error:
+        return
+    options = {"order": FORWARD, "range": check.range, "most_records": _RECORDS}
+    found, base = kit.run(silent=True, **options), check.kit.run(silent=True, **options)
+    different = _difference(found, base) if found.is_whole else None
+    if different is not None and _difference(check.kit.run(silent=True, **options), base) is None:
+        check.tell(
+            "path-dependent",
+            f"{different} when the same files lie in {folder}: what a row is must come from the "
+            "bytes of the files, or at most from their names, not from the path of the folder, "
+            "which is another one on each machine",
+        )
 
 
 def _comma(check: Check) -> None:

@@ -16,10 +16,11 @@ from ..report import Finding
 from ..spec import PYTHON
 from .compiling import BuildError, MissingToolError
 from .fuzzing import Fuzzer
+from .groups import FUZZ, NATIVE_GROUPS, SANITIZERS
 from .native_samples import write_samples
 from .rebuilt import Graph
 from .running import ended_on_failure, may_run_again
-from .sanitizers import SANITIZERS, sanitize
+from .sanitizers import sanitize
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class NativeResult:
     """What one of these checks found.
 
     Attributes:
-        group: "asan", "ubsan", "tsan" or "fuzz".
+        group: One of NATIVE_GROUPS.
         done: What was looked at, in words; "" if nothing was.
         findings: Without the commands that repeat them.
         left_out: Why it was not done; "" if it was.
@@ -98,10 +99,11 @@ class NativeChecks:
 
     def _groups(self) -> list[str]:
         if self.only is None:
-            return [*self.sanitizers, *(["fuzz"] if self.fuzz > 0 else [])]
+            return [*self.sanitizers, *([FUZZ] if self.fuzz > 0 else [])]
         group, case = self.only
-        is_one = group in SANITIZERS or (group == "fuzz" and (case is not None or self.fuzz > 0))
-        return [group] if is_one else []
+        if group == FUZZ and case is None and self.fuzz <= 0:
+            return []
+        return [group] if group in NATIVE_GROUPS else []
 
     def _why_not(self, op: str, origin: str) -> str:
         if origin.startswith(PYTHON):
@@ -115,7 +117,7 @@ class NativeChecks:
     ) -> NativeResult:
         work = folder / group
         try:
-            if group == "fuzz":
+            if group == FUZZ:
                 findings, done = self._run_fuzzer(graph, case, work)
             else:
                 findings = sanitize(group, graph, samples, work)

@@ -59,16 +59,33 @@ def summary(output: str, folders: Sequence[str]) -> str:
     line = line or re.search(r"^WARNING: ThreadSanitizer.*$", output, re.M)
     if line is None:
         return ""
+    if "LeakSanitizer" in line[0]:
+        return _leak_summary(output, folders)
     said = re.sub(r"^==\d+==\s*", "", line[0]).strip()
     said = re.sub(r" on (unknown )?address.*| 0x[0-9a-f]+|\(pid=.*\)", r"", said).strip()
     said = said.removeprefix("ERROR: ").removeprefix("WARNING: ")
     said = re.sub(r"^\S*?([^/\s]+:\d+:\d+: runtime error)", r"\1", said)
-    summed = re.search(r"^SUMMARY: \w+Sanitizer: (\d+ byte\(s\) leaked.*)$", output, re.M)
     access = re.search(r"^\s*((?:READ|WRITE) of size \d+)", output, re.M)
     region = re.search(r"^0x[0-9a-f]+ is located (.+? region)", output, re.M)
-    parts = [said, *(found[1] for found in (access, region, summed) if found)]
+    parts = [said, *(found[1] for found in (access, region) if found)]
     place = place_in(output[line.start() :], folders)
     return "; ".join([*parts, *([place] if place else [])])
+
+
+def leaks_alone(output: str) -> bool:
+    """Whether leaks are all that a sanitizer found: those of others than the sources count not."""
+    return re.findall(r"ERROR: (\w+)Sanitizer", output)[:1] == ["Leak"]
+
+
+def _leak_summary(output: str, folders: Sequence[str]) -> str:
+    """Of the first leak of memory that the sources got themselves, or by what they call; "" if
+    none."""
+    for leak in re.split(r"^(?=(?:Direct|Indirect) leak of )", output, flags=re.M)[1:]:
+        if place := place_in(leak, folders):
+            size = re.match(r"\w+ leak of (\d+ byte\(s\) in \d+) object", leak)
+            said = f"; {size[1]} allocation(s)" if size else ""
+            return f"LeakSanitizer: detected memory leaks{said}; {place}"
+    return ""
 
 
 def place_in(output: str, folders: Sequence[str]) -> str:

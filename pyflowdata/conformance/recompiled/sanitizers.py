@@ -9,10 +9,10 @@ from pathlib import Path
 
 from ..report import Finding
 from .compiling import Compiler
+from .groups import SANITIZERS
 from .rebuilt import Graph, build
-from .sanitizer_output import OPTIONS, findings_of, last_case, summary
+from .sanitizer_output import OPTIONS, findings_of, last_case, leaks_alone, summary
 
-SANITIZERS = {"asan": "address", "ubsan": "undefined", "tsan": "thread"}
 _SECONDS = 300
 
 _ADVICE = {
@@ -49,6 +49,11 @@ _LIKELY = {  # by what a sanitizer says
 }
 
 _LEAK = "malloc() memory is not given back: free all of it in close(), and where open() fails"
+_LEAK_OF_CALL = (
+    "malloc() memory is not given back: free it before each return, also where the record is "
+    "refused, or take memory of host->alloc(), which need not be freed"
+)
+_CALLS = re.compile(r"leaks;.* (?:\w*_)?(?:compute|at|next|seek)\(\) at ")
 
 
 def sanitize(name: str, graph: Graph, samples: Mapping[str, Path], folder: Path) -> list[Finding]:
@@ -83,10 +88,10 @@ def sanitize(name: str, graph: Graph, samples: Mapping[str, Path], folder: Path)
     ]
     case = cases.get(last_case(done.stdout), "")
     if found := summary(done.stderr, graph.folders()):
-        advice = _LEAK if "leak" in found else _ADVICE[name]
+        advice = _leak_advice(found) if "leak" in found else _ADVICE[name]
         text = f"{found}: {advice} (with {case})"
         findings.append(Finding(name, text, name, likely=likely_causes(found), case=case))
-    elif done.returncode != 0 and not findings:
+    elif done.returncode != 0 and not findings and not leaks_alone(done.stderr):
         tail = " ".join(done.stderr.split()[-60:])
         text = f"the driver ended with status {done.returncode}: {tail}"
         id = "crash" if done.returncode < 0 else "kit-fails"
@@ -94,6 +99,12 @@ def sanitize(name: str, graph: Graph, samples: Mapping[str, Path], folder: Path)
     return findings
 
 
+def _leak_advice(found: str) -> str:
+    return _LEAK_OF_CALL if _CALLS.search(found) else _LEAK
+
+
 def likely_causes(found: str) -> tuple[str, ...]:
     """Of what a sanitizer has found, the most likely one first; none where it is not known."""
+    if _CALLS.search(found):
+        return ("a return after a failure passes over free()",)
     return next((why for kind, why in _LIKELY.items() if re.search(kind, found)), ())

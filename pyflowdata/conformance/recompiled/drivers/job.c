@@ -59,21 +59,23 @@ static char *read_string(char **rest)
     return out;
 }
 
+/* One block of memory, which the attr keeps: a leak that is found is the op's. */
 static void read_list(pfd_attr_value *value, char **rest)
 {
     value->list_size = strtoll(next_word(rest), NULL, 10);
     size_t n = (size_t)value->list_size;
-    int64_t *ints = allocate(n * sizeof *ints);
-    double *floats = allocate(n * sizeof *floats);
-    const char **strings = allocate(n * sizeof *strings);
+    union {
+        int64_t i;
+        double f;
+        const char *s;
+    } *items = allocate(n * sizeof *items);
     for (size_t i = 0; i < n; i++) {
-        if (value->kind == PFD_VALUE_LIST_INT) ints[i] = strtoll(next_word(rest), NULL, 10);
-        if (value->kind == PFD_VALUE_LIST_FLOAT) floats[i] = strtod(next_word(rest), NULL);
-        if (value->kind == PFD_VALUE_LIST_STRING) strings[i] = read_string(rest);
+        if (value->kind == PFD_VALUE_LIST_INT) items[i].i = strtoll(next_word(rest), NULL, 10);
+        if (value->kind == PFD_VALUE_LIST_FLOAT) items[i].f = strtod(next_word(rest), NULL);
+        if (value->kind == PFD_VALUE_LIST_STRING) items[i].s = read_string(rest);
     }
-    value->list = value->kind == PFD_VALUE_LIST_INT     ? (const void *)ints
-                  : value->kind == PFD_VALUE_LIST_FLOAT ? (const void *)floats
-                                                        : (const void *)strings;
+    _Static_assert(sizeof *items == sizeof(int64_t), "items are as large as each of their kinds");
+    value->list = items;
 }
 
 static void read_attr(job_node *node, char *rest)
