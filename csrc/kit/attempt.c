@@ -231,7 +231,7 @@ pfd_status pfd_kit_attempt_run(pfd_kit_call *call, pfd_kit_attempt *a, pfd_error
                        " rows: say with host->fail_row() which row it is, so that on_error can "
                        "leave out this one record",
                        err->row, a->n);
-    if (status != PFD_OK && !call->run->options->types) check_byte(call, a, err);
+    if (status != PFD_OK && call->run->options->mode != PFD_KIT_TYPES) check_byte(call, a, err);
     return status;
 }
 

@@ -22,8 +22,8 @@ uint64_t pfd_kit_random_bits(uint64_t key, int64_t ordinal, int64_t draw)
     pfd_kit_result *result = call->run->result;
     if (options->num_threads > 1) return bits; /* the order would be another one each time */
     int64_t number = result->num_draws++;
-    if (options->draws && number < options->most_draws)
-        options->draws[number] = describe(call->computing, key, ordinal, draw);
+    if (number < options->draws.capacity)
+        options->draws.list[number] = describe(call->computing, key, ordinal, draw);
     /* The complement changes most decisions that the number makes. */
     return number + 1 == options->changed_draw ? ~bits : bits;
 }

@@ -22,11 +22,59 @@ typedef struct kit_round {
     pfd_kit_hashes hashes;
 } kit_round;
 
+/* Of arrays of the caller, in which nothing is seen yet. */
+static pfd_kit_hashes hashes_of(const pfd_kit_seen *seen, pthread_mutex_t *lock)
+{
+    pfd_kit_hashes hashes = {.records = seen->records,
+                             .rows = seen->rows,
+                             .spans = seen->spans,
+                             .size = seen->capacity,
+                             .lock = lock};
+    size_t size = (size_t)hashes.size;
+    for (size_t i = 0; hashes.spans && i < size; i++) hashes.spans[i].file = -1;
+    memset(hashes.records, 0, size * sizeof *hashes.records);
+    memset(hashes.rows, 0, size * sizeof *hashes.rows);
+    return hashes;
+}
+
+/* ---- Options --------------------------------------------------------------------------------- */
+static int32_t is_sound(const pfd_kit_seen *seen)
+{
+    return seen->capacity == 0 || (seen->capacity > 0 && seen->records && seen->rows);
+}
+
+/* Options that the mode would not look at are a mistake of the caller. */
+static pfd_status check_mode(const pfd_kit_options *o, pfd_error *err)
+{
+    const pfd_kit_varied *v = &o->varied;
+    const char *wrong = NULL;
+    int32_t is_other = o->mode != PFD_KIT_PASS; /* than a pass through one node */
+    if (o->mode != PFD_KIT_TYPES && (v->input || v->dtype || v->rows))
+        wrong = "varied";
+    else if (o->mode != PFD_KIT_TWO_SOURCES && (o->other || o->other_seen.capacity))
+        wrong = "other";
+    else if (is_other && o->mode != PFD_KIT_TWO_SOURCES && (o->order || o->only_output || o->epoch))
+        wrong = "order, only_output or epoch";
+    else if (is_other && (o->seek || o->seek_from || o->rounds != 1 || o->num_threads != 1))
+        wrong = "seek, seek_from, rounds or num_threads";
+    else if (is_other && (o->twice || o->filler || o->unguarded || o->watch_globals || o->delays))
+        wrong = "twice, filler, unguarded, watch_globals or delays";
+    else if (is_other && (o->cancelled || o->fail_read || o->fail_alloc || o->damaged_inputs))
+        wrong = "cancelled, fail_read, fail_alloc or damaged_inputs";
+    else if (is_other && (o->changed_draw || o->draws.capacity || o->generators))
+        wrong = "changed_draw, draws or generators";
+    if (!wrong) return PFD_OK;
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "%s of pfd_kit_options is for another mode than %d", wrong, o->mode);
+}
+
 static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
 {
     const char *wrong = NULL;
     if (o->struct_size != sizeof *o)
         wrong = "struct_size";
+    else if (o->mode < PFD_KIT_PASS || o->mode > PFD_KIT_TWO_SOURCES)
+        wrong = "mode";
     else if (o->order < PFD_KIT_FORWARD || o->order > PFD_KIT_STREAM)
         wrong = "order";
     else if (o->range < 1 || o->range > 8192)
@@ -39,15 +87,20 @@ static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
         wrong = "epoch or seek_from";
     else if (o->rounds < 1)
         wrong = "rounds";
-    else if (o->made_input < 0 || o->made_dtype < 0 || o->made_dtype > PFD_BFLOAT16 ||
-             (o->types && !o->made_dtype))
-        wrong = "made_input or made_dtype";
-    else if (o->other && (!o->other->node || !o->other_records || !o->other_rows || !o->capacity ||
-                          !pfd_kit_reader_of(o->other->node)))
+    else if (!is_sound(&o->seen))
+        wrong = "seen";
+    else if (o->draws.capacity < 0 || (o->draws.capacity > 0 && !o->draws.list))
+        wrong = "draws";
+    else if (o->mode == PFD_KIT_TYPES &&
+             (o->varied.input < 0 || o->varied.dtype < PFD_BOOL || o->varied.dtype > PFD_BFLOAT16 ||
+              o->varied.rows < PFD_KIT_MANY_SHAPES || o->varied.rows > PFD_KIT_LARGE_ROWS))
+        wrong = "varied";
+    else if (o->mode == PFD_KIT_TWO_SOURCES &&
+             (!o->other || !o->other->node || !pfd_kit_reader_of(o->other->node) ||
+              !is_sound(&o->other_seen) || !o->seen.capacity ||
+              o->other_seen.capacity != o->seen.capacity))
         wrong = "other";
-    else if (o->capacity < 0 || (o->capacity > 0 && (!o->records || !o->rows)))
-        wrong = "capacity";
-    if (!wrong) return PFD_OK;
+    if (!wrong) return check_mode(o, err);
     return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s of pfd_kit_options is out of range", wrong);
 }
 
@@ -183,7 +236,7 @@ static pfd_status run_round(pfd_kit_run_state *run, const pfd_kit_hashes *hashes
     atomic_store(&run->num_reads, 0);
     atomic_store(&run->num_allocs, 0);
     pfd_status status = open_round(&round, &call, err);
-    if (status == PFD_OK && run->options->ranges)
+    if (status == PFD_OK && run->options->mode == PFD_KIT_RANGES)
         status = pfd_kit_try_sample_ranges(&call, &round.source, &round.n, err);
     else if (status == PFD_OK)
         status = visit_all(&round, err);
@@ -192,8 +245,7 @@ static pfd_status run_round(pfd_kit_run_state *run, const pfd_kit_hashes *hashes
     return status;
 }
 
-/* ---- Two sources by turns ----------------------------------------------------------------------
- */
+/* ---- Two sources ----------------------------------------------------------------------------- */
 static int32_t is_stream(const kit_round *round)
 {
     return !round->gathered && round->source.size < 0;
@@ -209,7 +261,7 @@ static void step(kit_round *round, pfd_kit_visit *visit, pfd_status *status)
 
 /* A range of the one, a range of the other, as long as there are any.  How an op fails is in the
  * results. */
-static pfd_status visit_by_turns(kit_round *one, kit_round *two, pfd_error *err)
+static pfd_status visit_alternately(kit_round *one, kit_round *two, pfd_error *err)
 {
     kit_round *rounds[2] = {one, two};
     pfd_kit_visit visits[2] = {make_visit(one, 0), make_visit(two, 0)};
@@ -233,14 +285,13 @@ static void hand_on_findings(pfd_kit_run_state *run, const pfd_kit_result *other
         pfd_kit_report(run, other->findings[i].id, "%s", other->findings[i].text);
 }
 
-static pfd_status run_by_turns(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
+static pfd_status run_two_sources(pfd_kit_run_state *run, const pfd_kit_hashes *hashes,
+                                  pfd_error *err)
 {
     const pfd_kit_options *o = run->options;
     pfd_kit_result other_result = {.struct_size = sizeof other_result};
     pfd_kit_run_state other_run = {.node = o->other->node, .options = o, .result = &other_result};
-    pfd_kit_hashes other_hashes = *hashes;
-    other_hashes.records = o->other_records;
-    other_hashes.rows = o->other_rows;
+    pfd_kit_hashes other_hashes = hashes_of(&o->other_seen, hashes->lock);
     pfd_error_init(&other_result.error);
     kit_round one = {.run = run, .hashes = *hashes};
     kit_round two = {.run = &other_run, .hashes = other_hashes};
@@ -251,7 +302,7 @@ static pfd_status run_by_turns(pfd_kit_run_state *run, const pfd_kit_hashes *has
     }
     pfd_status status = open_round(&one, &calls[0], err), other_status = PFD_OK;
     if (status == PFD_OK) other_status = open_round(&two, &calls[1], err);
-    if (status == PFD_OK && other_status == PFD_OK) status = visit_by_turns(&one, &two, err);
+    if (status == PFD_OK && other_status == PFD_OK) status = visit_alternately(&one, &two, err);
     other_status = close_round(&two, &calls[1], other_status);
     status = close_round(&one, &calls[0], status);
     pfd_kit_attrs_close(&other_run);
@@ -311,10 +362,16 @@ void pfd_kit_run_end(pfd_kit_run_state *run)
 
 static pfd_status run_all(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
 {
-    if (run->options->types) return pfd_kit_try_types(run, err);
-    if (run->options->formats) return pfd_kit_try_formats(run, err);
-    if (run->options->other) return run_by_turns(run, hashes, err);
-    return run_rounds(run, hashes, err);
+    switch (run->options->mode) {
+    case PFD_KIT_TYPES:
+        return pfd_kit_try_types(run, err);
+    case PFD_KIT_FORMATS:
+        return pfd_kit_try_formats(run, err);
+    case PFD_KIT_TWO_SOURCES:
+        return run_two_sources(run, hashes, err);
+    default: /* also PFD_KIT_RANGES, in one round */
+        return run_rounds(run, hashes, err);
+    }
 }
 
 pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
@@ -328,17 +385,15 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
                         "no reader or several are upstream of %s; check it with inputs of one "
                         "reader",
                         blob->node->op->op->name);
-    int64_t size = options->capacity > 0 ? options->capacity : options->most_records;
-    uint64_t *own = options->capacity > 0 ? NULL : calloc((size_t)size, 2 * sizeof *own);
-    if (options->capacity <= 0 && !own) return pfd_fail_memory(err, size, "the kit");
-    pfd_kit_hashes hashes = {.records = own ? own : options->records,
-                             .rows = own ? own + size : options->rows,
-                             .spans = options->capacity > 0 ? options->spans : NULL,
-                             .size = size,
-                             .lock = &lock};
-    for (int64_t i = 0; hashes.spans && i < size; i++) hashes.spans[i].file = -1;
-    memset(hashes.records, 0, (size_t)size * sizeof *hashes.records);
-    memset(hashes.rows, 0, (size_t)size * sizeof *hashes.rows);
+    pfd_kit_seen seen = options->seen;
+    uint64_t *own = NULL;
+    if (!seen.capacity) {
+        int64_t size = options->most_records;
+        own = calloc((size_t)size, 2 * sizeof *own);
+        if (!own) return pfd_fail_memory(err, size, "the kit");
+        seen = (pfd_kit_seen){.records = own, .rows = own + size, .capacity = size};
+    }
+    pfd_kit_hashes hashes = hashes_of(&seen, &lock);
     pfd_kit_run_state run = {.node = blob->node, .options = options, .result = out};
     pfd_kit_run_begin(&run);
     pfd_status status = pfd_kit_attrs_open(&run, pfd_attrs_struct(blob->node->attrs))

@@ -172,7 +172,7 @@ static int32_t offer(trial *t, uint32_t varied, const pfd_row_type *shape)
     for (uint32_t k = 0; k < node->op->op->num_inputs; k++)
         t->inputs[k] = node->inputs[k].node->outputs[node->inputs[k].output];
     t->inputs[varied] = *shape;
-    t->inputs[varied].dtype = t->run->options->made_dtype;
+    t->inputs[varied].dtype = t->run->options->varied.dtype;
     t->run->result->num_records++;
     describe_types(t);
     return accepts(t, varied);
@@ -180,19 +180,19 @@ static int32_t offer(trial *t, uint32_t varied, const pfd_row_type *shape)
 
 static void try_all(trial *t)
 {
-    const pfd_kit_options *o = t->run->options;
-    uint32_t varied = (uint32_t)o->made_input;
+    const int32_t rows = t->run->options->varied.rows;
+    uint32_t varied = (uint32_t)t->run->options->varied.input;
     int32_t accepted = 0;
-    for (int32_t i = 0; o->made_rows != PFD_KIT_LARGE_ROWS && i < num_shapes; i++) {
-        if (o->made_rows == PFD_KIT_ONE_SHAPE && accepted) break;
+    for (int32_t i = 0; rows != PFD_KIT_LARGE_ROWS && i < num_shapes; i++) {
+        if (rows == PFD_KIT_ONE_SHAPE && accepted) break;
         if (!offer(t, varied, &shapes[i])) continue;
         accepted++;
-        int64_t most = o->made_rows == PFD_KIT_ONE_SHAPE ? 17 : PFD_KIT_MOST_LENGTH;
+        int64_t most = rows == PFD_KIT_ONE_SHAPE ? 17 : PFD_KIT_MOST_LENGTH;
         compute(t, PFD_KIT_MADE_ROWS, 0, accepted == 1 ? most : 0);
     }
     /* A dense one and a ragged one are enough. */
     for (int32_t i = 0, dense = 0, ragged = 0;
-         o->made_rows == PFD_KIT_LARGE_ROWS && i < num_large_shapes; i++) {
+         rows == PFD_KIT_LARGE_ROWS && i < num_large_shapes; i++) {
         int32_t *done = large_shapes[i].shape[0] < 0 ? &ragged : &dense;
         if (*done || !offer(t, varied, &large_shapes[i])) continue;
         *done = 1;

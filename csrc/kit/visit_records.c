@@ -44,7 +44,7 @@ static void note_span(pfd_kit_visit *visit, int64_t index, const pfd_record *rec
 {
     if (!visit->hashes.spans || index >= visit->hashes.size) return;
     pthread_mutex_lock(visit->hashes.lock);
-    visit->hashes.spans[index] = (pfd_kit_span){record->offset, record->size, record->file, 0};
+    visit->hashes.spans[index] = (pfd_kit_span){record->offset, record->size, record->file};
     pthread_mutex_unlock(visit->hashes.lock);
 }
 

@@ -40,7 +40,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("(read|alloc)-failure-ignored", "(read|alloc)-failure-status"),
     ("huge-alloc|negative-alloc", "damage-status|crash|null-pointer"),
     ("random-ordinal|own-generator|sources-mixed",
-     f"{_DIFFERENT}|not-repeatable|open-not-repeatable|own-generator|locale-dependent"),
+     f"{_DIFFERENT}|not-repeatable|open-not-repeatable|own-generator"),
     ("process-state|arithmetic-mode|fast-math",
      f"{_DIFFERENT}|not-repeatable|crash|hang|waits"),
     ("keeps-lock|locks-twice", "waits|hang|threads-differ|loader-fails"),

@@ -16,7 +16,7 @@ from .binding import ffi, lib, new_struct
 
 Hashes = npt.NDArray[np.uint64]
 Draws = npt.NDArray[np.void]  # of fields as in _DRAW
-_SPAN = np.dtype([("offset", "<i8"), ("size", "<i8"), ("file", "<i4"), ("reserved", "<i4")])
+_SPAN = np.dtype([("offset", "<i8"), ("size", "<i8"), ("file", "<i4")], align=True)
 Tell = Callable[[str, str], None]  # a finding's id and text
 
 _ORDERS = {
@@ -27,6 +27,8 @@ _ORDERS = {
 }
 FORWARD, BACKWARD = lib.PFD_KIT_FORWARD, lib.PFD_KIT_BACKWARD
 SHUFFLED, STREAM = lib.PFD_KIT_SHUFFLED, lib.PFD_KIT_STREAM
+TYPES, RANGES = lib.PFD_KIT_TYPES, lib.PFD_KIT_RANGES
+FORMATS, _TWO_SOURCES = lib.PFD_KIT_FORMATS, lib.PFD_KIT_TWO_SOURCES
 MANY_SHAPES, ONE_SHAPE = lib.PFD_KIT_MANY_SHAPES, lib.PFD_KIT_ONE_SHAPE
 LARGE_ROWS = lib.PFD_KIT_LARGE_ROWS
 NAME_GENERATORS = lib.PFD_KIT_NAME_GENERATORS
@@ -121,7 +123,7 @@ class Run(Hashed):
     spans: npt.NDArray[np.void]
 
     @property
-    def is_whole(self) -> bool:
+    def succeeded(self) -> bool:
         """Nothing failed."""
         return self.status == "PFD_OK" and self.num_failed == 0
 
@@ -137,7 +139,7 @@ class Run(Hashed):
             self.status == "PFD_UNSUPPORTED" and self.function == "open()"
         )
 
-    def lacks_some(self, other: Run) -> bool:
+    def is_subsequence_of(self, other: Run) -> bool:
         """These are records of the other run, with the same outputs and in the same order."""
         known = iter(_pairs(other))
         return all(pair in known for pair in _pairs(self))
@@ -151,8 +153,8 @@ def order_name(order: int) -> str:
 def _describe(given: Any, doing: str) -> str:
     """What a run does, for the messages of what it finds."""
     parts = [doing] if doing else []
-    if given.types or given.ranges:
-        parts += ["the first records of the sample"] if given.ranges else []
+    if given.mode in (TYPES, RANGES):
+        parts += ["the first records of the sample"] if given.mode == RANGES else []
         return ", ".join([*parts, f"seed {given.seed}"])
     parts.append(f"records {order_name(given.order)}, {given.range} at a time")
     if given.seek > 0:
@@ -172,6 +174,12 @@ def _options(options: Mapping[str, Any], report_fd: int, limit_ms: int) -> Any:
     for name, value in {**defaults, **options}.items():
         setattr(given, name, value)
     return given
+
+
+def _seen(records: Hashes, rows: Hashes) -> dict[str, Any]:
+    """A `pfd_kit_seen` of arrays that the caller keeps."""
+    return {"records": ffi.cast("uint64_t *", records.ctypes.data),
+            "rows": ffi.cast("uint64_t *", rows.ctypes.data), "capacity": len(records)}  # fmt: skip
 
 
 def _each(out: Any) -> list[Any]:
@@ -226,10 +234,8 @@ class Kit:
         spans = np.zeros(size, _SPAN)
         where = _describe(given, doing)
         said = ffi.new("char[]", where.encode())
-        given.doing, given.capacity = said, size
-        given.records = ffi.cast("uint64_t *", records.ctypes.data)
-        given.rows = ffi.cast("uint64_t *", rows.ctypes.data)
-        given.spans = ffi.cast("pfd_kit_span *", spans.ctypes.data)
+        given.doing, given.seen = said, _seen(records, rows)
+        given.seen.spans = ffi.cast("pfd_kit_span *", spans.ctypes.data)
         out, err = new_struct("pfd_kit_result"), new_error()
         check(lib.pfd_kit_run(self._blob, given, out, err), err)
         run = _read_run(out, records, rows, spans, f" (with {where})")
@@ -250,19 +256,18 @@ class Kit:
         Returns: An array of shape (draws,) with a field for each of `pfd_kit_draw`.
         """
         noted = ffi.new("pfd_kit_draw[]", most)
-        run = self.run(doing=doing, silent=True, draws=noted, most_draws=most, **options)
+        run = self.run(doing=doing, silent=True, draws=(noted, most), **options)
         known = min(run.num_draws, most)
         found: Draws = np.frombuffer(ffi.buffer(noted), _DRAW)[:known].copy()
         return found
 
     def run_with(self, other: Kit, *, doing: str, **options: Any) -> tuple[Run, Hashed]:
-        """Runs over both nodes by turns, on one thread; returns what each gave."""
+        """Runs over both nodes alternately, on one thread; returns what each gave."""
         size = options.get("most_records", MOST_RECORDS)
         records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
         run = self.run(
-            doing=doing, silent=True, other=other._blob,
-            other_records=ffi.cast("uint64_t *", records.ctypes.data),
-            other_rows=ffi.cast("uint64_t *", rows.ctypes.data), **options,
+            doing=doing, silent=True, mode=_TWO_SOURCES, other=other._blob,
+            other_seen=_seen(records, rows), **options,
         )  # fmt: skip
         return run, Hashed(records, rows)
 

@@ -80,6 +80,14 @@ def test_a_poor_sample_is_told(check, tmp_path, files, says):
     assert says in text and text.endswith("(or ignore sample-poor)")
 
 
+def test_sizes_that_a_format_seems_not_to_have_are_not_asked_for(check, tmp_path):
+    for part in range(2):
+        (tmp_path / f"part-{part}").write_bytes(box_file([b"four"] * 9))
+    assert not poor(check(tmp_path, "sample"))
+    (tmp_path / "part-1").write_bytes(box_file([b"", b"four", bytes(8), bytes(70_000)]))
+    assert not poor(check(tmp_path, "sample"))
+
+
 def test_further_samples_count(check, tmp_path):
     write_box_samples(tmp_path / "small")
     (tmp_path / "large").mkdir()

@@ -31,6 +31,16 @@ uint32_t pfd_kit_abi_version(void);
  * checking host: its memory lies between forbidden pages, its read() and alloc() can be made to
  * fail, and it checks what the op returns.  A faulty op may crash the process: the crash is
  * described in report_fd first. */
+
+/* What a run does. */
+#define PFD_KIT_PASS 0        /* goes through the records of the sample */
+#define PFD_KIT_TYPES 1       /* offers inputs of a dtype, with many shapes and values */
+#define PFD_KIT_RANGES 2      /* computes the first records, alone and in ranges of many lengths:
+                                 result.num_records is the longest */
+#define PFD_KIT_FORMATS 3     /* calls probe() and resync() of the op's formats */
+#define PFD_KIT_TWO_SOURCES 4 /* goes through two nodes, a range of the one, a range of the other */
+
+/* In which order a pass takes the records. */
 #define PFD_KIT_FORWARD 0
 #define PFD_KIT_BACKWARD 1
 #define PFD_KIT_SHUFFLED 2 /* and each record twice */
@@ -40,11 +50,15 @@ uint32_t pfd_kit_abi_version(void);
 typedef struct pfd_kit_span {
     int64_t offset, size; /* as the reader says; of a compressed file in its decompressed bytes */
     int32_t file;         /* -1: the record was not seen */
-    int32_t reserved;
 } pfd_kit_span;
-#define PFD_KIT_MANY_SHAPES 0 /* rows of 0 to 4,099 elements */
-#define PFD_KIT_ONE_SHAPE 1   /* the first of them that infer() accepts, in ranges of 1 to 17 */
-#define PFD_KIT_LARGE_ROWS 2  /* of some MB */
+
+/* What a pass gives for each record that it looks at: arrays of the caller, of `capacity`. */
+typedef struct pfd_kit_seen {
+    uint64_t *records;   /* hash of the record, 0: not seen, 1: failed */
+    uint64_t *rows;      /* the same of all outputs of the op in this row */
+    pfd_kit_span *spans; /* NULL: not wanted */
+    int64_t capacity;    /* 0: nothing is wanted */
+} pfd_kit_seen;
 
 /* One call of host->random_bits() by compute(). */
 typedef struct pfd_kit_draw {
@@ -54,59 +68,71 @@ typedef struct pfd_kit_draw {
     int64_t num_rows;            /* of that call of compute() */
 } pfd_kit_draw;
 
+/* The first of these calls: an array of the caller. */
+typedef struct pfd_kit_draws {
+    pfd_kit_draw *list;
+    int64_t capacity; /* 0: none is wanted */
+} pfd_kit_draws;
+
+/* The rows that PFD_KIT_TYPES offers. */
+#define PFD_KIT_MANY_SHAPES 0 /* of 0 to 4,099 elements */
+#define PFD_KIT_ONE_SHAPE 1   /* the first of them that infer() accepts, in ranges of 1 to 17 */
+#define PFD_KIT_LARGE_ROWS 2  /* of some MB */
+
+/* What PFD_KIT_TYPES varies. */
+typedef struct pfd_kit_varied {
+    int32_t input; /* which one, from 0; the others are as in the sample */
+    int32_t dtype; /* of that input, PFD_BOOL ... */
+    int32_t rows;  /* PFD_KIT_MANY_SHAPES ... */
+} pfd_kit_varied;
+
+/* What is watched of generators of random numbers, but random_bits(): any of these. */
 #define PFD_KIT_NAME_GENERATORS 1 /* those of the process, such as rand(), are findings */
 #define PFD_KIT_FIX_SYSTEM 2      /* those of the system, such as getrandom(), repeat numbers */
 #define PFD_KIT_FIX_SEEDED 4      /* those with a state that the op owns, such as rand_r(), too */
 
 typedef struct pfd_kit_options {
     uint32_t struct_size;
-    int32_t order;              /* PFD_KIT_*; of a stream always PFD_KIT_STREAM */
-    int64_t range;              /* records of one call of at(), next() and compute(), 1 to 8192 */
-    int64_t seek;               /* PFD_KIT_STREAM: begin at this record; -1: without a seek() */
-    int64_t most_records;       /* of more than these the first and last ones are looked at, >= 2 */
-    int64_t fail_read;          /* number of the read() that fails, from 1; 0: none */
-    int64_t fail_alloc;         /* number of the alloc() that fails, from 1; 0: none */
-    pfd_status fail_read_with;  /* PFD_IO or PFD_CORRUPT_DATA */
-    int32_t cancelled;          /* 1: is_cancelled() says so */
-    int32_t filler;             /* 1: every second record is marked as filler */
-    int32_t num_threads;        /* in one source at once; above 1 some checks are left out */
-    int32_t rounds;             /* open to close, >= 1; from 6 on leaks are looked for */
-    int32_t twice;              /* 1: every compute() is called twice, and has to agree */
-    int32_t types;              /* 1: nothing but inputs of a dtype and many shapes and values, of
-                                   an op with inputs */
-    int32_t reserved;           /* 0 */
-    int32_t watch_globals;      /* 1: from the second round on, the plugin's global memory */
+    int32_t mode;               /* PFD_KIT_PASS ... */
+    const char *doing;          /* for messages: what was done to the sample; NULL: nothing */
     int32_t report_fd;          /* for crashes and endless calls; -1: signals are left alone */
     int32_t limit_ms;           /* processor time of a run; 0: no limit.  Needs a report_fd */
     int64_t seed;               /* of PFD_KIT_SHUFFLED and of the random key */
-    const char *doing;          /* for messages: what was done to the sample; NULL: nothing */
-    uint64_t *records;          /* hash of each record, 0: not seen, 1: failed; NULL: not wanted */
-    uint64_t *rows;             /* the same of all outputs of the op in this row */
-    int64_t capacity;           /* of the two */
-    int64_t epoch;              /* that seek() is given, >= 0 */
-    int64_t seek_from;          /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
-    pfd_kit_draw *draws;        /* what compute() draws, as far as there is room; NULL: none */
-    int64_t most_draws;         /* of these */
-    int64_t changed_draw;       /* number of the random_bits() that gives another number, from 1 */
-    int32_t only_output;        /* n > 0: `rows` are of the n-th output alone */
-    int32_t generators;         /* PFD_KIT_*_GENERATORS: of random numbers, but random_bits() */
-    int32_t delays;             /* 1: threads wait for each other where the op calls the host or the
-                                   C library: after a seek, a copy or an allocation */
-    int32_t damaged_inputs;     /* n > 0: inputs of compute() get other bytes, in the n-th way */
-    const pfd_blob *other;      /* of a second node, read by turns on the same thread; NULL: none */
-    uint64_t *other_records, *other_rows; /* its hashes, of the same capacity */
-    pfd_kit_span *spans;        /* of each record, as many as capacity; NULL: not wanted */
     int32_t watch_state;        /* 1: all of the process's state around each call, also what takes
                                    time to look at; of one thread */
-    int32_t formats;            /* 1: nothing but probe() and resync() of the op's formats */
-    int64_t clock_delay_s;      /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
+    /* Of PFD_KIT_TYPES alone. */
+    pfd_kit_varied varied;
+    /* Of PFD_KIT_TWO_SOURCES alone: the second node, and a capacity as that of `seen`. */
+    const pfd_blob *other;
+    pfd_kit_seen other_seen;
+    /* Of a pass through one node or two. */
+    int32_t order;              /* PFD_KIT_FORWARD ...; of a stream always PFD_KIT_STREAM */
+    int32_t only_output;        /* n > 0: seen.rows are of the n-th output alone */
+    int64_t range;              /* records of one call of at(), next() and compute(), 1 to 8192 */
+    int64_t most_records;       /* of more than these the first and last ones are looked at, >= 2 */
+    int64_t epoch;              /* that seek() is given, >= 0 */
+    pfd_kit_seen seen;
+    /* Of PFD_KIT_PASS alone. */
+    int64_t seek;               /* PFD_KIT_STREAM: begin at this record; -1: without a seek() */
+    int64_t seek_from;          /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
+    int32_t rounds;             /* open to close, >= 1; from 6 on leaks are looked for */
+    int32_t num_threads;        /* in one source at once; above 1 some checks are left out */
+    int32_t twice;              /* 1: every compute() is called twice, and has to agree */
+    int32_t filler;             /* 1: every second record is marked as filler */
     int32_t unguarded;          /* 1: host->read() and host->alloc() give plain memory, for very
                                    many of them; a finding is then only what a call returns */
-    int32_t ranges;             /* 1: nothing but the first records, alone and in ranges of many
-                                   lengths: result.num_records is the longest */
-    int32_t made_input;         /* `types`: which input is varied, from 0 */
-    int32_t made_dtype;         /* `types`: of that input, PFD_BOOL ... */
-    int32_t made_rows;          /* `types`: PFD_KIT_MANY_SHAPES ... */
+    int32_t watch_globals;      /* 1: from the second round on, the plugin's global memory */
+    int32_t delays;             /* 1: threads wait for each other where the op calls the host or the
+                                   C library: after a seek, a copy or an allocation */
+    int32_t cancelled;          /* 1: is_cancelled() says so */
+    int64_t fail_read;          /* number of the read() that fails, from 1; 0: none */
+    int64_t fail_alloc;         /* number of the alloc() that fails, from 1; 0: none */
+    pfd_status fail_read_with;  /* PFD_IO or PFD_CORRUPT_DATA */
+    int32_t damaged_inputs;     /* n > 0: inputs of compute() get other bytes, in the n-th way */
+    int64_t changed_draw;       /* number of the random_bits() that gives another number, from 1 */
+    pfd_kit_draws draws;        /* what compute() draws */
+    int32_t generators;         /* PFD_KIT_NAME_GENERATORS | ... */
+    int64_t clock_delay_s;      /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
     int32_t other_variables;    /* watch_state: 1: variables of the environment that the plugin asks
                                    for are not set, and those that are not set are "1" */
 } pfd_kit_options;
@@ -136,12 +162,12 @@ typedef struct pfd_kit_result {
     int64_t num_reads, num_allocs; /* of the first round */
     int64_t num_findings;
     pfd_kit_finding findings[8]; /* the first ones, each id once */
-    int64_t num_draws;           /* also beyond options->most_draws */
+    int64_t num_draws;           /* also beyond options->draws.capacity */
     char generator[32]; /* the first of the system or with a state of the op: "rand_r"; "": none */
     char shared_position[256]; /* of which file a thread moved the position that another one had
                                   just set, "descriptor 7, /data/part-0"; "": none seen */
     int64_t num_clock_reads; /* watch_state: of the plugin's code; -1: they cannot be counted */
-    int64_t num_accepted;        /* `types`: how many shapes infer() has accepted */
+    int64_t num_accepted;        /* PFD_KIT_TYPES: how many shapes infer() has accepted */
     char variable[64];           /* watch_state: of the environment, the first that the plugin asked
                                     for; "": none seen */
 } pfd_kit_result;

@@ -56,7 +56,9 @@ class DamageTrial:
         if is_harmless:
             self._harmless += 1
             self._unread = max(self._unread, len(data) - len(damaged))
-        elif run.status == "PFD_OK" and len(damaged) < len(data) and run.lacks_some(self._base):
+        elif run.status == "PFD_OK" and len(damaged) < len(data) and run.is_subsequence_of(
+            self._base
+        ):
             self._shorter.append(doing)
         elif run.status == "PFD_OK" and self._is_chance(data, damaged, write):
             self._noticed += 1

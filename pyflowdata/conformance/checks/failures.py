@@ -36,7 +36,7 @@ def _fail(check: Check, base: Run, what: str, expected: str, doing: str, **optio
 
     run = run_rounds(6)
     tell_found(check, run, confirmed_leak(run_rounds) if run.leaks else None)
-    if not run.injected or (run.is_whole and run.equals(base)):
+    if not run.injected or (run.succeeded and run.equals(base)):
         return
     if run.status == "PFD_OK":
         check.tell(

@@ -24,7 +24,7 @@ def large(check: Check) -> str:
     base = check.base(silent=True)
     if base.size < 0:
         return "not tried: the reader is a stream"
-    if base.num_records >= MOST_RECORDS or not base.is_whole or base.num_records < 1:
+    if base.num_records >= MOST_RECORDS or not base.succeeded or base.num_records < 1:
         return "not tried: the sample has too many records, or some that fail"
     paths = [Path(path) for path in check.kit.files()]
     last = int(base.spans["file"][base.num_records - 1])

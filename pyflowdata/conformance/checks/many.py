@@ -34,7 +34,7 @@ def many(check: Check) -> str:
     base = check.base(silent=True)
     if base.size < 0:
         return "not tried: the reader is a stream"
-    if base.num_records >= MOST_RECORDS or not base.is_whole or base.num_records < 1:
+    if base.num_records >= MOST_RECORDS or not base.succeeded or base.num_records < 1:
         return "not tried: the sample has too many records, or some that fail"
     paths = [Path(path) for path in check.kit.files()]
     companions = companion_files(paths, base)
@@ -130,7 +130,9 @@ def _in_many_files(check: Check, base: Run, paths: list[Path]) -> str:
         return f"not tried: {fault.text}"
     if fault is not None:
         _tell(check, fault, f"{doing}, with {times * base.num_records} records,")
-    return f"{times * base.num_records} records in {times * len(paths)} files"
+    count = times * base.num_records
+    why = "" if count > 1 << 16 else ": it does not show how a file of this format grows"
+    return f"{count:,} records in {times * len(paths)} files{why}"
 
 
 def _fault_in_files(

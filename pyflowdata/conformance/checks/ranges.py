@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kit import BLOCKS, MANY_ROWS, ONE_ROW, Run
+from ..kit import BLOCKS, MANY_ROWS, ONE_ROW, RANGES, Run
 from .check import Check
 
 _LIKELY = {
@@ -31,7 +31,7 @@ def ranges(check: Check) -> str:
     """The first records of the sample, alone and in calls of 1 to 4,097 rows."""
     if not check.case("many lengths"):
         return ""
-    run = check.kit.run(silent=True, ranges=1)
+    run = check.kit.run(silent=True, mode=RANGES)
     tell_of_ranges(check, run)
     if run.num_records == 0:
         return "no record can be computed"

@@ -13,7 +13,7 @@ def records(check: Check) -> str:
     """Every order and range gives the same; nothing is touched that is not the op's."""
     check.case("as it is")
     base = check.base(twice=1, rounds=3)
-    if not base.is_whole:
+    if not base.succeeded:
         check.tell(
             "sample-fails",
             f"the sample itself cannot be read: {base.function} failed with {base.status}: "
@@ -45,7 +45,7 @@ def records(check: Check) -> str:
 
 def _fillers(check: Check, base: Run) -> None:
     run = check.kit.run(order=FORWARD, range=check.range, filler=1)
-    if run.is_whole and not np.array_equal(run.rows, base.rows):
+    if run.succeeded and not np.array_equal(run.rows, base.rows):
         check.tell(
             "filler-differs",
             "a record with filler = 1 gives another row than with filler = 0: a filler is a "
@@ -68,7 +68,7 @@ def _orders(check: Check, base: Run) -> None:
                 "or number at once: it must be a pure function of the ordinals, keep no cursor "
                 "in the source",
             )
-        elif not run.is_whole:
+        elif not run.succeeded:
             check.tell(
                 "order-fails",
                 f"{run.function} fails when records are asked for in another order or number: "

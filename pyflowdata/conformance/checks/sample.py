@@ -11,6 +11,8 @@ from .sample_files import is_large
 
 _EMPTY = 8  # bytes at most of a record that may be one without content: a header, a checksum
 _PAGE, _BLOCK = 4096, 65536
+_MANY = 16  # records of one size in several files, after which the format is taken to have no other
+_WORD = 4  # bytes, of which records have multiples only where numbers fill them
 
 
 def sample(check: Check) -> str:
@@ -50,12 +52,15 @@ def _lacks(sizes: Sequence[int], num_files: int) -> list[str]:
     longest = f"the longest has {max(sizes, default=0)}"
     if len(sizes) == 1:
         lacks.append("only one record")
+    elif len(set(sizes)) == 1 and len(sizes) >= _MANY and num_files > 1:
+        pass
     elif len(set(sizes)) == 1:
         lacks.append(f"records of one size alone ({sizes[0]} bytes)")
     elif sizes:
         if min(sizes) > _EMPTY:
             lacks.append(f"no empty record (the shortest has {min(sizes)} bytes)")
-        if not any(size % 2 for size in sizes):
+        has_words_alone = len(set(sizes)) > 2 and not any(size % _WORD for size in sizes)
+        if not has_words_alone and not any(size % 2 for size in sizes):
             lacks.append("no record of an odd number of bytes")
         if max(sizes) <= _PAGE:
             lacks.append(f"no record longer than a page, {_PAGE} bytes ({longest})")

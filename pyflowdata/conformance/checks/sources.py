@@ -35,7 +35,7 @@ def sources(check: Check) -> str:
 
 def _sources(check: Check) -> str:
     own, again = _alone(check, check.job.spec), _alone(check, check.job.spec)
-    if own is None or again is None or not own.is_whole:
+    if own is None or again is None or not own.succeeded:
         return "left out: the sample fails"
     if own.first_difference(again) is not None:
         return "left out: rows are others in each process"
@@ -82,9 +82,9 @@ def _of_other_files(check: Check, own: Run) -> list[Variant]:
         found = _alone(check, spec)
         if found is None or found.first_difference(own) is None or not found.records.any():
             continue
-        if found.is_whole:
+        if found.succeeded:
             return [(what, spec)]
-        good.append((found.is_whole, (what, spec)))
+        good.append((found.succeeded, (what, spec)))
     return [variant for _, variant in good[:1]]
 
 
@@ -96,7 +96,7 @@ def _of_other_attrs(check: Check, own: Run) -> list[Variant]:
         if len(found) == _MOST_ATTRS or tried == _MOST_TRIED:
             break
         other = _alone(check, spec)
-        if other is not None and other.is_whole and other.first_difference(own) is not None:
+        if other is not None and other.succeeded and other.first_difference(own) is not None:
             found.append((what, spec))
     return found
 

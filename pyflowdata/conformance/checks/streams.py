@@ -15,7 +15,7 @@ def streams(check: Check, base: Run) -> None:
         if not check.case(f"next(), {size} at a time"):
             continue
         run = check.kit.run(order=STREAM, range=size)
-        if run.is_whole and not run.equals(base):
+        if run.succeeded and not run.equals(base):
             check.tell(
                 "stream-differs",
                 f"next() with max = {size} after seek(0) yields other records "
@@ -34,7 +34,7 @@ def streams(check: Check, base: Run) -> None:
 def _later_epoch(check: Check, base: Run, seen: int) -> None:
     """An epoch may have an order and records of its own, but none that is only missing."""
     later = check.kit.run(order=STREAM, range=16, epoch=1)
-    if not later.is_whole:
+    if not later.succeeded:
         return check.tell(
             "epoch-differs",
             f"after seek() to epoch 1, {later.function} fails: {later.status}, "
@@ -58,7 +58,7 @@ def _later_epoch(check: Check, base: Run, seen: int) -> None:
 
 def _seek(check: Check, base: Run, k: int, seen: int, **options: int) -> None:
     run = check.kit.run(doing="", silent=False, order=STREAM, range=3, seek=k, **options)
-    if np.array_equal(run.records[k:seen], base.records[k:seen]) and run.is_whole:
+    if np.array_equal(run.records[k:seen], base.records[k:seen]) and run.succeeded:
         return
     if run.num_records == seen and seen == MOST_RECORDS:
         return  # at() alone: the host seeks

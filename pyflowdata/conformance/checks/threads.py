@@ -31,7 +31,7 @@ def _tell(check: Check, base: Run, run: Run) -> None:
     likely = [_position(run), *SHARED_STATE] if run.shared_position else []
     for id, text in run.found:
         check.tell(id, text, likely=likely if id == "threads-differ" else [])
-    if run.is_whole and not run.equals(base):
+    if run.succeeded and not run.equals(base):
         check.tell(
             "threads-differ",
             "several threads at once get another record or row than one: the first is record "
@@ -39,7 +39,7 @@ def _tell(check: Check, base: Run, run: Run) -> None:
             "none in global variables",
             likely=likely,
         )
-    elif not run.is_whole:
+    elif not run.succeeded:
         check.tell(
             "threads-differ",
             f"{run.function} fails where several threads are in it at once: {run.message}; "

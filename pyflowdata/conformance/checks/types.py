@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...native import lib
-from ..kit import LARGE_ROWS, MANY_SHAPES, ONE_SHAPE, Run
+from ..kit import LARGE_ROWS, MANY_SHAPES, ONE_SHAPE, TYPES, Run
 from .check import Check
 from .ranges import tell_of_ranges
 
@@ -41,7 +41,7 @@ def types(check: Check) -> str:
 def _run(check: Check, case: str, index: int, dtype: int, rows: int) -> Run | None:
     if not check.case(case):
         return None
-    run = check.kit.run(doing=case, silent=True, types=1, made_input=index, made_dtype=dtype,
-                        made_rows=rows)  # fmt: skip
+    run = check.kit.run(doing=case, silent=True, mode=TYPES,
+                        varied={"input": index, "dtype": dtype, "rows": rows})  # fmt: skip
     tell_of_ranges(check, run)
     return run

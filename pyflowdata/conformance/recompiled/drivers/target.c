@@ -93,9 +93,9 @@ target_outcome target_try(const uint8_t *data, size_t size)
                                .range = 8,
                                .num_threads = 1,
                                .limit_ms = limit_ms,
-                               .records = hashes[0],
-                               .rows = hashes[1],
-                               .capacity = most_records};
+                               .seen = {.records = hashes[0],
+                                        .rows = hashes[1],
+                                        .capacity = most_records}};
     int64_t num_findings = job_run(node, options, &result);
     return describe(&result, num_findings);
 }
