@@ -12,6 +12,7 @@ The op runs in separate processes: a crash or an endless loop is a finding like 
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -114,6 +115,7 @@ def run_checks(
 
     Raises:
         UnknownCaseError: `only` is no group or case, or the group does not suit the op.
+        OSError: No space is left for temporary files.
     """
     report = Report(spec.op)
     asked = Only(only)
@@ -137,6 +139,11 @@ def run_checks(
         graph: dict[str, Any] = {}
 
         def take(said: dict[str, Any]) -> None:
+            if "no_space" in said:
+                raise OSError(
+                    errno.ENOSPC, "no space is left for the samples that the checks write: make "
+                    "room, or name another folder by TMPDIR", said["no_space"],
+                )  # fmt: skip
             if "id" in said and files and words and not (native and "asan" in native.sanitizers):
                 hint = names_line(said["id"], native is not None or bool(source_of(files[-1])))
                 said = {**said, "text": said["text"] + hint}
@@ -152,7 +159,7 @@ def run_checks(
         if not report.findings:
             asked.look(report.op, native is not None)
         if native is not None and graph:
-            checks = _native_checks(native, kept, timeout, asked)
+            checks = _native_checks(native, _writable(kept, native, report), timeout, asked)
             for result in checks.run(graph, Path(folder, "native")):
                 _take_native(report, result, ignore, words)
     return report
@@ -197,6 +204,23 @@ def _corpus(
     names = [os.fspath(source) for source in (native.sources if native else ())]
     names += libraries[-1:]
     return corpus_beside(names[0]) if names else None
+
+
+def _writable(corpus: Path | None, native: Native, report: Report) -> Path | None:
+    """The corpus, or another where fuzzing cannot write to it."""
+    if corpus is None or native.fuzz == 0:
+        return corpus
+    try:
+        corpus.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=corpus):
+            return corpus
+    except OSError as failure:
+        other = Path(tempfile.mkdtemp(prefix=f"{corpus.name}-"))
+        report.left_out.append(
+            f"keeping inputs in {corpus}, which cannot be written ({failure.strerror}): they are "
+            f"in {other}; give it, or another folder, with --corpus"
+        )
+        return other
 
 
 def _paths(files: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:

@@ -405,17 +405,19 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
     return status;
 }
 
-pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err)
+pfd_status pfd_kit_files(const pfd_blob *blob, char *paths, int64_t size, int64_t *needed,
+                         pfd_error *err)
 {
     const pfd_node *reader = blob && blob->node ? pfd_kit_reader_of(blob->node) : NULL;
-    if (!reader || !reader->file_attrs) return PFD_END;
+    *needed = 0;
+    if (!reader || !reader->file_attrs) return PFD_OK;
     pfd_path_list list = {0};
     pfd_status status = pfd_node_find_files(reader, &list, err);
-    if (status == PFD_OK && (i < 0 || i >= list.size)) status = PFD_END;
-    if (status == PFD_OK && (int64_t)strlen(list.paths[i]) >= size)
-        status = pfd_fail(err, PFD_INVALID_ARGUMENT, "no room for a path of %zu bytes",
-                          strlen(list.paths[i]));
-    if (status == PFD_OK) memcpy(path, list.paths[i], strlen(list.paths[i]) + 1);
+    for (int64_t i = 0; status == PFD_OK && i < list.size; i++) {
+        const int64_t bytes = (int64_t)strlen(list.paths[i]) + 1;
+        if (bytes <= size - *needed) memcpy(paths + *needed, list.paths[i], (size_t)bytes);
+        *needed += bytes;
+    }
     pfd_path_list_free(&list);
     return status;
 }

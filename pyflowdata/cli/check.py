@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
+import errno
 import glob
 import json
+import math
 import shlex
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from ..conformance import workers
+from ..conformance.causes import CAUSES, causes_of, is_finding
 from ..conformance.spec import Spec
 from ..conformance.recompiled.compiling import BuildError, MissingToolError, build_plugin, is_source
 from ..conformance.recompiled.fuzzing import FUZZERS
 from ..conformance.recompiled.groups import NATIVE_GROUPS, SANITIZERS
 from ..conformance.repeat import TIMEOUT, command_words
-from ..conformance.report import Report
+from ..conformance.report import Finding, Report
 from ..plugins.packages import library_path
 from ..testing import Native, UnknownCaseError, run_checks
 from .check_watch import watch
@@ -98,8 +104,15 @@ def _counts(given: Sequence[str]) -> dict[str, int]:
     for folder, said in pairs(given, "--also").items():
         if not said.isdecimal():
             raise UsageError(f"--also {folder}={said}: '{said}' is not a number of records")
+        if not Path(folder).is_dir():
+            raise UsageError(f"--also {folder}={said}: there is no folder {folder}")
         counts[folder] = int(said)
     return counts
+
+
+def _similar(id: str) -> str:
+    found = difflib.get_close_matches(id, CAUSES, 1)
+    return f"; did you mean {found[0]}?" if found else ""
 
 
 def _split(args: argparse.Namespace) -> tuple[list[str], list[str]]:
@@ -157,8 +170,13 @@ def _refuse_wrong(args: argparse.Namespace, sources: Sequence[str]) -> None:
         raise UsageError("sanitizers and --fuzz need the plugin's sources: give --source FILE")
     if (wanted or args.fuzz > 0) and args.quick:
         raise UsageError("--quick leaves out sanitizers and --fuzz: give one or the other")
-    if args.timeout <= 0 or args.fuzz < 0:
-        raise UsageError("--timeout and --fuzz are seconds, and cannot be negative")
+    if not 0 < args.timeout < math.inf or args.fuzz < 0:
+        raise UsageError("--timeout and --fuzz are seconds: numbers that are not negative")
+    if args.records is not None and args.records < 0:
+        raise UsageError(f"--records {args.records}: it cannot be negative")
+    for id in args.ignore:
+        if not is_finding(id):
+            raise UsageError(f"--ignore {id}: no finding has this id{_similar(id)}")
     if args.only == "fuzz" and args.fuzz == 0:
         raise UsageError("--only fuzz needs --fuzz SECONDS")
     if args.watch and args.json:
@@ -252,6 +270,28 @@ def _watched(args: argparse.Namespace) -> list[Path]:
 
 def run(args: argparse.Namespace) -> int:
     """Checks the op.  Returns 0 if it passed, 1 if it has faults, 2 if nothing could be checked."""
+    with _ended_by_signals():
+        return _run(args)
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the command as an error does: with its processes and folders."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in usual.items():
+        if handler == signal.SIG_DFL:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+
+
+def _run(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:
         if args.watch:
             kinds = [True] if args.quick else [False] if args.only else [True, False]
@@ -261,13 +301,22 @@ def run(args: argparse.Namespace) -> int:
             )  # fmt: skip
         try:
             report = _check(args, folder, args.quick)
-        except (BuildError, MissingToolError) as failure:
-            print(f"the plugin cannot be compiled: {failure}", file=sys.stderr)
+        except OSError as failure:
+            if failure.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            print(f"pyflowdata: error: {failure.filename}: {failure.strerror}", file=sys.stderr)
             return 2
+        except (BuildError, MissingToolError) as failure:
+            text = f"the plugin cannot be compiled: {failure}"
+            if not args.json:
+                print(text, file=sys.stderr)
+                return 2
+            report = Report(args.op)
+            report.add(Finding("build-fails", text, "build", likely=causes_of("build-fails")), ())
     if args.json:
         print(json.dumps({**asdict(report), "passed": report.passed}, indent=2))
     else:
         print(report)
-    if any(finding.id in _NOT_USABLE for finding in report.findings):
+    if any(one.id in _NOT_USABLE or one.group == "build" for one in report.findings):
         return 2
     return 0 if report.passed else 1

@@ -238,6 +238,9 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "a goto or continue between lock and unlock",
     ),
     "locks-twice": ("a function that takes the lock calls another one that takes it too",),
+    "leaves-process": (
+        "fork(), popen() or system() in open() or compute(): read the files in this process",
+    ),
     "leaves-thread": (
         "close() does not end the thread, or does not join it",
         "open() fails after it has started the thread",
@@ -374,6 +377,14 @@ NO_CAUSES: dict[str, str] = {
     "kit-fails": "the kit has a fault of its own",
     "sample-poor": "what to add is said, and the op has no fault",
 }
+
+# Whose causes the checks tell, by what they saw.
+OWN_CAUSES = ("narrow-offset", "random-draw-twice", "random-key", "sources-mixed")
+
+
+def is_finding(id: str) -> bool:
+    """Whether findings can have this id."""
+    return id in NO_CAUSES or id in OWN_CAUSES or bool(causes_of(id))
 
 
 def causes_of(id: str) -> tuple[str, ...]:

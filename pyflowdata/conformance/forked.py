@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from . import own_children
+
 _LAST_WORDS = 1.0  # seconds for a run of the kit to tell what it was doing
 
 
@@ -26,6 +28,7 @@ def in_fork(function: Callable[[], Any], limit: float) -> Any:
             os.close(reading)
             with os.fdopen(writing, "wb") as pipe:
                 pickle.dump(function(), pipe)
+                own_children.end_all()  # which have the pipe, too
         finally:
             os._exit(0)  # no more than this: what is at exit is the parent's
     os.close(writing)

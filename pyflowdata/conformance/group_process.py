@@ -21,7 +21,8 @@ RunChild = Callable[[Job, str, int], int]  # a group, and the pipe to write to; 
 
 STOP = 3  # exit status of a group after which no other can run
 _GRACE = 10  # a group may take so many times the limit of one pass, by the clock
-_USUAL = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_USUAL = {number: signal.getsignal(number) for number in _ENDING}
 # Python ignores them, so that an op which does so too would change nothing.
 _DEFAULT = {signal.SIGPIPE: signal.SIG_DFL, signal.SIGXFSZ: signal.SIG_DFL}
 _MOST_OUTPUT = 4096  # bytes of it that are handed on
@@ -75,19 +76,31 @@ class GroupProcess:
                 break
         self.kill()
 
+    def has_ended(self) -> bool:
+        """Whether its process has ended, whose own ones may still have the pipe."""
+        state = os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if state is None:
+            return False
+        while select.select([self.pipe], [], [], 0)[0] and self.read():
+            pass
+        return True
+
     def kill(self) -> None:
-        """Ends it at once."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._process, signal.SIGKILL)
+        """Ends it at once, and the processes that it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process, signal.SIGKILL)
 
     def close(self) -> tuple[list[Said], bool]:
         """What it said, and whether other groups can follow; waits for its end."""
         os.close(self.pipe)
+        if not self._late:  # it ends by itself
+            os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOWAIT)
+        self.kill()
         _, status = os.waitpid(self._process, 0)
         code = os.waitstatus_to_exitcode(status)
         lines = b"".join(self._parts).decode("utf-8", "replace").splitlines()
         said = [_understand(line) for line in lines]
-        ended = any("done" in one for one in said) or code == STOP
+        ended = any("done" in one or "no_space" in one for one in said) or code == STOP
         told = any("id" in one for one in said)
         if self._late and not any(one.get("id") in ("hang", "waits") for one in said):
             text = f"the group '{self.group}' {self._late}: look for an endless loop or lock"
@@ -116,10 +129,13 @@ def _fork(job: Job, group: str, run_child: RunChild, output: int) -> tuple[int, 
     sys.stdout.flush()
     process = os.fork()
     if process:
+        with contextlib.suppress(OSError):  # the fork may have done so, and ended
+            os.setpgid(process, process)
         os.close(writing)
         return process, reading
     status = 1
     try:
+        os.setpgid(0, 0)  # so that what it starts ends with it
         for number, usual in {**_USUAL, **_DEFAULT}.items():
             signal.signal(number, usual)
         os.close(reading)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from ..plugins import load_library
 from .spec import Spec
@@ -23,6 +24,8 @@ class Job:
         groups: The groups of checks to run; None: all that there are.
         corpus: Folder of the inputs that a fuzzer kept; None: there is none.
         case: The only one to run of these groups, as a finding names it; None: all.
+        part: Files of the sample that are looked at, in place of all of them; none: all.
+        is_large: Even these have too many bytes for reading them hundreds of times.
         quick: Only what takes least, and finds most: see checks.Group.
     """
 
@@ -37,6 +40,15 @@ class Job:
     case: str | None = None
     quick: bool = False
     corpus: str | None = None
+    part: tuple[str, ...] = ()
+    is_large: bool = False
+
+    def of_sample(self, part: Sequence[str], is_large: bool) -> Job:
+        """The same over some files of the sample, or all where `part` is empty."""
+        if not part:
+            return replace(self, is_large=is_large)
+        spec = self.spec.with_files(list(part))
+        return replace(self, spec=spec, records=None, part=tuple(part), is_large=is_large)
 
     def load(self) -> None:
         for library in self.libraries:

@@ -273,12 +273,15 @@ class Kit:
 
     def files(self) -> list[str]:
         """The files that the reader reads, in order.  Raises FileError where they are not there."""
-        paths: list[str] = []
-        path, err = ffi.new("char[]", 4096), new_error()
-        while (status := lib.pfd_kit_file(self._blob, len(paths), path, 4096, err)) == lib.PFD_OK:
-            paths.append(text(path))
-        check(status, err)
-        return paths
+        needed, size = ffi.new("int64_t *"), 4096
+        while True:
+            paths, err = ffi.new("char[]", size), new_error()
+            check(lib.pfd_kit_files(self._blob, paths, size, needed, err), err)
+            if needed[0] <= size:
+                break
+            size = needed[0]
+        said: str = ffi.buffer(paths)[: needed[0]].decode("utf-8", "replace")
+        return said.split("\0")[:-1]
 
 
 def _pairs(run: Run) -> list[tuple[int, int]]:

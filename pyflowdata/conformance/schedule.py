@@ -26,6 +26,9 @@ def run_groups(job: Job, run_child: RunChild, started: Started) -> Iterator[tupl
     goes_on, names = True, list[str]()
     for said, goes_on in _run([_DESCRIPTOR], job, run_child, started):
         names = next((one["groups"] for one in said if "groups" in one), [])
+        of_sample = next((one for one in said if "part" in one), None)
+        if of_sample is not None:
+            job = job.of_sample(of_sample["part"], of_sample["is_large"])
         yield _DESCRIPTOR.name, said
     groups = [group for group in GROUPS if group.name in names and _is_wanted(group, job)]
     if not goes_on:
@@ -84,7 +87,11 @@ def _wait(running: Sequence[GroupProcess]) -> list[GroupProcess]:
     ended = [pipes[pipe] for pipe in select.select(list(pipes), [], [], _LOOK)[0]]
     ended = [one for one in ended if not one.read()]
     for one in running:
-        if one not in ended and one.is_late():
+        if one in ended:
+            continue
+        if one.has_ended():
+            ended.append(one)
+        elif one.is_late():
             one.stop()
             ended.append(one)
     return ended

@@ -8,22 +8,28 @@ cores.  Lines of JSON go to stdout; an empty one ends a job.
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import json
 import os
 import pickle
 import signal
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from . import own_children
 from ..errors import Error
+from ..native import lib
 from .checks import GROUPS, Check, Group
 from .recompiled.driver import driver_job
 from .group_process import STOP, Said
 from .job import Job
+from .sample_part import MOST_BYTES, bytes_of, can_be_checked, in_words, part_of
 from .schedule import run_groups
-from .spec import has_python, libraries_of
+from .spec import flags_of, has_python, libraries_of
 
 
 _LINE = 100  # bytes of the first line that an op prints
@@ -37,6 +43,7 @@ class _Child:
         self.job, self.report_fd = job, pipe
         self.watches_output = False
         self._case = ""
+        self._has_told = False  # of processes
 
     def write(self, **said: object) -> None:
         os.write(self.report_fd, (json.dumps(said) + "\n").encode())
@@ -59,6 +66,20 @@ class _Child:
         self.look_for_output()
         self._case = case
         self.write(case=case)
+
+    def look_for_processes(self) -> None:
+        """Ends those that the op left in the current case, and tells of them once."""
+        if not own_children.has_some():
+            return
+        own_children.end_all()
+        if not self._has_told:
+            self._has_told = True
+            self.tell(
+                "leaves-process",
+                "the op started a process, which is there after close(): it has copies of all "
+                "descriptors, locks and memory of the program, and each epoch leaves one more; "
+                "start none, or end it and wait for it in close(), and where open() fails",
+            )
 
     def tell(
         self, id: str, text: str, likely: Sequence[str] = (), case: str | None = None
@@ -119,27 +140,56 @@ def _list_groups(child: _Child) -> str:
     except Error as failure:
         child.tell("no-sample", f"there is no sample to check with: {failure}")
         raise _StopError from failure
-    names, left_out = [], {}
+    files = _limit_sample(child, files)
+    names, left_out, too_slow = [], {}, list[str]()
     for group in GROUPS:
         if group.needs_corpus and child.job.corpus is None:
             continue
         why = group.left_out(child.job.spec)
-        if why is None:
+        if why is None and child.job.is_large and not group.large_every:
+            too_slow.append(group.name)
+        elif why is None:
             names.append(group.name)
         else:
             left_out[group.name] = why
     node = child.job.spec.with_reader(rank=0, world_size=1).make()
+    not_for_it = {**left_out, **dict.fromkeys(too_slow, _TOO_LARGE)}
     child.write(
-        groups=names, not_for_it=left_out, op=node.op.name, files=files, origin=node.op.origin,
+        groups=names, not_for_it=not_for_it, op=node.op.name, files=files, origin=node.op.origin,
         job=driver_job(node, whole_batches=child.job.spec.needs_whole_batches()),
         libraries=libraries_of(child.job.spec),
     )  # fmt: skip
+    if too_slow:
+        child.note(
+            f"{', '.join(too_slow)}, and most cases of others: the sample has "
+            f"{bytes_of(files) >> 20:,} MB, which these checks would read hundreds of times; give "
+            f"a sample of less than {MOST_BYTES >> 20} MB, best below 10 KB"
+        )
     titles = {group.name: group.title for group in GROUPS}
     for reason in dict.fromkeys(f"{titles[name]}: {why}" for name, why in left_out.items() if why):
         child.note(reason)
     if child.job.quick:
         child.note(_not_quick([group for group in GROUPS if group.name in names]))
     return said
+
+
+_TOO_LARGE = "the sample has too many bytes for it"
+
+
+def _limit_sample(child: _Child, files: list[str]) -> list[str]:
+    """The files that are looked at, of these."""
+    part = part_of(files) if flags_of(child.job.spec.reader().op) & lib.PFD_READS_FILES else []
+    if part and not can_be_checked(child.job.spec, part):
+        part = []
+    kept = child.job.of_sample(part, False)
+    if part:
+        child.note(in_words(files, part))
+        child.job = kept
+        files = child.check().kit.files()
+    is_large = bytes_of(files) > MOST_BYTES
+    child.job = replace(kept, is_large=is_large)
+    child.write(part=part, is_large=is_large)
+    return files
 
 
 def _not_quick(groups: Sequence[Group]) -> str:
@@ -151,15 +201,18 @@ def _not_quick(groups: Sequence[Group]) -> str:
 
 def _run_child(job: Job, group: str, pipe: int) -> int:
     child = _Child(job, pipe)
+    own_children.adopt()
     try:
         if group == "descriptor":
             said = _list_groups(child)
         else:
             one = next(one for one in GROUPS if one.name == group)
-            check = child.check(one.quick_every if job.quick else 1)
+            every = one.large_every if job.is_large else 1
+            check = child.check(max(every, one.quick_every if job.quick else 1))
             child.watches_output = group not in _PRINT_THEMSELVES and not has_python(job.spec)
             said = one.run(check)
             child.look_for_output()
+            child.look_for_processes()
             if job.case is not None:
                 child.write(has_case=check.has_run, cases=check.passed_over)
         child.write(done=said)
@@ -167,8 +220,15 @@ def _run_child(job: Job, group: str, pipe: int) -> int:
         return STOP
     except Error as failure:
         child.tell("call-fails", f"{type(failure).__name__}: {failure}")
+    except OSError as failure:
+        if failure.errno not in (errno.ENOSPC, errno.EDQUOT):
+            child.tell("kit-fails", traceback.format_exc())
+        else:
+            child.write(no_space=tempfile.gettempdir())
     except Exception:  # noqa: BLE001  (told to who reads the report, not lost with the process)
         child.tell("kit-fails", traceback.format_exc())
+    finally:
+        own_children.end_all()
     return 0
 
 
@@ -188,9 +248,9 @@ def run(job: Job, say: Callable[[Said], None]) -> None:
 def main() -> None:
     """Does the jobs that come by stdin, until it ends; an empty line ends the results of each."""
     gc.freeze()  # forks need not look through the objects that exist now
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))  # and ends its forks
-    with contextlib.suppress(EOFError):
+    with contextlib.suppress(EOFError, BrokenPipeError):  # who asked has ended
         while True:
             run(pickle.load(sys.stdin.buffer), _print)
             print(flush=True)

@@ -187,9 +187,11 @@ pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options,
                                pfd_kit_result *out, pfd_error *err);
 void pfd_kit_watch_end(void);
 
-/* The i-th file that the reader of a blob would read; PFD_END past the last one.  `path` has room
- * for `size` bytes. */
-pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err);
+/* Writes the paths of the files that the reader of a blob would read, in order, each with the NUL
+ * after it, to `paths`, which has room for `size` bytes.  *needed is how many bytes all of them
+ * take; where that is more than `size`, some are left out. */
+pfd_status pfd_kit_files(const pfd_blob *blob, char *paths, int64_t size, int64_t *needed,
+                         pfd_error *err);
 
 /* Name of the i-th attr that the op of a blob declares, without those of the host; NULL past the
  * last one. */

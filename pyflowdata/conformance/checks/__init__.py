@@ -60,15 +60,15 @@ def _makes_groups(spec: Spec) -> str | None:
 _DAMAGED = "damaged samples"
 
 GROUPS: tuple[Group, ...] = (
-    Group("random numbers", random_numbers, is_quick=True),
-    Group("records", records, is_quick=True),
-    Group("ranges", ranges, is_quick=True),
+    Group("random numbers", random_numbers, is_quick=True, large_every=1),
+    Group("records", records, is_quick=True, large_every=16),
+    Group("ranges", ranges, is_quick=True, large_every=1),
     Group("leaks", leaks, is_quick=True),
     Group("threads", threads, is_quick=True, is_alone=True),
     Group("state", state, is_quick=True),
-    Group("two sources", sources),
-    Group("types", types, _no_inputs, is_quick=True, quick_every=4),
-    Group("choices", choices),
+    Group("two sources", sources, large_every=1),
+    Group("types", types, _no_inputs, is_quick=True, quick_every=4, large_every=1),
+    Group("choices", choices, large_every=4),
     Group("failures", failures, is_quick=True, quick_every=4),
     Group("failing records", failing_records, _cannot_be_damaged, _DAMAGED),
     *(
@@ -80,7 +80,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     Group("corpus", corpus, _reads_no_files, _DAMAGED, needs_corpus=True),
     Group("sizes", sizes, _reads_no_files, _DAMAGED),
-    Group("sample", sample, _has_inputs),
+    Group("sample", sample, _has_inputs, large_every=1),
     Group("large files", large, _has_inputs),
     Group("many records", many, _has_inputs),
     Group("loader", loader, _makes_groups, "the loader", is_alone=True),

@@ -24,6 +24,8 @@ class Group:
         left_out: Why it does not suit an op, "" where that needs no word; None: it runs.
         is_quick: It also runs with --quick.
         quick_every: With --quick, one case of so many; 1: all of them.
+        large_every: Over a sample with many bytes that is one case of so many; 0: the group is left
+            out, since it would take minutes.
         is_alone: It needs all cores for its own threads, so no other group runs beside it.
         needs_corpus: It runs only where the plugin has a corpus.
     """
@@ -34,5 +36,6 @@ class Group:
     title: str = ""
     is_quick: bool = False
     quick_every: int = 1
+    large_every: int = 0
     is_alone: bool = False
     needs_corpus: bool = False

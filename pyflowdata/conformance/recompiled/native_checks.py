@@ -19,6 +19,7 @@ from .fuzzing import Fuzzer
 from .groups import FUZZ, NATIVE_GROUPS, SANITIZERS
 from .native_samples import write_samples
 from .rebuilt import Graph
+from .running import ended_on_failure, may_run_again
 from .sanitizers import sanitize
 
 
@@ -88,10 +89,13 @@ class NativeChecks:
             samples = write_samples(graph.files, Corpus(self.corpus), folder / "samples", case)
             if not samples:
                 raise UnknownCaseError(f"the group '{groups[0]}' has no case {shown(case)}")
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(
-                lambda group: self._result(group, graph, samples, case, folder), groups
-            ))  # fmt: skip
+        try:
+            with ThreadPoolExecutor(os.cpu_count()) as pool, ended_on_failure():
+                return list(pool.map(
+                    lambda group: self._result(group, graph, samples, case, folder), groups
+                ))  # fmt: skip
+        finally:
+            may_run_again()
 
     def _groups(self) -> list[str]:
         if self.only is None:

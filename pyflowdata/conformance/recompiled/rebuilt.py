@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .running import run_program
 from .compiling import CPP_SUFFIXES, Compiler
 
 _TRAPS = "-fno-sanitize-recover=all"
@@ -64,10 +65,8 @@ class Program:
         self, arguments: Sequence[str | Path], env: Mapping[str, str], timeout: float
     ) -> subprocess.CompletedProcess[str]:
         """Its result.  Raises subprocess.TimeoutExpired."""
-        return subprocess.run(
-            [*fixed_addresses(), self.path, *arguments], env={**os.environ, **env},
-            capture_output=True, text=True, errors="replace", timeout=timeout, check=False,
-        )  # fmt: skip
+        command = [*fixed_addresses(), self.path, *arguments]
+        return run_program(command, {**os.environ, **env}, timeout)
 
 
 def build(
