@@ -21,8 +21,7 @@ void pfd_kit_attempt_close(pfd_kit_call *call, pfd_kit_attempt *a)
     *a = (pfd_kit_attempt){.n = 0};
 }
 
-/* ---- Before the call ---------------------------------------------------------------------------
- */
+/* ---- Before the call ------------------------------------------------------------------------- */
 static uint8_t *guard(pfd_kit_attempt *a, int32_t kind, int64_t index, int64_t bytes,
                       int64_t alignment, uint8_t fill)
 {
@@ -168,8 +167,7 @@ int32_t pfd_kit_attempt_open(pfd_kit_call *call, pfd_kit_attempt *a, const pfd_r
     return copy_records(call, a, records);
 }
 
-/* ---- The call
- * ------------------------------------------------------------------------------------ */
+/* ---- The call -------------------------------------------------------------------------------- */
 static void check_around_outputs(pfd_kit_call *call, const pfd_kit_attempt *a)
 {
     for (uint32_t i = 0; i < a->node->op->op->num_outputs; i++) {
@@ -235,8 +233,7 @@ pfd_status pfd_kit_attempt_run(pfd_kit_call *call, pfd_kit_attempt *a, pfd_error
     return status;
 }
 
-/* ---- The interface
- * ----------------------------------------------------------------------------------- */
+/* ---- The interface --------------------------------------------------------------------------- */
 pfd_status pfd_kit_attempt_repeat(pfd_kit_call *call, const pfd_kit_attempt *first,
                                   const pfd_record *records, const pfd_tensor *const *inputs,
                                   pfd_error *err)

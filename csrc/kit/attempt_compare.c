@@ -29,8 +29,7 @@ int32_t pfd_kit_looks_unwritten(const pfd_kit_attempt *a)
     return 0;
 }
 
-/* ---- One dense output ---------------------------------------------------------------------------
- */
+/* ---- One dense output ------------------------------------------------------------------------ */
 typedef struct output_marks {
     int64_t rows_without, first_without; /* rows of which no byte was written */
     int64_t rows_partly, first_partly;
@@ -179,8 +178,7 @@ static void compare_dense(pfd_kit_call *call, const pfd_kit_attempt *a, const pf
     }
 }
 
-/* ---- All outputs --------------------------------------------------------------------------------
- */
+/* ---- All outputs ----------------------------------------------------------------------------- */
 static void compare_ragged(pfd_kit_call *call, const pfd_kit_attempt *a, const pfd_kit_attempt *b,
                            uint32_t port, int64_t row)
 {

@@ -98,8 +98,7 @@ void pfd_kit_check_equal_rows(pfd_kit_call *call, const pfd_kit_attempt *a)
     }
 }
 
-/* ---- Rows of equal records ---------------------------------------------------------------------
- */
+/* ---- Rows of equal records ------------------------------------------------------------------- */
 static int32_t is_nan_at(int32_t dtype, const uint8_t *at)
 {
     uint64_t bits = 0;

@@ -119,8 +119,7 @@ void pfd_kit_source_close(pfd_kit_call *call, pfd_kit_source *source)
     *source = (pfd_kit_source){.size = -1};
 }
 
-/* ---- Records -----------------------------------------------------------------------------------
- */
+/* ---- Records --------------------------------------------------------------------------------- */
 uint64_t pfd_kit_hash_record(pfd_kit_call *call, const pfd_record *record)
 {
     call->reading = "record";

@@ -29,8 +29,7 @@ static double small_number(int64_t i)
     return (double)(pfd_random_bits(11, (uint64_t)i) % 17) - 4;
 }
 
-/* ---- Floats ------------------------------------------------------------------------------------
- */
+/* ---- Floats ---------------------------------------------------------------------------------- */
 static double limit_of(int32_t dtype)
 {
     if (dtype == PFD_FLOAT64) return 1.7976931348623157e308;
@@ -76,8 +75,7 @@ static void store_float(int32_t dtype, double value, uint8_t *at)
         memcpy(at, &narrow, sizeof narrow);
 }
 
-/* ---- Integers ----------------------------------------------------------------------------------
- */
+/* ---- Integers -------------------------------------------------------------------------------- */
 static int32_t is_signed(int32_t dtype)
 {
     return dtype == PFD_INT8 || dtype == PFD_INT16 || dtype == PFD_INT32 || dtype == PFD_INT64;
@@ -131,8 +129,7 @@ static void fill(uint8_t *data, int64_t n, int32_t dtype, int32_t kind)
     }
 }
 
-/* ---- Tensors -----------------------------------------------------------------------------------
- */
+/* ---- Tensors --------------------------------------------------------------------------------- */
 static const int64_t sizes[PFD_KIT_MADE_ROWS] = {5,  0,  1,   2,   3,    8,   16,
                                                   17, 63, 255, 257, 1025, 4099};
 

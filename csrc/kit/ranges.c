@@ -14,8 +14,8 @@
 #include <time.h>
 
 enum { most_rows = 16, most_faults = 6 };
-static const int64_t MOST_REGIONS = 8000;          /* of guarded memory at once */
-static const int64_t MOST_BYTES = 8 << 20;     /* of inputs and outputs of a range */
+static const int64_t MOST_REGIONS = 8000;        /* of guarded memory at once */
+static const int64_t MOST_BYTES = 8 << 20;       /* of inputs and outputs of a range */
 static const int64_t MOST_NS = 40 * 1000 * 1000; /* that a range is expected to take */
 
 /* What was found at some lengths. */
@@ -35,8 +35,8 @@ typedef struct range_trial {
     pfd_kit_attempt together;     /* all of them in one range */
     int32_t has_together;
     int64_t row_ns, row_regions; /* of the last call */
-    pfd_kit_run_state *run;  /* to which faults are reported at the end */
-    pfd_kit_run_state held;  /* the same run with a result of its own */
+    pfd_kit_run_state *run;      /* to which faults are reported at the end */
+    pfd_kit_run_state held;      /* the same run with a result of its own */
     pfd_kit_result result;
     range_fault faults[most_faults];
     int32_t num_faults;
@@ -47,8 +47,7 @@ typedef struct range_trial {
     pfd_error err;
 } range_trial;
 
-/* ---- What is found ------------------------------------------------------------------------------
- */
+/* ---- What is found --------------------------------------------------------------------------- */
 static range_fault *fault_of(range_trial *t, const char *id)
 {
     for (int32_t i = 0; i < t->num_faults; i++)
@@ -110,8 +109,7 @@ static void report_all(range_trial *t)
     }
 }
 
-/* ---- Rows alone ---------------------------------------------------------------------------------
- */
+/* ---- Rows alone ------------------------------------------------------------------------------ */
 static int64_t now_ns(void)
 {
     struct timespec now;
@@ -181,8 +179,7 @@ static void compute_alone(range_trial *t, const pfd_record *records, int64_t n)
     collect(t, 0);
 }
 
-/* ---- Ranges -------------------------------------------------------------------------------------
- */
+/* ---- Ranges ---------------------------------------------------------------------------------- */
 static void compare_with_alone(range_trial *t, const pfd_kit_attempt *a, int32_t length)
 {
     pfd_kit_difference found;

@@ -104,8 +104,7 @@ static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
     return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s of pfd_kit_options is out of range", wrong);
 }
 
-/* ---- A reader upstream -------------------------------------------------------------------------
- */
+/* ---- A reader upstream ----------------------------------------------------------------------- */
 static pfd_status gather_stream(kit_round *round, pfd_kit_call *call, pfd_kit_scratch *scratch,
                                 pfd_error *err)
 {
@@ -137,8 +136,7 @@ static pfd_status gather(kit_round *round, pfd_kit_call *call, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- A round
- * -------------------------------------------------------------------------------------- */
+/* ---- A round --------------------------------------------------------------------------------- */
 static void *visit_in_thread(void *ctx)
 {
     pfd_kit_visit *visit = ctx;
@@ -310,8 +308,7 @@ static pfd_status run_two_sources(pfd_kit_run_state *run, const pfd_kit_hashes *
     return status == PFD_OK ? other_status : status;
 }
 
-/* ---- The interface
- * --------------------------------------------------------------------------------- */
+/* ---- The interface --------------------------------------------------------------------------- */
 static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
 {
     /* The first rounds fill caches, also those of malloc(). */

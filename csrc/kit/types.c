@@ -75,8 +75,7 @@ static void describe_types(trial *t)
     }
 }
 
-/* ---- infer() ------------------------------------------------------------------------------------
- */
+/* ---- infer() --------------------------------------------------------------------------------- */
 static const char *fault_of(const pfd_row_type *type)
 {
     if (!pfd_dtype_name(type->dtype)) return "no dtype";
@@ -122,8 +121,7 @@ static int32_t accepts(trial *t, uint32_t varied)
     return status == PFD_OK;
 }
 
-/* ---- compute() ----------------------------------------------------------------------------------
- */
+/* ---- compute() ------------------------------------------------------------------------------- */
 /* The host offers ragged inputs only to ops that say they take them. */
 static int32_t may_be_given(const pfd_op *op, const pfd_row_type *type)
 {

@@ -32,8 +32,7 @@ void pfd_kit_visit_close(pfd_kit_visit *visit)
     pfd_kit_active = NULL;
 }
 
-/* ---- What was found ----------------------------------------------------------------------------
- */
+/* ---- What was found -------------------------------------------------------------------------- */
 static const char *against(const pfd_kit_visit *visit)
 {
     if (visit->call.run->options->num_threads > 1) return "by several threads at once";
@@ -87,8 +86,7 @@ static void count_failed(pfd_kit_visit *visit)
     pthread_mutex_unlock(visit->hashes.lock);
 }
 
-/* ---- Computing
- * ----------------------------------------------------------------------------------- */
+/* ---- Computing ------------------------------------------------------------------------------- */
 static pfd_status compute_rows(pfd_kit_visit *visit, const pfd_record *records,
                                const int64_t *indices, int64_t n);
 
@@ -131,8 +129,7 @@ static pfd_status compute_rows(pfd_kit_visit *visit, const pfd_record *records,
     return status;
 }
 
-/* ---- Random access
- * -------------------------------------------------------------------------------- */
+/* ---- Random access --------------------------------------------------------------------------- */
 static pfd_status visit_range(pfd_kit_visit *visit, const int64_t *indices, int64_t n)
 {
     const pfd_kit_visit *v = visit;
@@ -196,8 +193,7 @@ pfd_status pfd_kit_visit_records(pfd_kit_visit *visit)
     return status == PFD_END ? PFD_OK : status;
 }
 
-/* ---- Streams
- * --------------------------------------------------------------------------------------- */
+/* ---- Streams --------------------------------------------------------------------------------- */
 static int32_t is_plain(const pfd_kit_run_state *run)
 {
     const pfd_kit_options *o = run->options;

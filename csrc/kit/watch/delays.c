@@ -28,8 +28,7 @@ static _Atomic int32_t in_vain[2]; /* of copies, of seeks */
 static _Atomic int64_t seeks[most_files]; /* of each descriptor */
 static pfd_kit_run_state *watched_run;
 
-/* ---- Waiting ----------------------------------------------------------------------------------
- */
+/* ---- Waiting --------------------------------------------------------------------------------- */
 static int32_t is_in_op(void)
 {
     const pfd_kit_call *call = pfd_kit_active;
@@ -66,8 +65,7 @@ void pfd_kit_delays_part(void)
     if (atomic_load(&is_on)) (void)atomic_fetch_sub(&num_joined, 1);
 }
 
-/* ---- Positions ---------------------------------------------------------------------------------
- */
+/* ---- Positions ------------------------------------------------------------------------------- */
 static void note_shared(int fd)
 {
     char link[64], path[200] = "";
@@ -129,8 +127,7 @@ static void delayed_rewind(FILE *file)
     after_seek(fileno(file));
 }
 
-/* ---- Copies and allocations --------------------------------------------------------------------
- */
+/* ---- Copies and allocations ------------------------------------------------------------------ */
 static void *delayed_memcpy(void *to, const void *from, size_t bytes)
 {
     (void)memcpy(to, from, bytes);

@@ -44,8 +44,7 @@ static int32_t is_fixed(const char *name, int32_t flag)
     return (call->run->options->generators & flag) != 0;
 }
 
-/* ---- Of the process: findings ------------------------------------------------------------------
- */
+/* ---- Of the process: findings ---------------------------------------------------------------- */
 static void name_shared(const char *name)
 {
     const pfd_kit_call *call = call_of_op();
@@ -109,8 +108,7 @@ static void shared_srand48(long seed)
     srand48(seed);
 }
 
-/* ---- Of the system -----------------------------------------------------------------------------
- */
+/* ---- Of the system --------------------------------------------------------------------------- */
 static ssize_t system_getrandom(void *data, size_t bytes, unsigned flags)
 {
     if (!is_fixed("getrandom", PFD_KIT_FIX_SYSTEM)) return getrandom(data, bytes, flags);
@@ -151,8 +149,7 @@ static unsigned system_random_device(void *self)
     return system_number("std::random_device");
 }
 
-/* ---- With a state that the op owns -------------------------------------------------------------
- */
+/* ---- With a state that the op owns ----------------------------------------------------------- */
 static int seeded_rand_r(unsigned *state)
 {
     int number = rand_r(state);

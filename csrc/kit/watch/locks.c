@@ -75,8 +75,7 @@ static void report_second(const held_lock *entry)
                    pfd_kit_active->function, what, function[0] ? " in" : "", function);
 }
 
-/* ---- What the plugin calls -------------------------------------------------------------------
- */
+/* ---- What the plugin calls ------------------------------------------------------------------- */
 static int lock_mutex(pthread_mutex_t *lock, const void *caller)
 {
     const struct timespec past = {0};
@@ -211,8 +210,7 @@ static const pfd_interposed_function functions[] = {
     PFD_REDIRECT("pthread_spin_unlock", spin_unlock),
 };
 
-/* ---- The watch -------------------------------------------------------------------------------
- */
+/* ---- The watch ------------------------------------------------------------------------------- */
 static pfd_interposition redirected;
 
 void pfd_kit_locks_begin(pfd_kit_run_state *run)

@@ -48,8 +48,7 @@ static void keep_all(void)
     for (int i = 0; i < n; i++) keep(numbers[i]);
 }
 
-/* ---- close() of a number that is not open ------------------------------------------------------
- */
+/* ---- close() of a number that is not open ---------------------------------------------------- */
 static int watched_close(int number)
 {
     int status = close(number), error = errno;
