@@ -68,9 +68,7 @@ def _one_round(check: Callable[[bool, bool], Report], kinds: Sequence[bool]) -> 
         try:
             report = check(quick, number == 0)
         except (BuildError, MissingToolError) as failure:
-            say(f"{time.strftime('%H:%M:%S')}  the plugin cannot be compiled:")
-            for line in str(failure).splitlines():
-                say(line)
+            say(f"{time.strftime('%H:%M:%S')}  the plugin cannot be compiled:\n{failure}")
             return False
         except (Error, OSError) as failure:
             say(f"{time.strftime('%H:%M:%S')}  not checked: {failure}")
