@@ -61,6 +61,11 @@ def watch(
     return 0 if passed else 1
 
 
+def _say_lines(text: str) -> None:
+    for line in text.splitlines():
+        say(line)
+
+
 def _one_round(check: Callable[[bool, bool], Report], kinds: Sequence[bool]) -> bool:
     """Whether all checks pass; each prints a short report."""
     for number, quick in enumerate(kinds):
@@ -68,7 +73,8 @@ def _one_round(check: Callable[[bool, bool], Report], kinds: Sequence[bool]) -> 
         try:
             report = check(quick, number == 0)
         except (BuildError, MissingToolError) as failure:
-            say(f"{time.strftime('%H:%M:%S')}  the plugin cannot be compiled:\n{failure}")
+            say(f"{time.strftime('%H:%M:%S')}  the plugin cannot be compiled:")
+            _say_lines(str(failure))
             return False
         except (Error, OSError) as failure:
             say(f"{time.strftime('%H:%M:%S')}  not checked: {failure}")

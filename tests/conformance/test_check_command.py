@@ -150,7 +150,7 @@ _NOT_REPEATED = {"help", "quick", "watch", "only", "asan", "ubsan", "tsan", "fuz
 def test_a_case_is_repeated_with_all_options_that_can_matter():
     parser = argparse.ArgumentParser()
     check_command.add_arguments(parser)
-    given, options = ["my.c", "a.so"], {"also": "more=2", "input": "'Reader.out path=a,b'",
+    given, options = ["my.c", "a.so"], {"also": ".=2", "input": "'Reader.out path=a,b'",
                                         "fuzzer": "own", "attr": "text=it's; all",
                                         "cflags": "-lz -g"}  # fmt: skip
     for action in parser._actions:
