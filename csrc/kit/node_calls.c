@@ -1,5 +1,6 @@
 /* Watches the functions of an op that the host calls where a node is made: infer(), companions()
- * and propose().  They are replaced in the registry's copy of the descriptor meanwhile. */
+ * and propose().  They are replaced in the registry's copy of the descriptor meanwhile; a node that
+ * is made then may keep a copy of that, so that they are called later, too. */
 #include "core/error.h"
 #include "kit/run_state.h"
 
@@ -9,6 +10,7 @@ static struct watched {
     pfd_op *op;    /* the registry's */
     pfd_op real;   /* as it was */
     int32_t num_nodes;
+    int32_t is_open; /* 0: they only call the real ones, as `run` is over */
 } watched;
 
 static pfd_kit_call *enter(pfd_kit_call *call, const char *function, pfd_error *err)
@@ -24,6 +26,7 @@ static pfd_kit_call *enter(pfd_kit_call *call, const char *function, pfd_error *
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     pfd_kit_call call;
+    if (!watched.is_open) return watched.real.infer(args, err);
     /* Tables may be made once, at the first node. */
     if (watched.num_nodes++ == 1) pfd_kit_globals_open(&watched.run);
     pfd_kit_call *outer = enter(&call, "infer()", err);
@@ -43,6 +46,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 
 static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
 {
+    if (!watched.is_open) return watched.real.companions(args, err);
     pfd_kit_call call, *outer = enter(&call, "companions()", err);
     pfd_status status = pfd_kit_leave(&call, watched.real.companions(args, err), err);
     pfd_kit_active = outer;
@@ -51,6 +55,7 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
 
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
+    if (!watched.is_open) return watched.real.propose(args, err);
     pfd_kit_call call, *outer = enter(&call, "propose()", err);
     pfd_status status = pfd_kit_leave(&call, watched.real.propose(args, err), err);
     pfd_kit_active = outer;
@@ -67,6 +72,7 @@ pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options,
         .node = {.op = found},
         .op = (pfd_op *)(uintptr_t)found->op,
         .real = *found->op,
+        .is_open = 1,
     };
     pfd_kit_run_begin(&watched.run);
     watched.op->infer = infer;
@@ -80,6 +86,7 @@ void pfd_kit_watch_end(void)
     watched.op->infer = watched.real.infer;
     watched.op->companions = watched.real.companions;
     watched.op->propose = watched.real.propose;
+    watched.is_open = 0;
     pfd_kit_globals_close();
     pfd_kit_run_end(&watched.run);
 }
