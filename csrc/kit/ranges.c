@@ -54,7 +54,9 @@ static range_fault *fault_of(range_trial *t, const char *id)
         if (!strcmp(t->faults[i].id, id)) return &t->faults[i];
     if (t->num_faults == most_faults) return NULL;
     range_fault *fault = &t->faults[t->num_faults++];
-    snprintf(fault->id, sizeof fault->id, "%s", id);
+    size_t size = strnlen(id, sizeof fault->id - 1);
+    memmove(fault->id, id, size); /* the compiler takes the finding's id for this one */
+    fault->id[size] = '\0';
     return fault;
 }
 
