@@ -1,6 +1,7 @@
 """ArrayReader and flow.from_arrays, beside NumPy."""
 
 import gc
+import time
 import weakref
 
 import numpy as np
@@ -70,7 +71,10 @@ def test_loaders_keep_the_arrays_that_they_read():
         batch = next(iter(loader))
         assert alive() is not None and (batch == seed).all()
         del loader
-    gc.collect()
+    end = time.monotonic() + 10
+    while alive() is not None and time.monotonic() < end:  # threads of the loader may still end
+        gc.collect()
+        time.sleep(0.01)
     assert alive() is None and (batch == 19).all()
 
 
