@@ -15,7 +15,7 @@ endif
 BUILD    := build/$(FLAVOUR)
 LIBRARY  := $(BUILD)/libpyflowdata.so
 KIT      := $(BUILD)/libpyflowdata_kit.so
-SOURCES  := $(sort $(wildcard csrc/*/*.c csrc/formats/*/*.c csrc/kit/*/*.c))
+SOURCES  := $(sort $(shell find csrc -name '*.c'))
 COMPILED := $(SOURCES:%.c=$(BUILD)/%.o)
 OBJECTS  := $(filter-out $(BUILD)/csrc/kit/%,$(COMPILED))
 KIT_OBJECTS := $(filter $(BUILD)/csrc/kit/% $(BUILD)/csrc/core/%,$(COMPILED))

@@ -1,5 +1,5 @@
 /* The ops that the library brings along; the only file that names them.
- * To add one: its file in formats/, ops/ or image_ops/, its line here, its test. */
+ * To add one: its file in formats/, ops/ or images/ops/, its line here, its test. */
 #include "registry/registry.h"
 
 #define BUILTIN_OPS(X)                                                                             \

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/scratch.h"
-#include "image_codecs/image_codec.h"
+#include "images/codecs/image_codec.h"
 #include "registry/registry.h"
 
 #ifdef PFD_HAVE_JPEG

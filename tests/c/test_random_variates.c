@@ -3,7 +3,7 @@
 
 #include "core/random.h"
 #include "core/log_exp.h"
-#include "images/random_variates.h"
+#include "images/pixels/random_variates.h"
 
 #include <math.h>
 

@@ -3,10 +3,10 @@
 
 #include "core/scratch.h"
 #include "core/simd.h"
-#include "images/affine_warp.h"
-#include "images/interpolation.h"
-#include "images/resample.h"
-#include "images/resample_kernels.h"
+#include "images/pixels/affine_warp.h"
+#include "images/pixels/interpolation.h"
+#include "images/pixels/resample.h"
+#include "images/pixels/resample_kernels.h"
 #include "registry/registry.h"
 
 #include <string.h>

@@ -70,8 +70,8 @@ def test_an_op_is_one_file_and_one_test():
     files = collections.defaultdict(list)
     for path in (ROOT / "csrc").rglob("*.c"):
         files[path.stem.replace("_", "")].append(path.relative_to(ROOT))
-    rooms = ("formats", "ops", "image_ops", "views")
-    topics = {"image_ops": "images", "views": "datasets"}
+    rooms = ("formats", "ops", "images", "views")
+    topics = {"images": "images", "views": "datasets"}
     for name in OPS:
         sources = files[name.lower()]
         assert len(sources) == 1 and sources[0].parts[1] in rooms, f"{name}: {sources}"

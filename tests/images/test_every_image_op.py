@@ -18,7 +18,7 @@ from pyflowdata.nodes.node import reader_nodes, with_reader_attrs
 
 SOURCES = {
     name: path.read_text()
-    for path in sorted((ROOT / "csrc/image_ops").glob("*.c"))
+    for path in sorted((ROOT / "csrc/images/ops").glob("*.c"))
     for name in re.findall(r'^const pfd_op [^"]*\.name = "(\w+)"', path.read_text(), re.MULTILINE)
 }
 OF_A_BATCH = {"ImageBatchAlign", "MixUp", "CutMix"}  # their rows depend on those beside them

@@ -1,4 +1,4 @@
-"""The random numbers of a record in an op, as csrc/images/random_draws.h makes them."""
+"""The random numbers of a record in an op, as csrc/images/pixels/random_draws.h makes them."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Group:
     format: str = ""
 
 
-# Of csrc/image_ops: the tables of docs/how-to/images.md by their titles.
+# Of csrc/images/ops: the tables of docs/how-to/images.md by their titles.
 _IMAGE_TABLES = {
     "files and pixels": (
         "decode", "Decode and encode images", "Ops from image files to pixels, and back.",
@@ -149,7 +149,7 @@ def _images(ops: dict[str, Op]) -> list[Group]:
         own = [ops[name] for name in re.findall(r"^\| `(\w+)`", rows, re.M)]
         made.append(Group(f"images-{key}", heading, about, tuple(own)))
     found = {op.name for group in made for op in group.ops}
-    lost = [op.name for op in _in(ops, "image_ops") if op.name not in found]
+    lost = [op.name for op in _in(ops, "images/ops") if op.name not in found]
     if lost:
         raise LookupError(f"no table of docs/how-to/images.md has {', '.join(lost)}")
     return made

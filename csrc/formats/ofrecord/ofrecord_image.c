@@ -3,7 +3,7 @@
 
 #include "core/rows.h"
 #include "formats/ofrecord/ofrecord_row.h"
-#include "images/image_rows.h"
+#include "images/pixels/image_rows.h"
 
 #include <string.h>
 

@@ -1,0 +1,63 @@
+/* images/codecs/image_file.h -- an image file in memory, and what is asked of it; see
+ * image_codec.h. */
+#ifndef PFD_IMAGE_CODECS_IMAGE_FILE_H
+#define PFD_IMAGE_CODECS_IMAGE_FILE_H
+#include "pyflowdata/op.h"
+
+enum { PFD_COLOR_RGB, PFD_COLOR_BGR, PFD_COLOR_GRAY, PFD_COLOR_RGBA };
+enum { PFD_INCOMPLETE_ERROR, PFD_INCOMPLETE_FILL };
+
+typedef struct pfd_image_codec pfd_image_codec;
+
+/* The bytes of one file; borrowed. */
+typedef struct pfd_image_file {
+    const pfd_host *host;
+    pfd_scratch *scratch;
+    const uint8_t *data;
+    int64_t size;
+    int64_t row;   /* of the range, for errors */
+    int64_t place; /* of data in the row's record, for errors; -1: not in it */
+} pfd_image_file;
+
+/* What a user asks for; the attrs are in decode_attrs.h. */
+typedef struct pfd_decode_options {
+    int32_t color_space;       /* PFD_COLOR_* */
+    int32_t apply_orientation; /* 1: upright, as the EXIF orientation says */
+    int32_t incomplete;        /* PFD_INCOMPLETE_* */
+    int32_t reserved;          /* 0 */
+    int64_t max_pixels;        /* of the stored image */
+} pfd_decode_options;
+
+typedef struct pfd_image_header {
+    const pfd_image_codec *codec;
+    int64_t height, width;               /* as delivered */
+    int64_t stored_height, stored_width; /* as the file has them */
+    int32_t channels;    /* that are stored, alpha counted: 1 to 4; of a palette 3 */
+    int32_t bits;        /* of a stored sample */
+    int32_t orientation; /* that is applied: 1 to 8, as EXIF counts; 1: none */
+    int32_t shrink;      /* 1, 2, 4 or 8 */
+} pfd_image_header;
+
+typedef struct pfd_region {
+    int64_t top, left, height, width; /* in the delivered image; not empty */
+} pfd_region;
+
+/* Pixels of 8 bits a channel.  What is between the rows is unspecified. */
+typedef struct pfd_pixels {
+    uint8_t *data;
+    int64_t stride; /* bytes from row to row */
+} pfd_pixels;
+
+/* 1 for PFD_COLOR_GRAY, 4 for PFD_COLOR_RGBA, else 3. */
+int32_t pfd_color_channels(int32_t color_space);
+
+/* For host->fail_row(): a byte of the image as a place in its record. */
+static inline int64_t pfd_image_byte(const pfd_image_file *file, int64_t byte)
+{
+    return file->place < 0 ? -1 : file->place + byte;
+}
+
+/* Where out->data is NULL, memory in the scratch for `height` rows of `row_bytes` bytes. */
+pfd_status pfd_make_pixels(const pfd_image_file *file, int64_t height, int64_t row_bytes,
+                           pfd_pixels *out, pfd_error *err);
+#endif

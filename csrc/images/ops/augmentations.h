@@ -1,0 +1,41 @@
+/* images/ops/augmentations.h -- the changes that RandAugment and TrivialAugment choose from, and how
+ * strong they are: torchvision's tables.
+ *
+ * Rotation, shears and translations are those of affine_warp.h, the others Pillow's.
+ */
+#ifndef PFD_IMAGE_OPS_AUGMENTATIONS_H
+#define PFD_IMAGE_OPS_AUGMENTATIONS_H
+#include "images/ops/warp_attrs.h"
+#include "images/pixels/each_image.h"
+
+/* In torchvision's order.  Images have 1 or 3 channels. */
+enum {
+    PFD_IDENTITY,
+    PFD_SHEAR_X,
+    PFD_SHEAR_Y,
+    PFD_TRANSLATE_X,
+    PFD_TRANSLATE_Y,
+    PFD_ROTATE,
+    PFD_BRIGHTNESS,
+    PFD_COLOR,
+    PFD_CONTRAST,
+    PFD_SHARPNESS,
+    PFD_POSTERIZE,
+    PFD_SOLARIZE,
+    PFD_AUTO_CONTRAST,
+    PFD_EQUALIZE,
+    PFD_AUGMENTATIONS,
+};
+
+/* How strong a change is: `bin` of `bins`, 0 the weakest (but of Posterize and Solarize), in the
+ * table of RandAugment or, wide, of TrivialAugment.  `negative` 1: in the other direction, for
+ * changes that have one. */
+typedef struct pfd_strength {
+    int64_t bin, bins;
+    int32_t wide, negative;
+} pfd_strength;
+
+/* Makes `out` from `in`, which is other memory. */
+void pfd_augment(const pfd_image *in, int32_t change, const pfd_strength *strength,
+                 const pfd_warp_style *style, uint8_t *out);
+#endif

@@ -1,0 +1,52 @@
+/* CoinFlip: 1 or 0 for each record, by chance. */
+#include "images/pixels/random_draws.h"
+#include "pyflowdata/op.h"
+
+typedef struct coin_flip_attrs {
+    double probability;
+    int64_t batch_size; /* for the host */
+} coin_flip_attrs;
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    (void)err;
+    args->outputs[0] = (pfd_row_type){.dtype = PFD_INT8};
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const coin_flip_attrs *attrs = args->attrs;
+    (void)err;
+    for (int64_t i = 0; i < args->num_rows; i++)
+        args->outputs[0]->data[i] = (uint8_t)pfd_bernoulli(args, i, 0, attrs->probability);
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_FLOAT_ATTR(coin_flip_attrs, probability, "0.5", 0, 1, "Probability of a 1."),
+    PFD_INT_ATTR(coin_flip_attrs, batch_size, "0", 0, 4294967296.0,
+                 "That of the readers, where no input tells the records; 0 if one does."),
+};
+
+static const pfd_port inputs[] = {
+    {"in", "Any blob of the batch, also ragged: it tells the records, its values do not matter. "
+           "Without it they are those of the first reader of the loader."},
+};
+
+static const pfd_port outputs[] = {{"out", "int8 (), 1 or 0 for each record."}};
+
+const pfd_op pfd_op_coin_flip = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED | PFD_OPTIONAL_INPUT,
+    .name = "CoinFlip",
+    .doc = "Draws 1 or 0 for each record, as for the mirror of CropMirrorNormalize. "
+           "The draw depends on seed, epoch, record and the name of the node; two nodes draw "
+           "independently.",
+    PFD_OP_ATTRS(coin_flip_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
+    .infer = infer,
+    .compute = compute,
+    .batch_size_attr = "batch_size",
+};

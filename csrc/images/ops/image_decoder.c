@@ -1,0 +1,68 @@
+/* ImageDecoder: the bytes of image files as pixels. */
+#include "images/codecs/decode_attrs.h"
+#include "images/codecs/image_codec.h"
+#include "images/pixels/image_rows.h"
+#include "parse/row_type.h"
+#include "pyflowdata/op.h"
+
+typedef struct image_decoder_attrs {
+    pfd_decode_options decode; /* first: see pfd_take_window() */
+} image_decoder_attrs;
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const image_decoder_attrs *attrs = args->attrs;
+    PFD_TRY(pfd_expect_bytes(args, err));
+    args->outputs[0] = (pfd_row_type){
+        .dtype = PFD_UINT8, .ndim = 3,
+        .shape = {-1, -1, pfd_color_channels(attrs->decode.color_space)}};
+    return PFD_OK;
+}
+
+static pfd_status decode(const pfd_compute_args *args, int64_t i, pfd_error *err)
+{
+    const image_decoder_attrs *attrs = args->attrs;
+    pfd_image_file file = pfd_image_file_at(args, 0, i);
+    pfd_image_header header;
+    PFD_TRY(pfd_read_image_header(&file, &attrs->decode, &header, err));
+    pfd_pixels pixels = {.stride = header.width * pfd_color_channels(attrs->decode.color_space)};
+    pixels.data = pfd_image_to_write(args, 0, i, header.height, header.width, err);
+    if (!pixels.data) return err->status;
+    pfd_region whole = {0, 0, header.height, header.width};
+    return pfd_decode_region(&file, &attrs->decode, &header, &whole, &pixels, err);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(decode(args, i, err));
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {PFD_DECODE_ATTRS(image_decoder_attrs)};
+
+static const pfd_port inputs[] = {
+    {"in", "Rows of bytes, uint8 of one dimension: each the whole file of one image."},
+};
+static const pfd_port outputs[] = {
+    {"out", "Images, uint8 (height, width, channels), of any height and width."},
+};
+
+const pfd_op pfd_op_image_decoder = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
+    .name = "ImageDecoder",
+    .doc = "Decodes image files: JPEG, PNG, WebP, BMP and PNM (PBM, PGM, PPM). "
+           "The first bytes tell the format. JPEG is decoded as libjpeg-turbo does by default "
+           "(accurate inverse DCT, smooth upsampling), bit for bit as Pillow; CMYK goes to RGB by "
+           "Pillow's formula. Of samples with 16 bits, PNG's keep the high byte, and PNM's are "
+           "scaled to 0 to 255 and rounded. Of an animation the first frame is decoded. The row "
+           "is damaged if it is no image, if the file is damaged, and if it is of a kind that "
+           "is not decoded, such as JPEG with 12 bits. Where a crop takes the images "
+           "(CenterCrop, RandomCrop, RandomResizedCrop, ImageRandomCrop) and nothing else does, no "
+           "more of each is decoded than the crop needs; damage in the rest is then not noticed.",
+    PFD_OP_ATTRS(image_decoder_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
+    .infer = infer,
+    .compute = compute,
+};

@@ -1,0 +1,82 @@
+/* ImagePad: something put around each image. */
+#include "images/pixels/image_attrs.h"
+#include "images/ops/padding.h"
+#include "images/pixels/window_copy.h"
+#include "pyflowdata/op.h"
+
+typedef struct image_pad_attrs {
+    pfd_list_int64 padding;
+    pfd_list_float64 fill;
+    int32_t padding_mode;
+} image_pad_attrs;
+
+static int64_t padded(int64_t side, int64_t before, int64_t after)
+{
+    return side < 0 ? -1 : side + before + after;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const image_pad_attrs *attrs = args->attrs;
+    const pfd_row_type *in = &args->inputs[0];
+    uint8_t fill[PFD_MOST_PIXEL_BYTES];
+    pfd_padding by;
+    PFD_TRY(pfd_expect_images(args, 0, "in", PFD_ALL_DTYPES, err));
+    PFD_TRY(pfd_take_padding(args->host, "padding", attrs->padding, &by, err));
+    PFD_TRY(pfd_take_fill(args->host, "fill", attrs->fill, in, fill, err));
+    args->outputs[0] = pfd_image_type(in, padded(in->shape[0], by.top, by.bottom),
+                                      padded(in->shape[1], by.left, by.right));
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const image_pad_attrs *attrs = args->attrs;
+    const pfd_row_type *type = &args->inputs[0]->type;
+    pfd_border border = {.kind = attrs->padding_mode};
+    pfd_padding by;
+    PFD_TRY(pfd_take_padding(args->host, "padding", attrs->padding, &by, err));
+    PFD_TRY(pfd_take_fill(args->host, "fill", attrs->fill, type, border.fill, err));
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        pfd_image image;
+        PFD_TRY(pfd_image_with_pixels(args, 0, i, &image, err));
+        pfd_window window = {
+            .top = -by.top,
+            .left = -by.left,
+            .height = padded(image.height, by.top, by.bottom),
+            .width = padded(image.width, by.left, by.right),
+        };
+        void *out = pfd_image_to_write(args, 0, i, window.height, window.width, err);
+        if (!out) return err->status;
+        pfd_copy_window(&image, pfd_pixel_bytes(type), &window, &border, out);
+    }
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_PADDING_ATTR(image_pad_attrs, padding, NULL, "Pixels to put around an image"),
+    PFD_FLOATS_ATTR(image_pad_attrs, fill, "0", 0, 0,
+                    "What padding_mode='constant' puts there: one number, or one for each "
+                    "channel."),
+    PFD_CHOICE_ATTR(image_pad_attrs, padding_mode, "constant", PFD_BORDERS, PFD_BORDER_DOC),
+};
+
+static const pfd_port inputs[] = {
+    {"in", "Images of any dtype, (height, width, channels) or (height, width), also ragged."},
+};
+static const pfd_port outputs[] = {
+    {"out", "The images with more rows and columns, of the same dtype."},
+};
+
+const pfd_op pfd_op_image_pad = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
+    .name = "ImagePad",
+    .doc = "Puts rows and columns around each image. "
+           "To bring images of many sizes to one, see Pad, or PadBatch.",
+    PFD_OP_ATTRS(image_pad_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
+    .infer = infer,
+    .compute = compute,
+};

@@ -1,0 +1,56 @@
+/* ObjectBboxFlip: boxes that follow mirrored images. */
+#include "images/ops/flip_code.h"
+#include "images/ops/object_rows.h"
+#include "pyflowdata/op.h"
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    return pfd_infer_flipped(args, 4, err);
+}
+
+static void swap(float *a, float *b)
+{
+    float kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        pfd_size size;
+        int32_t flips;
+        int64_t num_points;
+        PFD_TRY(pfd_image_size_at(args, 1, row, &size, err));
+        PFD_TRY(pfd_flip_code_at(args, 2, row, &flips, err));
+        const pfd_point_map map = pfd_flip_map(&size, flips, 1);
+        float *boxes = pfd_map_points(args, row, &map, &num_points, err);
+        if (!boxes) return err->status;
+        for (int64_t i = 0; i < num_points / 2; i++) {
+            float *box = &boxes[4 * i];
+            if (flips & PFD_FLIP_HORIZONTAL) swap(&box[0], &box[2]);
+            if (flips & PFD_FLIP_VERTICAL) swap(&box[1], &box[3]);
+        }
+    }
+    return PFD_OK;
+}
+
+static const pfd_port inputs[] = {
+    {"in", "Boxes, float32 (None, 4): left, top, right and bottom pixel, as of COCOReader."},
+    {"image_size", PFD_IMAGE_SIZE_DOC},
+    {"flip_code", PFD_FLIP_CODE_DOC},
+};
+static const pfd_port outputs[] = {{"out", "The boxes in the mirrored images, float32."}};
+
+const pfd_op pfd_op_object_bbox_flip = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
+    .name = "ObjectBboxFlip",
+    .doc = "Mirrors boxes as ImageFlip does their images. "
+           "Right and bottom are the last pixels of a box: a column x becomes width - 1 - x. "
+           "image_size is (height, width); OneFlow's op of this name takes it as (width, height).",
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
+    .infer = infer,
+    .compute = compute,
+};

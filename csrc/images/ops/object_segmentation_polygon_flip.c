@@ -1,0 +1,43 @@
+/* ObjectSegmentationPolygonFlip: polygons that follow mirrored images. */
+#include "images/ops/flip_code.h"
+#include "images/ops/object_rows.h"
+#include "pyflowdata/op.h"
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    return pfd_infer_flipped(args, 2, err);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        pfd_size size;
+        int32_t flips;
+        int64_t num_points;
+        PFD_TRY(pfd_image_size_at(args, 1, row, &size, err));
+        PFD_TRY(pfd_flip_code_at(args, 2, row, &flips, err));
+        const pfd_point_map map = pfd_flip_map(&size, flips, 0);
+        if (!pfd_map_points(args, row, &map, &num_points, err)) return err->status;
+    }
+    return PFD_OK;
+}
+
+static const pfd_port inputs[] = {
+    {"in", "Points of polygons, float32 (None, 2): x, y, as gt_segm of COCOReader."},
+    {"image_size", PFD_IMAGE_SIZE_DOC},
+    {"flip_code", PFD_FLIP_CODE_DOC},
+};
+static const pfd_port outputs[] = {{"out", "The points in the mirrored images, float32."}};
+
+const pfd_op pfd_op_object_segmentation_polygon_flip = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
+    .name = "ObjectSegmentationPolygonFlip",
+    .doc = "Mirrors polygons as ImageFlip does their images. "
+           "Points lie between pixels: x becomes width - x. image_size is (height, width); "
+           "OneFlow's op of this name takes it as (width, height).",
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
+    .infer = infer,
+    .compute = compute,
+};

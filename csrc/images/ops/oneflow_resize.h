@@ -1,0 +1,34 @@
+/* images/ops/oneflow_resize.h -- what OneFlow's three ops that resize images share. */
+#ifndef PFD_IMAGE_OPS_ONEFLOW_RESIZE_H
+#define PFD_IMAGE_OPS_ONEFLOW_RESIZE_H
+#include "images/pixels/image_attrs.h"
+
+/* The attr `interpolation_type`. */
+#define PFD_ONEFLOW_INTERPOLATIONS "bilinear|nearest_neighbor|nn|bicubic|area|auto"
+#define PFD_ONEFLOW_INTERPOLATION_DOC                                                              \
+    "'bilinear' and 'bicubic' take 2 x 2 or 4 x 4 pixels, without antialias; 'nearest_neighbor' "  \
+    "or 'nn' the pixel in which the centre of an output pixel lies; 'area' averages what it "      \
+    "covers; 'auto' is 'area' where the image gets fewer pixels, else 'bilinear'."
+
+/* The filter for one image. */
+int32_t pfd_oneflow_filter(int32_t interpolation, const pfd_image *image, const pfd_size *size);
+
+/* n, rounded to the nearest integer, ties to even, as OneFlow does; at least one pixel. */
+int64_t pfd_whole_pixels(double n);
+
+/* The types of out, size and scale, of an op that gives each image a size of its own. */
+void pfd_infer_sized_images(const pfd_infer_args *args);
+
+/* `size` in proportion to the image's, (height, width). */
+void pfd_write_scale(const pfd_image *image, const pfd_size *size, float scale[2]);
+
+/* Output 0 of row i: the image of this size. */
+pfd_status pfd_resize_row(const pfd_compute_args *args, pfd_resampler *resampler, int64_t i,
+                          const pfd_image *image, const pfd_size *size, int32_t filter,
+                          pfd_error *err);
+
+/* All three outputs of row i, of types that pfd_infer_sized_images() has set. */
+pfd_status pfd_resize_sized_row(const pfd_compute_args *args, pfd_resampler *resampler, int64_t i,
+                                const pfd_image *image, const pfd_size *size, int32_t filter,
+                                pfd_error *err);
+#endif
