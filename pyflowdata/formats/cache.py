@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import Error, FileError
-from ...nodes import Blob, Node, dtype_number, find_op
-from .fields import Field, output_names
+from ..errors import Error, FileError
+from ..nodes import Blob, Node, dtype_number, find_op
+from .base.fields import Field, output_names
+
 
 Array = npt.NDArray[Any]
 

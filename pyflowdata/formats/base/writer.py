@@ -15,14 +15,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ....errors import Error, FileError, InvalidArgumentError, shown
-from ....ragged import Ragged
-from .folder import OutputFolder, put_in_place
-from .names import Names
-from .output import COMPRESSIONS, LEVELS, OutputFile, failed, sync_folder
+from ...errors import Error, FileError, InvalidArgumentError, shown
+from ...ragged import Ragged
+from .output import (
+    COMPRESSIONS,
+    LEVELS,
+    Names,
+    OutputFile,
+    OutputFolder,
+    failed,
+    put_in_place,
+    sync_folder,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
 
 Sizes = npt.NDArray[np.int64]
 
