@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from ..nodes import find_op
-from ..image_files import ENDINGS, ending_of
+from ..nodes.image_files import ENDINGS, ending_of
 from .base.damage import Damage, Scan
 from .base.fields import Field
 from .base.format import Format

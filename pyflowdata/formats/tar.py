@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError, shown
 from ..nodes import Blob, numpy_dtype
-from ..image_files import ENDINGS, ending_of
+from ..nodes.image_files import ENDINGS, ending_of
 from .base.damage import Damage, Scan
 from .base.detection import Detected
 from .base.fields import BYTES, Field

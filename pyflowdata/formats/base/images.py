@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import Error, InvalidArgumentError, shown
-from ...image_files import IMAGE_NAMES, LABEL_NAMES
+from ...nodes.image_files import IMAGE_NAMES, LABEL_NAMES
 from ...nodes import Blob, find_op, numpy_dtype
 from ...nodes.eager import call
 from .columns import column, is_bytes_like, refuse_masked

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ...errors import Error, InvalidArgumentError, shown
 from ...nodes import Blob, Node, Op
-from ...nodes.node_files import files_of
+from ...nodes.node import files_of
 from ...ragged import Ragged
 from ...words.plain_text import no_field
 from .columns import (

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 import re
 
+
+# ---- Means and deviations -----------------------------------------------------------------------
+
+# Means and standard deviations of well-known sets of images, red, green and blue, from 0 to 1.
+
+# Of the training images of ImageNet; what models of torchvision were trained with.
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+
+
+# ---- Files and names ----------------------------------------------------------------------------
+
 # What files of images begin with, by the ending of their names.
 _BEGINNINGS = {
     "jpg": rb"\xff\xd8\xff",

@@ -10,22 +10,23 @@ A writer works under temporary names in the target's folder.  `close()`, or the 
 block, syncs the files and gives them their names; an exception in the block leaves nothing.
 """
 
-from ..formats import Writer
-from ..formats.csv import CSVWriter
-from ..formats.idx import IDXWriter
-from ..formats.imagefolder import ImageFolderWriter
-from ..formats.megatron import MegatronWriter
-from ..formats.npy import NpyWriter
-from ..formats.ofrecord import OFRecordWriter, encode_ofrecord, encode_ofrecords
-from ..formats.raw import RawWriter
-from ..formats.tar import TarWriter
-from ..formats.text import TextLineWriter
-from ..formats.tfrecord import (
+from .formats import Writer
+from .formats.csv import CSVWriter
+from .formats.idx import IDXWriter
+from .formats.imagefolder import ImageFolderWriter
+from .formats.megatron import MegatronWriter
+from .formats.npy import NpyWriter
+from .formats.ofrecord import OFRecordWriter, encode_ofrecord, encode_ofrecords
+from .formats.raw import RawWriter
+from .formats.tar import TarWriter
+from .formats.text import TextLineWriter
+from .formats.tfrecord import (
     TFRecordWriter,
     encode_example,
     encode_examples,
     encode_sequence_example,
 )
+
 
 __all__ = [
     "CSVWriter",

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as version_of
+from importlib.metadata import PackageNotFoundError, version as version_of
 
-from .native import build_parts, library_path, version
+from ..native import build_parts, library_path, version
 
 
 def _version_of(package: str) -> str:

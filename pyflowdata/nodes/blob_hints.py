@@ -11,8 +11,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import WrongUseError
-from . import remedies
-from .similar import did_you_mean
+from ..words import remedies
+from ..words.remedies import did_you_mean
+
 
 _CAST = 'use flow.Cast(x, dtype="float32")'
 _CONCAT = "use flow.Concat(x, y)"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from . import remedies
-from .similar import did_you_mean, similar
+from ..words import remedies
+from ..words.remedies import did_you_mean, similar
+
 
 _PADDED = "PadBatch(data.batch(n)[field])"
 
