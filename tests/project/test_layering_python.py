@@ -51,8 +51,7 @@ PYTHON_LAYERS = {
         "speed", "reports", "progress_bars", "ops", "nodes", "native", "ragged",
         "image_statistics", "errors",
     },
-    "conformance": {"plugins", "loader", "nodes", "native", "plain_text", "errors"},
-    "testing": {"conformance", "plugins", "nodes", "errors"},
+    "testing": set(),
     "formats": {"loader", "nodes", "native", "ragged", "image_files", "plain_text", "errors"},
     "selftest": {"about", "pyops", "plugins", "loader", "ops", "nodes", "native", "errors"},
     "io": {"formats"},
@@ -60,7 +59,7 @@ PYTHON_LAYERS = {
         "__init__", "loader", "reports", "nodes", "native", "batch_forms", "errors",
     },
     "cli": {
-        "__init__", "about", "selftest", "testing", "conformance", "formats", "io", "plugins",
+        "__init__", "about", "selftest", "formats", "io", "plugins",
         "sheet", "loader", "stubs", "speed", "progress_bars", "reports", "nodes", "native",
         "ragged", "batch_forms",
         "plain_text", "errors",
@@ -140,12 +139,6 @@ def test_what_formats_share_is_theirs():
     for path, tree in modules():
         inner = {name for name in imported(path, tree) if name.startswith("formats.base.")}
         assert not inner or path.is_relative_to(PACKAGE / "formats"), f"{path} imports {inner}"
-
-
-def test_only_conformance_binds_the_kit():
-    for path, tree in modules():
-        if "conformance.binding" in imported(path, tree):
-            assert path.parent.name == "conformance", f"{path.relative_to(PACKAGE)} loads the kit"
 
 
 def test_python_modules_have_no_circle():
