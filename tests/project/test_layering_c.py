@@ -15,21 +15,18 @@ from support.source_tree import C_FILES, FORMATS, OPS, code
 # The folders of csrc/ from the lowest up: a file may include its own and those before it.
 C_LAYERS = (
     "include", "core", "parse", "images/pixels", "images/codecs", "files", "index", "sources",
-    "dataset", "registry", "loader", "kit",
+    "dataset", "registry", "loader",
 )  # fmt: skip
 # Beside each other on top of a layer: a format's folder sees neither another's nor the ops'.
 C_OPS = {
     "formats": "sources", "ops": "sources", "images/ops": "sources", "views": "dataset",
-    "kit/bench": "kit",
 }  # fmt: skip
 # The files that name what lies above them.
 LISTS = ("builtin_ops.c", "builtin_views.c", "builtin_formats.c", "builtin_fusions.c")
 
 
 def folder_of(path: Path | str) -> str:
-    """Of a file or an include: "core", "ops", "formats/csv" or "kit/bench"; kit/watch/ is "kit"."""
-    if str(path).endswith("pyflowdata/kit.h"):
-        return "kit"
+    """That of a file or an include: "core", "ops" or "formats/csv"."""
     parts = Path(str(path).replace("pyflowdata/", "include/")).parts
     folder = "/".join(parts[:2])
     is_deep = parts[0] == "formats" or folder in C_LAYERS or folder in C_OPS
