@@ -2,7 +2,7 @@
  * thread and every byte here. Prints "N passed, N failed". */
 #include "check.h"
 
-#include "loader/tuning.h"
+#include "loader/ring/tuning.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>

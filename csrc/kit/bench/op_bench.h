@@ -12,7 +12,7 @@
 #include "core/permutation.h"
 #include "kit/bench/malloc_count.h"
 #include "kit/bench/op_chain.h"
-#include "loader/data_reader.h"
+#include "loader/plan/data_reader.h"
 #include "pyflowdata/kit.h"
 
 /* The parts; those of the ops begin at PFD_BENCH_OPS. */
