@@ -2,12 +2,12 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "files/foreign_hint.h"
+#include "loader/plan/data_reader.h"
+#include "loader/plan/view_tree.h"
 #include "loader/ring/defaults.h"
 #include "loader/ring/pipeline.h"
-#include "loader/plan/record_places.h"
 #include "loader/ring/slot_pool.h"
 #include "loader/ring/trace.h"
-#include "loader/plan/view_tree.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

@@ -1,9 +1,13 @@
-/* Opens the files and the source of a reader, and wraps the source in decorators. */
+/* Opens the files and the source of a reader, and wraps the source in decorators: a shuffle, batches,
+ * ranks.  Then answers where records lie, and reads ahead. */
 #include "loader/plan/data_reader.h"
+
 #include "core/error.h"
-#include "core/random.h"
 #include "core/hash.h"
-#include "dataset/dataset.h"
+#include "core/random.h"
+#include "core/tables.h"
+#include "dataset/view.h"
+#include "dataset/window_lanes.h"
 #include "index/index_cache.h"
 #include "registry/node_files.h"
 #include "registry/version.h"
@@ -14,6 +18,104 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* ---- The spec: what decides the order of the records ----------------------------------------- */
+
+/* Room for `bytes` more; NULL: memory is short. */
+static char *reserve(pfd_spec *spec, size_t bytes)
+{
+    char *grown = spec->failed ? NULL : realloc(spec->text, spec->used + bytes);
+    if (!grown) {
+        spec->failed = 1;
+        return NULL;
+    }
+    spec->text = grown;
+    return grown + spec->used;
+}
+
+static void add_text(pfd_spec *spec, const char *text)
+{
+    size_t length = strlen(text);
+    char *to = reserve(spec, length + 1);
+    if (!to) return;
+    memcpy(to, text, length);
+    spec->used += length;
+}
+
+void pfd_spec_add(pfd_spec *spec, const char *prefix, const char *line)
+{
+    add_text(spec, prefix);
+    add_text(spec, line);
+    add_text(spec, "\n");
+}
+
+/* "name=value" of one attr. */
+static void spec_add_attr(pfd_spec *spec, const char *prefix, const pfd_attrs *attrs,
+                       const pfd_attr *row)
+{
+    add_text(spec, prefix);
+    for (size_t room = 128;; room *= 2) {
+        char *to = reserve(spec, room);
+        if (!to) return;
+        pfd_attrs_format(attrs, row, to, room - 1);
+        size_t length = strlen(to);
+        if (length + 2 >= room) continue; /* the value may have been cut */
+        spec->used += length;
+        break;
+    }
+    add_text(spec, "\n");
+}
+
+static void add_object(pfd_spec *spec, const char *prefix, const pfd_attrs *attrs,
+                       const pfd_attr *row)
+{
+    const char *at = (const char *)pfd_attrs_struct(attrs) + row->offset;
+    pfd_error ignored = {.struct_size = sizeof ignored};
+    pfd_table table;
+    char line[160];
+    if (pfd_table_find(*(const int64_t *)(const void *)at, &table, &ignored) != PFD_OK) return;
+    snprintf(line, sizeof line, "%.64s=%" PRId64 " values #%016" PRIx64, row->name, table.count,
+             table.fingerprint);
+    pfd_spec_add(spec, prefix, line);
+}
+
+void pfd_spec_add_own_attrs(pfd_spec *spec, const char *prefix, const pfd_node *node)
+{
+    const pfd_op *op = node->op->op;
+    int32_t is_view = (op->flags & PFD_VIEW) != 0;
+    for (uint32_t i = 0; i < op->num_attrs; i++) {
+        int32_t names_fields =
+            is_view && op->outputs_attr && !strcmp(op->attrs[i].name, op->outputs_attr);
+        if (names_fields) continue; /* records are the same whatever their fields are called */
+        if (op->attrs[i].flags & PFD_NOT_IN_SPEC) continue;
+        if (op->attrs[i].type == PFD_ATTR_OBJECT)
+            add_object(spec, prefix, node->attrs, &op->attrs[i]);
+        else
+            spec_add_attr(spec, prefix, node->attrs, &op->attrs[i]);
+    }
+}
+
+/* Those attrs of every reader that have one of the flags PFD_ORDER_*. */
+static void spec_add_reader_attrs(pfd_spec *spec, const pfd_node *node, uint64_t flags)
+{
+    for (uint32_t i = 0; i < pfd_reader_attr_count; i++) {
+        const pfd_attr *row = &pfd_reader_attr_table[i];
+        if (row->flags & flags) spec_add_attr(spec, "", node->reader_attrs, row);
+    }
+}
+
+/* The text without the end of its last line, for the caller to free; NULL: memory was short. */
+static char *spec_take(pfd_spec *spec)
+{
+    if (spec->failed || spec->used == 0) {
+        free(spec->text);
+        return NULL;
+    }
+    spec->text[spec->used - 1] = '\0'; /* in place of the last line's end */
+    return spec->text;
+}
+
+/* ---- The chain of datasets ------------------------------------------------------------------- */
 
 static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *group,
                            pfd_error *err)
@@ -218,8 +320,8 @@ static pfd_status make_spec(pfd_data_reader *reader, pfd_error *err)
     pfd_spec_add(&spec, "op=", reader->node->op->op->name);
     pfd_spec_add_own_attrs(&spec, "", reader->node);
     if (former_of(reader)) pfd_spec_add_own_attrs(&spec, "batches.", reader->batches);
-    pfd_spec_add_reader_attrs(&spec, reader->batches, order_flags(reader));
-    reader->spec = pfd_spec_take(&spec);
+    spec_add_reader_attrs(&spec, reader->batches, order_flags(reader));
+    reader->spec = spec_take(&spec);
     return reader->spec ? PFD_OK : pfd_fail_memory(err, 1024, "a reader's attrs in words");
 }
 
@@ -271,7 +373,7 @@ static uint64_t hash_op(const pfd_data_reader *reader, uint64_t seed)
         const pfd_attr *row = &op->op->attrs[i];
         int32_t names_outputs = op->op->outputs_attr && !strcmp(row->name, op->op->outputs_attr);
         if (!names_outputs) /* if memory is short, the hash has fewer attrs */
-            pfd_spec_add_attr(&attrs, "", reader->node->attrs, row);
+            spec_add_attr(&attrs, "", reader->node->attrs, row);
     }
     hash = pfd_hash_bytes(hash, attrs.text, (int64_t)attrs.used);
     free(attrs.text);
@@ -510,8 +612,8 @@ static pfd_status open_over_leaves(pfd_data_reader *reader, int32_t index, pfd_s
                              " = 'buffer' is for sources that are read in sequence; the records of "
                              "a view have numbers: use 'global' or 'window'");
     if (former_of(reader)) pfd_spec_add_own_attrs(views, "batches.", reader->batches);
-    pfd_spec_add_reader_attrs(views, reader->batches, order_flags(reader));
-    reader->spec = pfd_spec_take(views);
+    spec_add_reader_attrs(views, reader->batches, order_flags(reader));
+    reader->spec = spec_take(views);
     if (!reader->spec) return pfd_fail_memory(err, 1024, "a reader's attrs in words");
     PFD_TRY(pfd_place_source_open(reader->num_records, &reader->chain, err));
     reader->source = reader->chain;
@@ -591,4 +693,217 @@ int64_t pfd_data_reader_bytes_read(const pfd_data_reader *reader)
     for (int32_t i = 0; i < reader->num_leaves; i++)
         bytes += pfd_data_reader_bytes_read(&reader->leaves[i]);
     return bytes;
+}
+
+/* ---- Places: the reader of a file, and what its source answers ------------------------------- */
+
+/* The reader that has a file; *file becomes its number there. */
+static const pfd_data_reader *reader_of(const pfd_data_reader *reader, int64_t *file)
+{
+    for (int32_t i = 0; i < reader->num_leaves; i++) {
+        const pfd_data_reader *leaf = &reader->leaves[i];
+        if (*file < leaf->num_files || i == reader->num_leaves - 1) return leaf;
+        *file -= leaf->num_files;
+    }
+    return reader;
+}
+
+const char *pfd_record_file(const pfd_data_reader *reader, int64_t file)
+{
+    int64_t n = 0;
+    const pfd_data_reader *own = reader_of(reader, &file);
+    const pfd_file *const *files = own->files ? pfd_input_files_list(own->files, &n) : NULL;
+    return file >= 0 && file < n ? files[file]->path : NULL;
+}
+
+static pfd_status record_at(const pfd_data_reader *own, int64_t ordinal, pfd_scratch *scratch,
+                            pfd_record *record, pfd_error *err)
+{
+    pfd_scratch_reset(scratch);
+    pfd_scratch_set_bounds(scratch, own->bounds);
+    pfd_error_clear(err);
+    return own->source->methods->at(own->source, 0, &ordinal, 1, scratch, record, err);
+}
+
+/* The first ordinal in [0, end) whose record is in `file` or after it. */
+static pfd_status search(const pfd_data_reader *own, int64_t file, int64_t end,
+                         pfd_scratch *scratch, int64_t *ordinal, pfd_error *err)
+{
+    int64_t begin = 0;
+    while (begin < end) {
+        pfd_record record;
+        const int64_t middle = begin + (end - begin) / 2;
+        PFD_TRY(record_at(own, middle, scratch, &record, err));
+        if (record.file < file)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    *ordinal = begin;
+    return PFD_OK;
+}
+
+pfd_status pfd_record_first(const pfd_data_reader *reader, int64_t file, int64_t *ordinal,
+                            pfd_error *err)
+{
+    const pfd_data_reader *own = reader_of(reader, &file);
+    if (file < 0 || file >= own->num_files || !own->source || own->num_records < 0)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT, "there is no file %" PRId64, file);
+    pfd_scratch *scratch = pfd_scratch_create();
+    if (!scratch) return pfd_fail_memory(err, 0, "a scratch");
+    pfd_status status = search(own, file, own->num_records, scratch, ordinal, err);
+    pfd_scratch_free(scratch);
+    return status;
+}
+
+pfd_status pfd_record_locate(const pfd_data_reader *reader, int64_t file, int64_t ordinal,
+                             pfd_error *place)
+{
+    const pfd_data_reader *own = reader_of(reader, &file);
+    if (!own->source || ordinal < 0 || ordinal >= own->num_records)
+        return pfd_fail(place, PFD_INVALID_ARGUMENT, "there is no record %" PRId64, ordinal);
+    pfd_record record;
+    pfd_scratch *scratch = pfd_scratch_create();
+    if (!scratch) return pfd_fail_memory(place, 0, "a scratch");
+    pfd_status status = record_at(own, ordinal, scratch, &record, place);
+    if (status == PFD_OK) pfd_data_reader_locate(own, &record, place);
+    pfd_scratch_free(scratch);
+    return status;
+}
+
+/* ---- Reading ahead --------------------------------------------------------------------------- */
+
+/* In sequence the following bytes, in a window shuffle the blocks of the next window. */
+
+enum { blocks_at_once = 64 };
+
+/* How many blocks of a window are checked for whether they are in memory; each is a call of the
+ * kernel. */
+enum { blocks_looked_at = 16 };
+
+/* Reads ahead from the beginning of a block to its last record, and some bytes for that record. */
+static void need_range(const pfd_data_reader *reader, const pfd_place *first, const pfd_place *last)
+{
+    const int64_t beyond = 4096 + 2 * (reader->num_bytes / reader->num_records);
+    int64_t num_files;
+    const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);
+    for (int32_t i = first->file; i <= last->file && i < num_files; i++) {
+        int64_t begin = i == first->file ? first->offset : 0;
+        int64_t end = i == last->file ? last->offset + beyond : files[i]->size;
+        pfd_file_will_need(files[i], begin, end - begin);
+    }
+}
+
+/* A window order of an epoch: of all records, or of a lane. */
+typedef struct ordered {
+    pfd_data_reader *reader;
+    const pfd_lanes *lanes; /* NULL: of all records */
+    int64_t lane;
+    pfd_window_order order;
+} ordered;
+
+/* The blocks of a window from the first-th on, as ranges of ordinals: at most blocks_at_once, of
+ * which one may be in two ranges. Returns how many ranges. */
+static int64_t find_ranges(const ordered *of, int64_t position, int64_t first, int64_t most,
+                           pfd_record_range *span, pfd_record_range *ranges)
+{
+    int64_t n = pfd_window_order_blocks(&of->order, position, span, first, most, ranges);
+    return of->lanes ? pfd_window_lanes_ranges(of->lanes, of->lane, ranges, n) : n;
+}
+
+static void need_ranges(const pfd_data_reader *reader, const pfd_record_range *ranges, int64_t n)
+{
+    int64_t ordinals[2 * (blocks_at_once + 1)];
+    pfd_place places[2 * (blocks_at_once + 1)];
+    for (int64_t i = 0; i < n; i++) {
+        ordinals[2 * i] = ranges[i].begin;
+        ordinals[2 * i + 1] = ranges[i].end - 1;
+    }
+    if (!pfd_source_places(reader->source, ordinals, 2 * n, places)) return;
+    for (int64_t i = 0; i < n; i++) need_range(reader, &places[2 * i], &places[2 * i + 1]);
+}
+
+/* Whether a sample of blocks, spread over the window of a position, is all in memory: then most
+ * others are too. This saves requests for each block, which cost a tenth of the time to make the
+ * batches. */
+static int32_t is_in_memory(const ordered *of, int64_t position)
+{
+    const pfd_data_reader *reader = of->reader;
+    int64_t num_files, step = (int64_t)reader->attrs->shuffle_window / blocks_looked_at + 1;
+    const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);
+    for (int64_t first = 0;; first += step) {
+        pfd_record_range span, ranges[2];
+        pfd_place place;
+        if (find_ranges(of, position, first, 1, &span, ranges) == 0) return 1;
+        if (!pfd_source_places(reader->source, &ranges[0].begin, 1, &place)) return 1;
+        if (place.file < 0 || place.file >= num_files) return 0;
+        if (!pfd_file_is_in_memory(files[place.file], place.offset)) return 0;
+    }
+}
+
+/* Where the window of a position ends. */
+static int64_t window_end(const ordered *of, int64_t position)
+{
+    pfd_record_range span, none;
+    (void)pfd_window_order_blocks(&of->order, position, &span, 0, 0, &none);
+    return span.end;
+}
+
+/* Reads ahead the window of a position. */
+static void need_window(const ordered *of, int64_t position)
+{
+    pfd_record_range span, ranges[blocks_at_once + 1];
+    if (is_in_memory(of, position)) return;
+    for (int64_t first = 0, n = blocks_at_once; n >= blocks_at_once; first += blocks_at_once) {
+        n = find_ranges(of, position, first, blocks_at_once, &span, ranges);
+        if (n > 0) need_ranges(of->reader, ranges, n);
+    }
+}
+
+/* When an order enters a window, reads ahead the next one; in the first window also that one.
+ * `position` is one of its `n` positions. */
+static void read_ahead_of_window(ordered *of, int64_t epoch, int64_t position, int64_t n)
+{
+    pfd_data_reader *reader = of->reader;
+    int64_t records = (int64_t)reader->attrs->shuffle_block_size * reader->attrs->shuffle_window;
+    int64_t windows = n / records + 2, entered = epoch * windows + position / records + 1;
+    _Atomic int64_t *ahead = &reader->windows_ahead[of->lane];
+    int64_t asked = atomic_load_explicit(ahead, memory_order_relaxed);
+    if (asked == entered || asked == entered + 1) return;
+    if (!atomic_compare_exchange_strong(ahead, &asked, entered)) return;
+    if (of->lanes)
+        pfd_window_lanes_order(reader->shuffled, epoch, of->lane, &of->order);
+    else
+        pfd_window_shuffle_order(reader->shuffled, epoch, &of->order);
+    if (asked != entered - 1) need_window(of, position);
+    int64_t end = window_end(of, position);
+    if (end < n) need_window(of, end);
+}
+
+/* In each order that the rows are of.  Rows that only fill the last batch have later positions. */
+static void read_ahead_of_windows(pfd_data_reader *reader, int64_t epoch, int64_t position,
+                                  int64_t rows)
+{
+    ordered of = {.reader = reader, .lanes = pfd_window_lanes(reader->shuffled)};
+    int64_t end = position + rows < reader->num_records ? position + rows : reader->num_records;
+    if (!of.lanes && position < end)
+        read_ahead_of_window(&of, epoch, end - 1, reader->num_records);
+    while (of.lanes && position < end) {
+        pfd_lane_run run = pfd_lanes_find(of.lanes, position);
+        int64_t left = end - position, last = run.count < left ? run.count - 1 : left - 1;
+        of.lane = run.lane;
+        read_ahead_of_window(&of, epoch, run.place + last, pfd_lanes_size(of.lanes, run.lane));
+        position += last + 1;
+    }
+}
+
+void pfd_data_reader_read_ahead(pfd_data_reader *reader, int64_t epoch, int64_t position,
+                                const pfd_record *records, int64_t rows)
+{
+    if (!reader->files || rows < 1) return;
+    const pfd_record *last = &records[rows - 1];
+    if (reader->in_sequence && last->file >= 0)
+        pfd_input_files_read_ahead(reader->files, last->file, last->offset + last->size);
+    else if (reader->windows_ahead)
+        read_ahead_of_windows(reader, epoch, position, rows);
 }

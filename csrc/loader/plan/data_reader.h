@@ -1,8 +1,10 @@
-/* loader/plan/data_reader.h -- one opened reader: its files and its chain of datasets.
+/* loader/plan/data_reader.h -- one opened reader: its files, its chain of datasets, the places of
+ * its records, and the reading ahead of them.
  *
  * OWNERSHIP  The node is borrowed, and must outlive the reader; the reader owns everything else.
- * THREADS    open, close and apply_seed: one thread, while no thread uses the chain.  locate and
- *            check_disk: any thread.  The chain: as in dataset/dataset.h.
+ * THREADS    open, close and apply_seed: one thread, while no thread uses the chain.  locate,
+ *            check_disk, read_ahead and the places: any thread.  The chain: as in
+ *            dataset/dataset.h.
  * ERRORS     Have the op and, if they are about a record, its place.
  */
 #ifndef PFD_LOADER_DATA_READER_H
@@ -11,8 +13,24 @@
 #include "core/scratch.h"
 #include "dataset/dataset.h"
 #include "files/input_files.h"
-#include "loader/plan/reader_spec.h"
 #include "registry/node.h"
+
+/* ---- The spec: what decides the order of the records ----------------------------------------- */
+
+/* "name=value" lines, a text that grows.  A state has it, and is refused where it differs. */
+typedef struct pfd_spec {
+    char *text;
+    size_t used;
+    int32_t failed; /* memory was short */
+} pfd_spec;
+
+void pfd_spec_add(pfd_spec *spec, const char *prefix, const char *line);
+
+/* The node's own attrs, each name after `prefix`.  Of a table its fingerprint; other objects differ
+ * from process to process, and are left out. */
+void pfd_spec_add_own_attrs(pfd_spec *spec, const char *prefix, const pfd_node *node);
+
+/* ---- The reader ------------------------------------------------------------------------------ */
 
 typedef struct pfd_data_reader {
     const pfd_node *node; /* borrowed; of the source, or of the batches of a view */
@@ -43,7 +61,7 @@ typedef struct pfd_data_reader {
     int64_t indexes_built;         /* how many were not in the cache */
     char *index_path;              /* of one of them; "": in memory */
     _Atomic int64_t *windows_ahead; /* of each lane: the window that was read ahead last, see
-                                       read_ahead.c; NULL: no window shuffle of files */
+                                       read_ahead(); NULL: no window shuffle of files */
     int64_t num_batches;           /* of an epoch; -1: not known before its end */
     _Atomic int64_t left_out;      /* records of an epoch without a batch, by last_batch; -1: not
                                       known, or not before the end of an epoch */
@@ -94,4 +112,28 @@ pfd_status pfd_data_reader_check_disk(const pfd_data_reader *reader, pfd_error *
 
 /* Bytes that were read, not mapped, from its files since it was opened. */
 int64_t pfd_data_reader_bytes_read(const pfd_data_reader *reader);
+
+/* ---- Places ---------------------------------------------------------------------------------- */
+
+/* Files are numbered as in the blob "id": those of a view's readers one after another. */
+
+/* Path of a file; NULL: there is no such file. */
+const char *pfd_record_file(const pfd_data_reader *reader, int64_t file);
+
+/* *ordinal: of the first record in a file or those after it; the number of records where there is
+ * none.  For sources whose records are in the order of their files.  ERRORS: those of reading;
+ * PFD_INVALID_ARGUMENT: there is no such file. */
+pfd_status pfd_record_first(const pfd_data_reader *reader, int64_t file, int64_t *ordinal,
+                            pfd_error *err);
+
+/* Sets file, ordinal, line and byte of *place to those of a record. */
+pfd_status pfd_record_locate(const pfd_data_reader *reader, int64_t file, int64_t ordinal,
+                             pfd_error *place);
+
+/* ---- Reading ahead --------------------------------------------------------------------------- */
+
+/* Asks the kernel to read the next records from the disk, if they are known.  Call it when work on
+ * the positions [position, position + rows) of an epoch begins; `records` are theirs. */
+void pfd_data_reader_read_ahead(pfd_data_reader *reader, int64_t epoch, int64_t position,
+                                const pfd_record *records, int64_t rows);
 #endif

@@ -93,16 +93,6 @@ pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blob
                          int32_t has_peers, const pfd_bounds *bounds, pfd_error *err);
 void pfd_plan_close(pfd_plan *plan); /* accepts a zeroed struct */
 
-/* plan_fusion.c: makes one op of two where what the first one makes is used by the second one
- * alone, and both can be computed together.  The first one is then no longer in plan->ops; its
- * tensors are there, and nothing uses them. */
-void pfd_plan_fuse(pfd_plan *plan);
-
-/* plan_graph.c: adds the ops that make the blobs, and the trees of their data sets, none of it
- * opened. */
-pfd_status pfd_plan_collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs,
-                            pfd_error *err);
-
 /* The tree of a reader that makes batches of a data set with views; else NULL. */
 static inline const pfd_view_tree *pfd_plan_tree_of(const pfd_plan *plan, int32_t reader)
 {

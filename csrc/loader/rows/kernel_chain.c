@@ -3,9 +3,9 @@
 
 #include "core/error.h"
 #include "dataset/dataset.h"
+#include "loader/plan/data_reader.h"
 #include "loader/rows/kernel_call.h"
 #include "loader/rows/ragged_rows.h"
-#include "loader/plan/read_ahead.h"
 #include "registry/reader_attrs.h"
 
 #include <stdatomic.h>
