@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "core/cpu.h"
-#include "loader/watch/steps.h"
+#include "loader/watch/counters.h"
 #include "loader/watch/work.h"
 
 #include <string.h>

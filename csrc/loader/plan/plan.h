@@ -109,4 +109,10 @@ void pfd_plan_set_stages(pfd_plan *plan);
 
 /* plan_memory.c: decides the stages, how many rows a range has, and where tensors lie. */
 pfd_status pfd_plan_lay_out(pfd_plan *plan, pfd_error *err);
+
+/* plan_memory.c: batches in flight where the program gives no number; `plan` is a pfd_plan. */
+int32_t pfd_plan_usual_prefetch(const void *plan, int32_t num_threads);
+
+/* plan_memory.c: to how many threads a search may go, with PFD_AUTO. */
+int32_t pfd_plan_most_threads(const pfd_plan *plan, int32_t num_threads, int64_t memory_budget);
 #endif

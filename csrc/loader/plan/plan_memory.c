@@ -185,3 +185,33 @@ pfd_status pfd_plan_lay_out(pfd_plan *plan, pfd_error *err)
     }
     return PFD_OK;
 }
+
+/* ---- Threads and batches in flight, where the program gives no number ------------------------ */
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Starts many small batches at a time, so that a thread that wakes up finds work for a while.
+ * Of large batches it starts two more than are needed for two ranges per thread. */
+int32_t pfd_plan_usual_prefetch(const void *of, int32_t num_threads)
+{
+    enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64, LARGE_BYTES = 64 << 20 };
+    const pfd_plan *plan = of;
+    int64_t batch_bytes = plan->slot_bytes + plan->ragged_bytes;
+    int64_t ahead = clamp(AHEAD_BYTES / batch_bytes, 0, MOST_AHEAD);
+    int64_t usual = 2 * num_threads + 2, needed = 2 + 2 * num_threads / plan->num_chunks;
+    int64_t least = clamp(LARGE_BYTES / batch_bytes, needed, usual);
+    return (int32_t)(ahead > least ? ahead : least);
+}
+
+/* More threads than processors are for work that waits. Their memory is part of the budget. */
+int32_t pfd_plan_most_threads(const pfd_plan *plan, int32_t num_threads, int64_t memory_budget)
+{
+    enum { LEAST = 16, MOST = 64, FOR_EACH = 4 };
+    int64_t most = clamp(FOR_EACH * (int64_t)num_threads, LEAST, MOST);
+    int64_t for_threads = memory_budget / 4 / (plan->worker_bytes + 1);
+    if (most > for_threads) most = for_threads;
+    return (int32_t)(most > num_threads ? most : num_threads);
+}

@@ -319,7 +319,7 @@ static void count_bytes(const range *at)
         const pfd_record *records = range_records(at, r);
         for (int64_t i = 0; i < at->end - at->begin; i++) bytes += records[i].size;
     }
-    atomic_fetch_add_explicit(&at->worker->bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&at->worker->work.bytes, bytes, memory_order_relaxed);
 }
 
 /* Before the scratch is reset: what the op has made of ragged rows that others will need. */

@@ -23,7 +23,6 @@ typedef struct pfd_worker {
                              all tensors in order */
     pfd_scratch *at_scratch, *scratch;
     int32_t failed_reader; /* whose record failed */
-    _Atomic int64_t bytes; /* of record data, since open */
     pfd_work work;
     char apart[64]; /* from the next one, which another thread writes: a cache line */
 } pfd_worker;

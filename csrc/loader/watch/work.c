@@ -1,4 +1,4 @@
-/* Measures what a thread works on. */
+/* Measures what a thread works on, and writes it down while a trace is on. */
 #include "loader/watch/work.h"
 
 #include "core/cpu.h"
@@ -56,7 +56,34 @@ void pfd_work_close(pfd_work *work)
     *work = (pfd_work){0};
 }
 
-/* ---- While a trace is on -------------------------------------------------------------------- */
+/* ---- While a trace is on --------------------------------------------------------------------- */
+
+void pfd_trace_buffer_put(pfd_trace_buffer *buffer, const pfd_trace_event *event)
+{
+    int64_t count = atomic_load_explicit(&buffer->count, memory_order_relaxed);
+    if (count == buffer->capacity) {
+        atomic_fetch_add_explicit(&buffer->dropped, 1, memory_order_relaxed);
+        return;
+    }
+    buffer->events[count] = *event;
+    atomic_store_explicit(&buffer->count, count + 1, memory_order_release);
+}
+
+/* Announces the buffer before it is used; it may have been taken away in between. */
+pfd_trace_buffer *pfd_traced_use(pfd_traced *traced)
+{
+    pfd_trace_buffer *buffer = atomic_load(&traced->buffer);
+    if (!buffer) return NULL;
+    atomic_store(&traced->used, buffer);
+    if (atomic_load(&traced->buffer) == buffer) return buffer;
+    atomic_store(&traced->used, NULL);
+    return NULL;
+}
+
+void pfd_traced_leave(pfd_traced *traced)
+{
+    atomic_store(&traced->used, NULL);
+}
 
 static int32_t begin_traced(pfd_work *work)
 {

@@ -11,18 +11,45 @@
  * a thousand times as long as those of another.
  * A measured range stands for itself and for all others of its stage since the one measured by the
  * same clock.
- * While a trace is on, each range is noted, and written down (trace.h).
+ * While a trace is on, each range is noted, and written into a buffer of the thread (trace.h).
  *
- * THREADS  One thread at a time writes a pfd_work; any thread may read it.
+ * THREADS  One thread at a time writes a pfd_work and its buffer; any thread may read them.
  */
 #ifndef PFD_LOADER_WORK_H
 #define PFD_LOADER_WORK_H
+#include "core/multi_thread_loop.h"
 #include "loader/plan/plan.h"
-#include "loader/watch/trace_buffer.h"
-
 #include "pyflowdata/pyflowdata.h"
 
 #include <stdatomic.h>
+
+/* ---- The buffer of a thread, while a trace is on --------------------------------------------- */
+
+/* An event is published by the buffer's count, and stays as it is, so that others may read those
+ * that count.  When a buffer is full, later events are dropped and counted. */
+typedef struct pfd_trace_buffer {
+    pfd_trace_event *events;
+    int64_t capacity;
+    _Atomic int64_t count, dropped;
+    char apart[32]; /* from the next one, which another thread writes: a cache line in all */
+} pfd_trace_buffer;
+
+/* What a thread knows of the trace. */
+typedef struct pfd_traced {
+    _Atomic(pfd_trace_buffer *) buffer; /* to write into; NULL: there is no trace */
+    _Atomic(pfd_trace_buffer *) used;   /* that it writes into now, during a range */
+    _Atomic int64_t begin_ns;           /* of the range; 0: none, or not traced */
+    int64_t note_ns;                    /* of its last note */
+} pfd_traced;
+
+void pfd_trace_buffer_put(pfd_trace_buffer *buffer, const pfd_trace_event *event);
+
+/* The thread begins to write, and ends: in between its buffer is not freed.  NULL: it is not
+ * traced. */
+pfd_trace_buffer *pfd_traced_use(pfd_traced *traced);
+void pfd_traced_leave(pfd_traced *traced);
+
+/* ---- The work of a thread -------------------------------------------------------------------- */
 
 /* As in pfd_work_stats. */
 typedef struct pfd_work_count {
@@ -50,8 +77,9 @@ typedef struct pfd_measuring {
 
 typedef struct pfd_work {
     pfd_work_now now;
+    _Atomic int64_t bytes;     /* of record data, since open */
     pfd_traced traced;
-    _Atomic int64_t note_from; /* 0; INT64_MAX: each range is noted */
+    _Atomic int64_t note_from; /* 0; INT64_MAX: each range is noted, for a trace */
     int32_t noted;             /* what is noted of the current range: PFD_NOTED_* */
     int32_t num_notes;         /* of this range */
     int64_t weight[2];         /* ranges that it stands for, by each clock; 0: it is not read */
@@ -144,5 +172,21 @@ static inline void pfd_work_show(pfd_work *work, int32_t reader, const pfd_recor
     pfd_work_set(&now->file, records[0].file);
     pfd_work_set(&now->first_ordinal, records[0].ordinal);
     pfd_work_set(&now->last_ordinal, records[num_rows - 1].ordinal);
+}
+
+/* ---- The threads of a loader ----------------------------------------------------------------- */
+
+/* For those who watch them; the loader has the memory. */
+typedef struct pfd_threads {
+    pfd_thread_pool *pool;
+    pfd_work **works;     /* most_threads + 1: the last is that of the caller, who helps */
+    int32_t most_threads; /* that may work later */
+    int32_t num_workers;  /* that are open, besides the caller's; the loader's `lock` guards it */
+} pfd_threads;
+
+/* Works 0 to num_workers: the last one is the caller's.  With the loader's `lock` held. */
+static inline pfd_work *pfd_threads_work(const pfd_threads *threads, int32_t i)
+{
+    return threads->works[i < threads->num_workers ? i : threads->most_threads];
 }
 #endif

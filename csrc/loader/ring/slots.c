@@ -1,7 +1,6 @@
 /* Which slots a loader has: as many as the ring and a user who holds one batch or two need, and
  * more while more are held, within memory_budget; and the memory of their ragged rows. */
-#include "loader/ring/slot_pool.h"
-#include "loader/ring/trace.h"
+#include "loader/ring/slots.h"
 
 #include <stdlib.h>
 
@@ -63,7 +62,7 @@ static void free_arenas(pfd_loader *l, pfd_arenas *arenas)
 
 static void free_slot(pfd_loader *l, pfd_slot *slot)
 {
-    if (l->trace) pfd_trace_slot(l, slot, PFD_TRACE_SLOT_GONE);
+    pfd_slot_trace(l, slot, PFD_TRACE_SLOT_GONE);
     l->num_slots--;
     l->stream_bytes -= slot->scratch_bytes;
     count_values(l, slot, 0);
@@ -178,7 +177,7 @@ void pfd_slot_pool_put(pfd_loader *l, pfd_slot *slot)
         free_slot(l, slot);
         return;
     }
-    if (l->trace) pfd_trace_slot(l, slot, PFD_TRACE_SLOT_FREE);
+    pfd_slot_trace(l, slot, PFD_TRACE_SLOT_FREE);
     if (slot->num_skipped_rows) pfd_slot_clear_skipped_rows(slot);
     if (slot->values && !fits(l, 0)) drop_values(l, slot);
     slot->next_free = l->free_slots;
@@ -194,4 +193,31 @@ int32_t pfd_slot_pool_give_back(pfd_slot *slot)
     int32_t last = l->released && l->num_held == 0;
     pthread_mutex_unlock(&l->lock);
     return last;
+}
+
+/* ---- Batches in flight ----------------------------------------------------------------------- */
+
+pfd_slot *pfd_ring_add(pfd_loader *l)
+{
+    if (pfd_ring_size(l) >= l->prefetch) {
+        l->counters.was_full = 1;
+        return NULL;
+    }
+    pfd_slot *slot = pfd_slot_pool_take(l);
+    pfd_counters_note_memory(&l->counters, slot != NULL);
+    if (!slot) return NULL;
+    slot->epoch = l->next_epoch;
+    slot->step = l->next_step;
+    pfd_slot_trace(l, slot, PFD_TRACE_SLOT_FILLS);
+    l->ring[l->end_in_flight++ & l->ring_mask] = slot;
+    return slot;
+}
+
+void pfd_ring_mark_ready(pfd_loader *l, pfd_slot *slot)
+{
+    slot->ready = 1;
+    l->num_ready++;
+    l->counters.stats.batches_made += !slot->end;
+    pfd_slot_trace(l, slot, PFD_TRACE_SLOT_READY);
+    pthread_cond_broadcast(&l->changed);
 }

@@ -1,4 +1,4 @@
-/* loader/watch/autotune.h -- how many threads work for a loader, and how many batches it makes ahead,
+/* loader/watch/tuning.h -- how many threads work for a loader, and how many batches it makes ahead,
  * found while it runs.
  *
  * A search by trial, over periods of about a tenth of a second. While a program waits for batches,
@@ -7,11 +7,18 @@
  * else it is taken back, and the next trial of its kind comes after a pause that doubles with each
  * failure. While the program does not wait, threads that are idle anyway are given back.
  *
- * Neither a clock nor a loader is known here: the periods come from tuning.c, or from a test.
+ * The search, pfd_autotune, knows neither a clock nor a loader: its periods come from pfd_tuning,
+ * which measures them, or from a test.  The ring applies what is found.  The order of batches and the
+ * state of a loader depend on neither number: batches are numbered when they are started, whatever
+ * number of them is in flight.
+ *
+ * THREADS  pfd_tuning: with the loader's `consumer` and `lock` held, unless a comment says otherwise.
  */
-#ifndef PFD_LOADER_AUTOTUNE_H
-#define PFD_LOADER_AUTOTUNE_H
-#include "pyflowdata/pyflowdata.h"
+#ifndef PFD_LOADER_TUNING_H
+#define PFD_LOADER_TUNING_H
+#include "loader/watch/counters.h"
+
+/* ---- The search ------------------------------------------------------------------------------ */
 
 /* What a loader did in a period in which nothing was changed. */
 typedef struct pfd_tune_period {
@@ -72,4 +79,45 @@ int32_t pfd_autotune_step(pfd_autotune *tuner, const pfd_tune_period *period);
 
 /* There are only so many threads: the system gives no more. */
 void pfd_autotune_limit(pfd_autotune *tuner, int32_t num_threads);
+
+/* ---- The periods ----------------------------------------------------------------------------- */
+
+/* What is counted of a loader up to a moment; a period lies between two of them. */
+typedef struct pfd_tuning_counts {
+    int64_t now_ns, num_chunks, thread_ns, idle_ns, steps, wait_ns, train_ns, batches_made;
+    int64_t no_memory_ns, used_ns;
+} pfd_tuning_counts;
+
+/* Makes no thread of its own: a period ends with the delivery of a batch. */
+typedef struct pfd_tuning {
+    pfd_autotune tuner;
+    int32_t is_measuring;    /* a period */
+    int64_t due_ns;          /* when it may end */
+    pfd_tuning_counts begin; /* of it */
+} pfd_tuning;
+
+pfd_status pfd_tuning_open(const pfd_tune_bounds *bounds, pfd_tuning **out, pfd_error *err);
+
+/* Another place of the order is next: the period does not count. */
+void pfd_tuning_restart(pfd_tuning *tuning);
+
+/* Time that threads computed, or could have.  Without `lock`: it takes files to open. */
+int64_t pfd_tuning_used_ns(const pfd_threads *threads, int32_t num_threads);
+
+/* A period begins. */
+void pfd_tuning_begin(pfd_tuning *tuning, pfd_counters *counters, const pfd_threads *threads,
+                      int64_t used_ns);
+
+/* Whether a period may be over with the batch that was just delivered.  If so, end() learns of it;
+ * it returns 1 if other numbers are to be applied, after which a period begins. */
+static inline int32_t pfd_tuning_is_due(const pfd_tuning *tuning, const pfd_counters *counters)
+{
+    return tuning && counters->steps.delivered_ns >= tuning->due_ns;
+}
+int32_t pfd_tuning_end(pfd_tuning *tuning, pfd_counters *counters, const pfd_threads *threads,
+                       int32_t num_threads, int64_t used_ns);
+
+/* For whoever asks: what is tuned, and the i-th of the last decisions; PFD_END: there is none. */
+pfd_tuning_info pfd_tuning_get_info(const pfd_tuning *tuning);
+pfd_status pfd_tuning_get_decision(const pfd_tuning *tuning, int64_t i, pfd_decision *out);
 #endif

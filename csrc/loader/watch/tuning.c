@@ -1,5 +1,9 @@
-/* Trials of other numbers of threads and batches ahead, and what is learned from them. */
-#include "loader/watch/autotune.h"
+/* Trials of other numbers of threads and batches ahead, what is learned from them, and the periods of
+ * a loader in which that is measured. */
+#include "loader/watch/tuning.h"
+
+#include "core/cpu.h"
+#include "core/error.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -423,4 +427,148 @@ int32_t pfd_autotune_step(pfd_autotune *t, const pfd_tune_period *period)
     note_recent(t, period);
     add(&t->now, period);
     return t->trial < 0 ? choose(t, period) : judge(t);
+}
+
+/* ---- The periods ----------------------------------------------------------------------------- */
+
+#define PERIOD_NS INT64_C(100000000)
+#define PAUSE_NS INT64_C(1000000000) /* of the program, longer than what batches ahead are for */
+
+/* A period has so many steps, or row ranges, or it goes on: fewer tell too little. */
+enum { LEAST_STEPS = 4, LEAST_CHUNKS = 64 };
+enum { MOST_SAMPLED = 8 /* threads that the kernel is asked about */ };
+
+pfd_status pfd_tuning_open(const pfd_tune_bounds *bounds, pfd_tuning **out, pfd_error *err)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out) return pfd_fail_memory(err, sizeof **out, "the loader's history");
+    pfd_autotune_open(&(*out)->tuner, bounds);
+    return PFD_OK;
+}
+
+void pfd_tuning_restart(pfd_tuning *tuning)
+{
+    if (!tuning) return;
+    tuning->is_measuring = 0;
+    tuning->due_ns = 0;
+}
+
+/* Threads that the kernel is asked about: the first ones, which are like the others. */
+static int32_t num_sampled(int32_t num_threads)
+{
+    return num_threads < MOST_SAMPLED ? num_threads : MOST_SAMPLED;
+}
+
+int64_t pfd_tuning_used_ns(const pfd_threads *threads, int32_t num_threads)
+{
+    pfd_thread_usage usage = {0};
+    for (int32_t i = 0; i < num_sampled(num_threads); i++)
+        pfd_thread_usage_add_times(pfd_thread_pool_system_id(threads->pool, i), &usage);
+    return usage.cpu_ns + usage.runnable_ns;
+}
+
+/* The first batches of epochs are made ahead as any other, where there was no seek. */
+static pfd_tuning_counts count(const pfd_counters *counters, const pfd_threads *threads,
+                               int64_t used_ns)
+{
+    const pfd_steps *steps = &counters->steps;
+    pfd_pool_counts pool = pfd_thread_pool_counts(threads->pool);
+    return (pfd_tuning_counts){.now_ns = pfd_clock_ns(),
+                               .num_chunks = pool.num_chunks,
+                               .thread_ns = pool.thread_ns,
+                               .idle_ns = pool.idle_ns,
+                               .steps = steps->steps + steps->starts,
+                               .wait_ns = steps->wait_ns + steps->start_ns,
+                               .train_ns = steps->train_ns,
+                               .batches_made = counters->stats.batches_made,
+                               .no_memory_ns = counters->stats.no_memory_ns,
+                               .used_ns = used_ns};
+}
+
+static void begin_period(pfd_tuning *tuning, pfd_counters *counters, const pfd_tuning_counts *now)
+{
+    tuning->is_measuring = 1;
+    tuning->due_ns = now->now_ns + PERIOD_NS;
+    tuning->begin = *now;
+    counters->steps.longest_train_ns = 0;
+    counters->was_full = 0;
+}
+
+void pfd_tuning_begin(pfd_tuning *tuning, pfd_counters *counters, const pfd_threads *threads,
+                      int64_t used_ns)
+{
+    pfd_tuning_counts now = count(counters, threads, used_ns);
+    begin_period(tuning, counters, &now);
+}
+
+static double share(int64_t part, int64_t whole)
+{
+    if (whole <= 0 || part <= 0) return 0;
+    return part < whole ? (double)part / (double)whole : 1;
+}
+
+/* Returns 0 if the period goes on, or tells nothing. */
+static int32_t end_period(const pfd_tuning_counts *begin, const pfd_tuning_counts *now,
+                          const pfd_counters *counters, int32_t num_threads, pfd_tune_period *out)
+{
+    int64_t chunks = now->num_chunks - begin->num_chunks, ns = now->now_ns - begin->now_ns;
+    int64_t num_steps = now->steps - begin->steps;
+    if (num_steps < 1 || (num_steps < LEAST_STEPS && chunks < LEAST_CHUNKS)) return 0;
+    int64_t wait_ns = now->wait_ns - begin->wait_ns, train_ns = now->train_ns - begin->train_ns;
+    *out = (pfd_tune_period){
+        .end_ns = now->now_ns,
+        .ranges_per_s = (double)chunks * 1e9 / (double)ns,
+        .batches_per_s = (double)(now->batches_made - begin->batches_made) * 1e9 / (double)ns,
+        .wait = share(wait_ns, wait_ns + train_ns),
+        .idle = share(now->idle_ns - begin->idle_ns, now->thread_ns - begin->thread_ns),
+        .is_full = counters->was_full,
+        .has_memory = !counters->no_memory_since_ns && now->no_memory_ns == begin->no_memory_ns};
+    double used = share(now->used_ns - begin->used_ns, num_sampled(num_threads) * ns);
+    out->blocked = out->idle + used < 1 ? 1 - out->idle - used : 0;
+    return 1;
+}
+
+static int32_t was_paused(const pfd_tuning *tuning, const pfd_steps *steps, int64_t now_ns)
+{
+    int64_t pause_ns = steps->longest_train_ns;
+    return pause_ns > PAUSE_NS && 2 * pause_ns > now_ns - tuning->begin.now_ns;
+}
+
+int32_t pfd_tuning_end(pfd_tuning *tuning, pfd_counters *counters, const pfd_threads *threads,
+                       int32_t num_threads, int64_t used_ns)
+{
+    pfd_tuning_counts now = count(counters, threads, used_ns);
+    if (tuning->is_measuring && !was_paused(tuning, &counters->steps, now.now_ns)) {
+        pfd_tune_period period;
+        if (!end_period(&tuning->begin, &now, counters, num_threads, &period)) return 0;
+        if (pfd_autotune_step(&tuning->tuner, &period)) return 1;
+    }
+    begin_period(tuning, counters, &now);
+    return 0;
+}
+
+/* ---- For whoever asks ------------------------------------------------------------------------ */
+
+pfd_tuning_info pfd_tuning_get_info(const pfd_tuning *tuning)
+{
+    const pfd_autotune *tuner = &tuning->tuner;
+    return (pfd_tuning_info){.struct_size = sizeof(pfd_tuning_info),
+                             .state = tuner->state,
+                             .tunes_threads = tuner->bounds.tunes_threads,
+                             .tunes_prefetch = tuner->bounds.tunes_prefetch,
+                             .most_threads = tuner->bounds.most_threads,
+                             .most_prefetch = tuner->bounds.most_prefetch,
+                             .num_decisions = tuner->num_decisions,
+                             .wait = tuner->wait,
+                             .idle = tuner->idle,
+                             .blocked = tuner->blocked};
+}
+
+pfd_status pfd_tuning_get_decision(const pfd_tuning *tuning, int64_t i, pfd_decision *out)
+{
+    int64_t made = tuning->tuner.num_decisions;
+    int64_t first = made > PFD_KEPT_DECISIONS ? made - PFD_KEPT_DECISIONS : 0;
+    if (i < 0 || first + i >= made) return PFD_END;
+    *out = tuning->tuner.decisions[(first + i) % PFD_KEPT_DECISIONS];
+    return PFD_OK;
 }
