@@ -1,5 +1,5 @@
-/* Opens the files and the source of a reader, and wraps the source in decorators: a shuffle, batches,
- * ranks.  Then answers where records lie, and reads ahead. */
+/* Opens the files and the source of a reader, and wraps the source in decorators: a shuffle,
+ * batches, ranks.  Then answers where records lie, and reads ahead. */
 #include "loader/plan/data_reader.h"
 
 #include "core/error.h"
@@ -51,7 +51,7 @@ void pfd_spec_add(pfd_spec *spec, const char *prefix, const char *line)
 
 /* "name=value" of one attr. */
 static void spec_add_attr(pfd_spec *spec, const char *prefix, const pfd_attrs *attrs,
-                       const pfd_attr *row)
+                          const pfd_attr *row)
 {
     add_text(spec, prefix);
     for (size_t room = 128;; room *= 2) {

@@ -1,5 +1,5 @@
-/* From wanted blobs to a plan: the graph becomes ops in order, some pairs of ops become one, and the
- * readers are opened and paired.  Where tensors lie is decided in plan_memory.c. */
+/* From wanted blobs to a plan: the graph becomes ops in order, some pairs of ops become one, and
+ * the readers are opened and paired.  Where tensors lie is decided in plan_memory.c. */
 #include "loader/plan/plan.h"
 
 #include "core/error.h"

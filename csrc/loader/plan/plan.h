@@ -1,4 +1,5 @@
-/* loader/plan/plan.h -- what a loader computes, settled at open: readers, ops in order, where blobs lie.
+/* loader/plan/plan.h -- what a loader computes, settled at open: readers, ops in order, and where
+ * the memory of a batch is.
  *
  * A tensor is one output of one node. One that is wanted, or needed by a later stage, lies in the
  * slot for the whole batch; any other lies in the worker's memory for the current row range. What

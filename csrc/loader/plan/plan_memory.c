@@ -1,4 +1,6 @@
-/* Stages of the ops, rows of a range, and where in the memory of slots and workers tensors lie. */
+/* Where the memory of a batch is: in which stage each op runs, how many rows a range has, and which
+ * tensors lie in the slot, in a worker or in a branch.  Then how many threads and batches there are
+ * where the program gives no number. */
 #include "loader/plan/plan.h"
 
 #include "core/error.h"

@@ -22,6 +22,29 @@
 
 #define PFD_KEPT_SKIPPED 1000
 
+/* The memory and the state of one batch.
+ *
+ * OWNERSHIP  The loader owns slots, even while a user holds the batch.
+ * THREADS    Until it is ready a slot belongs to its loops, then to the thread that delivers it.
+ */
+typedef struct pfd_slot {
+    pfd_row_batch batch; /* first: a slot is found by its rows */
+    struct pfd_loader *loader;
+    struct pfd_slot *next_free;
+    int32_t number; /* among all slots that the loader ever had; under its lock */
+    int32_t started, ready; /* the loop over the rows; under the loader's lock */
+    int32_t end;            /* 1: not a batch, but the end of a stream's epoch */
+
+    pfd_scratch *scratch;   /* of the stream records' bytes */
+    int64_t scratch_bytes;  /* the part of it that is counted in the loader's stream_bytes */
+    int64_t values_counted; /* the values that the loader's ragged_bytes has or expects */
+
+    pfd_loop loop; /* over the rows; its status and error are those of the batch, even if a stream
+                      failed before there were rows */
+    pfd_loop *more_loops; /* of the stages after the first, and of the joining */
+    int32_t num_more_loops;
+} pfd_slot;
+
 struct pfd_loader {
     pfd_plan plan;
     pfd_threads threads; /* `lock` guards num_workers */

@@ -1,5 +1,5 @@
-/* Starts the batches of the ring, makes them stage after stage, delivers them in order, and recycles
- * their slots. */
+/* Starts the batches of the ring, makes them stage after stage, delivers them in order, and takes
+ * their slots back. */
 #include "loader/ring/ring.h"
 
 #include "core/error.h"
@@ -15,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 
+/* ---- The stages of a batch: row loops, ops over the whole batch, the joining of ragged rows -- */
+
 /* Batches with fewer bytes are joined without a loop; the pieces of the loop have about this
  * many. */
 enum { JOIN_BYTES = 256 * 1024 };
@@ -29,25 +31,32 @@ static pfd_loop *loop_of(pfd_slot *slot, int32_t stage)
 
 static pfd_loop *current_loop(pfd_slot *slot)
 {
-    return loop_of(slot, slot->stage);
+    return loop_of(slot, slot->batch.stage);
 }
 
-/* ---- Making rows ----------------------------------------------------------------------------- */
-
-static int32_t note_skipped_row(pfd_slot *slot, const pfd_skipped_row *skipped)
+/* Whether the stream continues with the next batch after this loop failed: only a record was
+ * damaged. */
+static int32_t can_pass(const pfd_loop *loop)
 {
-    pthread_mutex_lock(&slot->loader->lock);
-    int32_t noted = pfd_slot_add_skipped_row(slot, skipped);
-    pthread_mutex_unlock(&slot->loader->lock);
+    return loop->error ? pfd_error_can_pass(loop->status, loop->error)
+                       : loop->status == PFD_CORRUPT_DATA;
+}
+
+static int32_t note_skipped_row(pfd_row_batch *batch, const pfd_skipped_row *skipped)
+{
+    pfd_loader *l = ((pfd_slot *)batch)->loader;
+    pthread_mutex_lock(&l->lock);
+    int32_t noted = pfd_skipped_rows_add(batch, skipped);
+    pthread_mutex_unlock(&l->lock);
     return noted;
 }
 
 static pfd_status take_arenas(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 {
     pthread_mutex_lock(&l->lock);
-    int32_t taken = slot->arenas || pfd_slot_pool_take_arenas(l, slot);
+    int32_t taken = slot->batch.arenas || pfd_slot_pool_take_arenas(l, slot);
     pthread_mutex_unlock(&l->lock);
-    return taken ? PFD_OK : pfd_fail_memory(err, sizeof *slot->arenas, "the rows of a batch");
+    return taken ? PFD_OK : pfd_fail_memory(err, sizeof *slot->batch.arenas, "the rows of a batch");
 }
 
 static pfd_status make_rows(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
@@ -55,18 +64,16 @@ static pfd_status make_rows(void *ctx, int64_t begin, int64_t end, int32_t worke
     pfd_slot *slot = ctx;
     pfd_loader *l = slot->loader;
     if (l->plan.keeps_bytes) PFD_TRY(take_arenas(l, slot, err));
-    return pfd_kernel_chain_run(&l->plan, &l->workers[worker], slot, begin, end, note_skipped_row,
-                                err);
+    return pfd_kernel_chain_run(&l->plan, &l->workers[worker], &slot->batch, begin, end,
+                                note_skipped_row, err);
 }
 
 static pfd_status make_batch(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
 {
     (void)begin, (void)end;
     pfd_slot *slot = ctx;
-    return make_rows(ctx, 0, slot->rows, worker, err);
+    return make_rows(ctx, 0, slot->batch.rows, worker, err);
 }
-
-/* ---- Joining ragged rows --------------------------------------------------------------------- */
 
 static pfd_status join_rows(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
 {
@@ -75,9 +82,10 @@ static pfd_status join_rows(void *ctx, int64_t begin, int64_t end, int32_t worke
     pfd_loader *l = slot->loader;
     pfd_work *work = &l->workers[worker].work;
     int32_t item = pfd_work_joining(&l->plan);
-    pfd_work_begin(work, l->plan.num_stages, slot->epoch, slot->step, begin, end - begin);
+    pfd_work_begin(work, l->plan.num_stages, slot->batch.epoch, slot->batch.step, begin,
+                   end - begin);
     pfd_work_start(work, item);
-    pfd_ragged_rows_join(&l->plan, slot, begin, end);
+    pfd_ragged_rows_join(&l->plan, &slot->batch, begin, end);
     pfd_work_done(work, item, end - begin);
     pfd_work_end(work);
     return PFD_OK;
@@ -86,8 +94,9 @@ static pfd_status join_rows(void *ctx, int64_t begin, int64_t end, int32_t worke
 static pfd_status fail_values(const pfd_slot *slot, int64_t bytes, pfd_error *err)
 {
     char step[64] = "the rows";
-    if (slot->step >= 0)
-        snprintf(step, sizeof step, "step %" PRId64 " of epoch %" PRId64, slot->step, slot->epoch);
+    if (slot->batch.step >= 0)
+        snprintf(step, sizeof step, "step %" PRId64 " of epoch %" PRId64, slot->batch.step,
+                 slot->batch.epoch);
     return pfd_fail(err, PFD_OUT_OF_MEMORY,
                     "the values of %s take %s%" PRId64 " bytes, but memory_budget is %" PRId64
                     "; lower batch_size or raise memory_budget",
@@ -100,25 +109,23 @@ static pfd_status fail_values(const pfd_slot *slot, int64_t bytes, pfd_error *er
 static pfd_status make_room(pfd_slot *slot, int64_t bytes, pfd_error *err)
 {
     pfd_loader *l = slot->loader;
-    if (bytes < 0 || bytes > l->memory_budget)
-        return fail_values(slot, bytes, err);
-    if (bytes > slot->values_capacity || !slot->values) {
+    pfd_row_batch *batch = &slot->batch;
+    if (bytes < 0 || bytes > l->memory_budget) return fail_values(slot, bytes, err);
+    if (bytes > batch->values_capacity || !batch->values) {
         int64_t capacity = (bytes + bytes / 8 + 64) / 64 * 64;
-        free(slot->values);
-        slot->values = aligned_alloc(64, (size_t)capacity);
-        slot->values_capacity = slot->values ? capacity : 0;
+        free(batch->values);
+        batch->values = aligned_alloc(64, (size_t)capacity);
+        batch->values_capacity = batch->values ? capacity : 0;
     }
     pthread_mutex_lock(&l->lock);
     pfd_slot_pool_count_values(l, slot, bytes);
     pthread_mutex_unlock(&l->lock);
-    return slot->values ? PFD_OK : pfd_fail_memory(err, bytes, "the values of a batch");
+    return batch->values ? PFD_OK : pfd_fail_memory(err, bytes, "the values of a batch");
 }
-
-/* ---- From one loop to the next --------------------------------------------------------------- */
 
 static void put_arenas(pfd_slot *slot)
 {
-    if (slot->arenas) pfd_arenas_reset(slot->arenas);
+    if (slot->batch.arenas) pfd_arenas_reset(slot->batch.arenas);
     pthread_mutex_lock(&slot->loader->lock);
     pfd_slot_pool_put_arenas(slot->loader, slot);
     pthread_mutex_unlock(&slot->loader->lock);
@@ -153,17 +160,18 @@ static void fail_batch(pfd_slot *slot, pfd_status status, const pfd_error *err)
 static int32_t start_joining(pfd_slot *slot)
 {
     pfd_loader *l = slot->loader;
+    pfd_row_batch *batch = &slot->batch;
     pfd_error err;
     pfd_error_init(&err);
-    int64_t bytes = pfd_ragged_rows_measure(&l->plan, slot);
+    int64_t bytes = pfd_ragged_rows_measure(&l->plan, batch);
     pfd_status status = make_room(slot, bytes, &err);
     if (status != PFD_OK) {
         fail_batch(slot, status, &err);
         return 0;
     }
-    pfd_ragged_rows_place(&l->plan, slot);
+    pfd_ragged_rows_place(&l->plan, batch);
     if (bytes < JOIN_BYTES) {
-        pfd_ragged_rows_join(&l->plan, slot, 0, slot->rows);
+        pfd_ragged_rows_join(&l->plan, batch, 0, batch->rows);
         return 0;
     }
     pthread_mutex_lock(&l->lock);
@@ -176,6 +184,7 @@ static void stage_done(void *ctx)
 {
     pfd_slot *slot = ctx;
     pfd_loader *l = slot->loader;
+    pfd_row_batch *batch = &slot->batch;
     int32_t num_stages = l->plan.num_stages;
     pfd_loop *loop = current_loop(slot);
     if (loop->status != PFD_OK) {
@@ -183,15 +192,15 @@ static void stage_done(void *ctx)
         finish(slot);
         return;
     }
-    if (slot->stage < num_stages) pfd_slot_remove_skipped_rows(&l->plan, slot);
-    if (slot->stage + 1 < num_stages && slot->rows > 0) {
+    if (batch->stage < num_stages) pfd_skipped_rows_remove(&l->plan, batch);
+    if (batch->stage + 1 < num_stages && batch->rows > 0) {
         pthread_mutex_lock(&l->lock);
-        start_stage(l, slot, slot->stage + 1);
+        start_stage(l, slot, batch->stage + 1);
         pthread_mutex_unlock(&l->lock);
         return;
     }
-    if (slot->stage < num_stages) {
-        pfd_slot_insert_padded_rows(&l->plan, slot);
+    if (batch->stage < num_stages) {
+        pfd_skipped_rows_put_back(&l->plan, batch);
         if (l->plan.num_ragged && start_joining(slot)) return;
     }
     finish(slot);
@@ -201,13 +210,13 @@ static void stage_done(void *ctx)
 static void start_stage(pfd_loader *l, pfd_slot *slot, int32_t stage)
 {
     pfd_loop *loop = loop_of(slot, stage);
-    slot->stage = stage;
+    slot->batch.stage = stage;
     loop->done = stage_done;
     loop->ctx = slot;
-    loop->n = slot->rows;
+    loop->n = slot->batch.rows;
     if (stage == l->plan.num_stages) {
-        int64_t pieces = slot->values_capacity / JOIN_BYTES + 1;
-        loop->chunk = slot->rows / pieces + 1;
+        int64_t pieces = slot->batch.values_capacity / JOIN_BYTES + 1;
+        loop->chunk = slot->batch.rows / pieces + 1;
         loop->fn = join_rows;
     } else if (stage % 2) {
         loop->n = loop->chunk = 1;
@@ -226,29 +235,28 @@ static void start_stage(pfd_loader *l, pfd_slot *slot, int32_t stage)
 static void start_stages(pfd_loader *l, pfd_slot *slot)
 {
     slot->started = 1;
-    if (slot->rows > 0) {
+    if (slot->batch.rows > 0) {
         start_stage(l, slot, 0);
         return;
     }
-    (void)pfd_ragged_rows_measure(&l->plan, slot); /* an empty batch has row_splits too */
-    pfd_ragged_rows_place(&l->plan, slot);
+    (void)pfd_ragged_rows_measure(&l->plan, &slot->batch); /* an empty batch has row_splits too */
+    pfd_ragged_rows_place(&l->plan, &slot->batch);
     pfd_ring_mark_ready(l, slot);
 }
-
-/* ---- Outside the ring ------------------------------------------------------------------------ */
 
 /* All stages, one after the other, without joining. */
 static pfd_status run_stages(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 {
     const pfd_plan *plan = &l->plan;
-    for (slot->stage = 0; slot->stage < plan->num_stages && slot->rows > 0; slot->stage++) {
-        int32_t is_whole = slot->stage % 2;
-        PFD_TRY(pfd_single_thread_loop(is_whole ? 1 : slot->rows, is_whole ? 1 : plan->chunk_rows,
+    pfd_row_batch *batch = &slot->batch;
+    for (batch->stage = 0; batch->stage < plan->num_stages && batch->rows > 0; batch->stage++) {
+        int32_t is_whole = batch->stage % 2;
+        PFD_TRY(pfd_single_thread_loop(is_whole ? 1 : batch->rows, is_whole ? 1 : plan->chunk_rows,
                                        is_whole ? make_batch : make_rows, slot,
                                        l->threads.most_threads, err));
-        pfd_slot_remove_skipped_rows(plan, slot);
+        pfd_skipped_rows_remove(plan, batch);
     }
-    pfd_slot_insert_padded_rows(plan, slot);
+    pfd_skipped_rows_put_back(plan, batch);
     return PFD_OK;
 }
 
@@ -256,12 +264,13 @@ static pfd_status run_stages(pfd_loader *l, pfd_slot *slot, pfd_error *err)
  * `lock`. */
 static pfd_status make_at_once(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 {
+    pfd_row_batch *batch = &slot->batch;
     pfd_status status = run_stages(l, slot, err);
     if (status == PFD_OK && l->plan.num_ragged) {
-        status = make_room(slot, pfd_ragged_rows_measure(&l->plan, slot), err);
+        status = make_room(slot, pfd_ragged_rows_measure(&l->plan, batch), err);
         if (status == PFD_OK) {
-            pfd_ragged_rows_place(&l->plan, slot);
-            pfd_ragged_rows_join(&l->plan, slot, 0, slot->rows);
+            pfd_ragged_rows_place(&l->plan, batch);
+            pfd_ragged_rows_join(&l->plan, batch, 0, batch->rows);
         }
     }
     put_arenas(slot);
@@ -272,11 +281,12 @@ static pfd_status make_at_once(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 
 static pfd_status seek_streams(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
 {
+    int64_t epoch = slot->batch.epoch, step = slot->batch.step;
     if (!l->seek_streams) return PFD_OK;
     for (int32_t r = 0; r < l->plan.num_readers; r++) {
         pfd_data_reader *reader = &l->plan.readers[r];
         pfd_error_clear(err);
-        pfd_status status = pfd_dataset_seek(reader->chain, slot->epoch, slot->step, err);
+        pfd_status status = pfd_dataset_seek(reader->chain, epoch, step, err);
         status = pfd_check_returned(status, "seek", err);
         if (status != PFD_OK) {
             pfd_data_reader_locate(reader, NULL, err);
@@ -307,7 +317,8 @@ static pfd_status fail_zip(const pfd_loader *l, const pfd_data_reader *reader, p
                     "readers '%s' and '%s' differ in length: at step %" PRId64 " of epoch %" PRId64
                     " one ends before the other; zip=\"shortest\" ends the epoch with the shorter "
                     "one",
-                    l->plan.readers[0].name, reader->name, l->produced->step, l->produced->epoch);
+                    l->plan.readers[0].name, reader->name, l->produced->batch.step,
+                    l->produced->batch.epoch);
 }
 
 /* A batch of each reader: all that the producer's loop does. Also when one reader fails, the others
@@ -315,19 +326,20 @@ static pfd_status fail_zip(const pfd_loader *l, const pfd_data_reader *reader, p
 static pfd_status read_batches(pfd_loader *l, pfd_work *work, pfd_error *err)
 {
     pfd_slot *slot = l->produced;
+    pfd_row_batch *batch = &slot->batch;
     pfd_status failure = PFD_OK;
     int32_t ended = 0;
     pfd_scratch_reset(slot->scratch);
     pfd_work_start(work, pfd_work_reading(&l->plan, 0));
     PFD_TRY(seek_streams(l, slot, err));
-    slot->rows = INT64_MAX;
+    batch->rows = INT64_MAX;
     for (int32_t r = 0; r < l->plan.num_readers; r++) {
         pfd_data_reader *reader = &l->plan.readers[r];
         pfd_error other;
         pfd_error_init(&other);
         int64_t n;
         pfd_work_start(work, pfd_work_reading(&l->plan, r));
-        pfd_status status = read_batch(l, reader, slot->records[r], &n, failure ? &other : err);
+        pfd_status status = read_batch(l, reader, batch->records[r], &n, failure ? &other : err);
         if (n) pfd_work_done(work, pfd_work_reading(&l->plan, r), n);
         if (status < PFD_OK) {
             if (!failure) failure = status;
@@ -335,9 +347,9 @@ static pfd_status read_batches(pfd_loader *l, pfd_work *work, pfd_error *err)
         }
         if (status == PFD_END) ended++;
         int32_t apart =
-            (ended > 0 && ended != r + 1) || (slot->rows != INT64_MAX && n != slot->rows);
+            (ended > 0 && ended != r + 1) || (batch->rows != INT64_MAX && n != batch->rows);
         if (!failure && apart && l->plan.zip == PFD_ZIP_STRICT) return fail_zip(l, reader, err);
-        if (n < slot->rows) slot->rows = n;
+        if (n < batch->rows) batch->rows = n;
     }
     slot->end = ended > 0;
     return failure;
@@ -348,13 +360,14 @@ static pfd_status produce(void *ctx, int64_t begin, int64_t end, int32_t worker,
     (void)begin, (void)end;
     pfd_loader *l = ctx;
     pfd_slot *slot = l->produced;
+    pfd_row_batch *batch = &slot->batch;
     pfd_work *work = &l->workers[worker].work;
-    pfd_work_begin(work, l->plan.num_stages + 1, slot->epoch, slot->step, 0,
+    pfd_work_begin(work, l->plan.num_stages + 1, batch->epoch, batch->step, 0,
                    l->plan.local_batch_size);
-    int64_t own = pfd_loader_own_step(l, slot->step);
+    int64_t own = pfd_loader_own_step(l, batch->step);
     pfd_status status = read_batches(l, work, err);
-    while (status == PFD_OK && !slot->end && slot->step < own) { /* a step of another share */
-        slot->step++;
+    while (status == PFD_OK && !slot->end && batch->step < own) { /* a step of another share */
+        batch->step++;
         status = read_batches(l, work, err);
     }
     pfd_work_end(work);
@@ -369,11 +382,11 @@ static void note_failure(pfd_loader *l, pfd_slot *slot, int32_t passed)
     pfd_error *error = l->producer.error;
     int32_t counted = passed && error && error->ordinal >= 0;
     l->seek_streams = !counted;
-    if (passed) l->next_step = slot->step + 1;
-    slot->rows = 0;
+    if (passed) l->next_step = slot->batch.step + 1;
+    slot->batch.rows = 0;
     pfd_skipped_row skipped = {.error = error};
     if (counted && l->plan.readers[0].attrs->on_error != PFD_ON_ERROR_RAISE &&
-        pfd_slot_add_skipped_row(slot, &skipped))
+        pfd_skipped_rows_add(&slot->batch, &skipped))
         return;
     slot->loop.status = l->producer.status;
     l->producer.error = slot->loop.error; /* swapped: both are freed by their owners */
@@ -388,7 +401,7 @@ static void batch_produced(void *ctx)
     pfd_slot *slot = l->produced;
     pthread_mutex_lock(&l->lock);
     l->producing = 0;
-    int32_t passed = pfd_slot_loop_can_pass(&l->producer);
+    int32_t passed = can_pass(&l->producer);
     pfd_slot_pool_count_scratch(l, slot);
     if (l->producer.status != PFD_OK) {
         note_failure(l, slot, passed);
@@ -399,7 +412,7 @@ static void batch_produced(void *ctx)
         l->seek_streams = 1;
         pfd_ring_mark_ready(l, slot);
     } else {
-        l->next_step = slot->step + 1;
+        l->next_step = slot->batch.step + 1;
         start_stages(l, slot);
     }
     if (l->producer.status == PFD_OK || passed) start_producer(l);
@@ -418,8 +431,6 @@ static void start_producer(pfd_loader *l)
     pfd_multi_thread_loop(l->threads.pool, &l->producer);
 }
 
-#define CHECK_EVERY_NS INT64_C(1000000000) /* how often to check whether files have changed */
-
 /* ---- Starting batches (lock held) ------------------------------------------------------------ */
 
 /* Starts the next batch of readers with random access: the chain says where the batch begins.
@@ -434,25 +445,24 @@ static int32_t start_batch(pfd_loader *l)
     }
     pfd_slot *slot = pfd_ring_add(l);
     if (!slot) return 0;
+    pfd_row_batch *batch = &slot->batch;
     l->next_step++;
     int64_t rows = INT64_MAX, from, to;
     for (int32_t r = 0; r < l->plan.num_readers; r++) {
         const pfd_dataset *logical = l->plan.readers[r].logical;
         int64_t end;
-        logical->methods->batch(logical, slot->epoch, slot->step, &slot->first_positions[r], &end);
-        if (end - slot->first_positions[r] < rows) rows = end - slot->first_positions[r];
+        logical->methods->batch(logical, batch->epoch, batch->step, &batch->first_positions[r],
+                                &end);
+        if (end - batch->first_positions[r] < rows) rows = end - batch->first_positions[r];
     }
     const pfd_reader_attrs *attrs = l->plan.readers[0].attrs; /* ranks are the same in all */
     pfd_rank_rows(rows, attrs->rank, attrs->world_size, &from, &to);
-    for (int32_t r = 0; r < l->plan.num_readers; r++) slot->first_positions[r] += from;
-    slot->rows = to - from;
+    for (int32_t r = 0; r < l->plan.num_readers; r++) batch->first_positions[r] += from;
+    batch->rows = to - from;
     start_stages(l, slot);
     return 1;
 }
 
-/* ---- Delivering (consumer held; lock held only where a comment says so) ---------------------- */
-
-/* With `lock` held. */
 static void start_more(pfd_loader *l)
 {
     if (l->plan.stream)
@@ -460,6 +470,8 @@ static void start_more(pfd_loader *l)
     else
         while (start_batch(l)) continue;
 }
+
+/* ---- Delivering (consumer held; lock held only where a comment says so) ---------------------- */
 
 /* Waits for a change until the deadline, with `lock` held.  Returns 0 after the deadline. */
 static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
@@ -495,6 +507,8 @@ static int32_t help(pfd_loader *l)
     return 0;
 }
 
+#define CHECK_EVERY_NS INT64_C(1000000000) /* how often to check whether files have changed */
+
 /* Checks all files on disk, and sets when to check again, so that it takes at most a hundredth
  * of the time. */
 static pfd_status check_disk(pfd_loader *l, pfd_error *err)
@@ -519,8 +533,8 @@ static pfd_status check_guard(const pfd_loader *l, pfd_error *err)
 static const pfd_skipped_row *one_too_many(const pfd_loader *l, const pfd_slot *slot)
 {
     int64_t errors = l->errors_in_epoch;
-    for (int64_t i = 0; i < slot->num_skipped_rows; i++) {
-        const pfd_skipped_row *skipped = &slot->skipped_rows[i];
+    for (int64_t i = 0; i < slot->batch.num_skipped_rows; i++) {
+        const pfd_skipped_row *skipped = &slot->batch.skipped_rows[i];
         int64_t most = l->plan.readers[skipped->reader].attrs->max_errors;
         if (skipped->filler) continue;
         if (most >= 0 && errors >= most) return skipped;
@@ -534,11 +548,11 @@ static int64_t note_skipped_rows(pfd_loader *l, const pfd_slot *slot)
 {
     int64_t errors = 0;
     pthread_mutex_lock(&l->lock);
-    for (int64_t i = 0; i < slot->num_skipped_rows; i++) {
-        if (slot->skipped_rows[i].filler) continue;
+    for (int64_t i = 0; i < slot->batch.num_skipped_rows; i++) {
+        if (slot->batch.skipped_rows[i].filler) continue;
         errors++;
         l->counters.stats.skipped++;
-        const pfd_error *error = slot->skipped_rows[i].error;
+        const pfd_error *error = slot->batch.skipped_rows[i].error;
         if (error) l->skipped[l->num_skipped++ % PFD_KEPT_SKIPPED] = *error;
     }
     pthread_mutex_unlock(&l->lock);
@@ -569,7 +583,7 @@ static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_e
 static pfd_status check_files(pfd_loader *l, const pfd_slot *slot, pfd_status status,
                               pfd_error *err)
 {
-    if (status == PFD_CORRUPT_DATA || slot->num_skipped_rows || slot->step == 0 ||
+    if (status == PFD_CORRUPT_DATA || slot->batch.num_skipped_rows || slot->batch.step == 0 ||
         pfd_clock_ns() >= l->next_check_ns)
         PFD_TRY(check_disk(l, err));
     return check_guard(l, err);
@@ -645,9 +659,9 @@ static pfd_status judge(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 {
     pfd_status status = slot->end ? end_epoch(l, err) : inspect(l, slot, err);
     int32_t passed = status == PFD_CORRUPT_DATA &&
-                     (slot->loop.status == PFD_OK || pfd_slot_loop_can_pass(&slot->loop));
+                     (slot->loop.status == PFD_OK || can_pass(&slot->loop));
     if (status == PFD_OK || passed)
-        l->step = slot->step + 1;
+        l->step = slot->batch.step + 1;
     else if (status != PFD_END)
         l->restart = 1; /* the next call tries this batch again */
     return status;
@@ -656,16 +670,19 @@ static pfd_status judge(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 /* With `lock` held. */
 static void deliver(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
 {
+    const pfd_row_batch *batch = &slot->batch;
     l->num_held++;
     l->counters.stats.batches++;
-    l->counters.stats.records += slot->rows;
+    l->counters.stats.records += batch->rows;
     if (l->traces.on)
         pfd_trace_delivery(l->traces.on, pfd_slot_traced(slot), l->counters.steps.asked_ns);
     pfd_slot_trace(l, slot, PFD_TRACE_SLOT_HELD);
-    if (slot->step >= 0)
-        pfd_steps_deliver(&l->counters.steps, slot->step, slot->rows, l->num_ready);
-    *out = (pfd_batch){
-        .memory = slot->memory, .epoch = slot->epoch, .step = slot->step, .rows = slot->rows};
+    if (batch->step >= 0)
+        pfd_steps_deliver(&l->counters.steps, batch->step, batch->rows, l->num_ready);
+    *out = (pfd_batch){.memory = batch->memory,
+                       .epoch = batch->epoch,
+                       .step = batch->step,
+                       .rows = batch->rows};
 }
 
 /* ---- Tuning (consumer held) ------------------------------------------------------------------ */
@@ -724,8 +741,8 @@ pfd_status pfd_ring_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out, pfd
         if (status != PFD_OK) return status;
         status = judge(l, slot, err);
         /* A batch of a stream that failed and is skipped has only its report. */
-        int32_t given =
-            status == PFD_OK && (slot->rows > 0 || !slot->num_skipped_rows || slot->started);
+        int32_t given = status == PFD_OK && (slot->batch.rows > 0 || slot->started ||
+                                             !slot->batch.num_skipped_rows);
         pthread_mutex_lock(&l->lock);
         int32_t is_due = 0;
         if (given) {
@@ -807,7 +824,7 @@ static pfd_status read_slot(pfd_loader *l, pfd_slot *slot, pfd_error *err)
     pfd_error own;
     pfd_error_init(&own);
     pfd_status status = make_at_once(l, slot, &own);
-    slot->positions = NULL;
+    slot->batch.positions = NULL;
     PFD_TRY(check_files(l, slot, status, err));
     if (status != PFD_OK) {
         pfd_error_copy(err, &own);
@@ -818,17 +835,17 @@ static pfd_status read_slot(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 }
 
 pfd_status pfd_ring_read(pfd_loader *l, int64_t epoch, const int64_t *positions, int64_t n,
-                             pfd_batch *out, pfd_error *err)
+                         pfd_batch *out, pfd_error *err)
 {
     PFD_TRY(check_read(l, positions, n, err));
     pthread_mutex_lock(&l->lock);
     pfd_slot *slot = pfd_slot_pool_take_at_once(l);
     pfd_status status = slot ? PFD_OK : no_slot(l, err);
     if (slot) {
-        slot->epoch = epoch;
-        slot->step = -1;
-        slot->rows = n;
-        slot->positions = positions;
+        slot->batch.epoch = epoch;
+        slot->batch.step = -1;
+        slot->batch.rows = n;
+        slot->batch.positions = positions;
         pfd_slot_trace(l, slot, PFD_TRACE_SLOT_FILLS);
     }
     pthread_mutex_unlock(&l->lock);

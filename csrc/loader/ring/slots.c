@@ -4,9 +4,66 @@
 
 #include <stdlib.h>
 
+/* ---- One slot -------------------------------------------------------------------------------- */
+
+/* Counts the loops after the first one: one for each further stage, and one that joins ragged
+ * rows. */
+static int32_t num_more_loops(const pfd_plan *plan)
+{
+    return plan->num_stages - 1 + (plan->num_ragged > 0);
+}
+
+static void free_memory(pfd_slot *slot)
+{
+    pfd_row_batch_close(&slot->batch);
+    for (int32_t i = 0; slot->more_loops && i < slot->num_more_loops; i++)
+        free(slot->more_loops[i].error);
+    free(slot->more_loops);
+    free(slot->loop.error);
+    pfd_scratch_free(slot->scratch);
+    free(slot);
+}
+
+static int32_t allocate_parts(const pfd_plan *plan, pfd_slot *slot)
+{
+    if (!pfd_row_batch_open(plan, &slot->batch)) return 0;
+    if (plan->stream && !(slot->scratch = pfd_scratch_create())) return 0;
+    if (slot->scratch) pfd_scratch_set_bounds(slot->scratch, plan->bounds);
+    slot->num_more_loops = num_more_loops(plan);
+    if (!slot->num_more_loops) return 1;
+    slot->more_loops = calloc((size_t)slot->num_more_loops, sizeof *slot->more_loops);
+    return slot->more_loops != NULL;
+}
+
+enum { HEAD_BYTES = (sizeof(pfd_slot) + 63) / 64 * 64 };
+
+int64_t pfd_slot_cost(const pfd_plan *plan)
+{
+    return HEAD_BYTES + plan->slot_bytes + pfd_row_batch_cost(plan) +
+           num_more_loops(plan) * (int64_t)sizeof(pfd_loop);
+}
+
+/* NULL: out of memory. */
+static pfd_slot *create_slot(const pfd_plan *plan)
+{
+    pfd_slot *slot = aligned_alloc(64, HEAD_BYTES + (size_t)plan->slot_bytes);
+    if (!slot) return NULL;
+    *slot = (pfd_slot){.batch.memory = (uint8_t *)slot + HEAD_BYTES};
+    if (allocate_parts(plan, slot)) return slot;
+    free_memory(slot);
+    return NULL;
+}
+
+pfd_slot *pfd_slot_of(void *memory)
+{
+    return (pfd_slot *)(void *)((uint8_t *)memory - HEAD_BYTES);
+}
+
+/* ---- Which slots there are ------------------------------------------------------------------- */
+
 int32_t pfd_slot_pool_grow(pfd_loader *l)
 {
-    pfd_slot *slot = pfd_slot_create(&l->plan);
+    pfd_slot *slot = create_slot(&l->plan);
     if (!slot) return 0;
     slot->loader = l;
     slot->number = l->slots_made++;
@@ -43,14 +100,14 @@ static void count_values(pfd_loader *l, pfd_slot *slot, int64_t bytes)
 void pfd_slot_pool_count_values(pfd_loader *l, pfd_slot *slot, int64_t used_bytes)
 {
     if (used_bytes > l->most_values) l->most_values = used_bytes;
-    count_values(l, slot, slot->values_capacity);
+    count_values(l, slot, slot->batch.values_capacity);
 }
 
 static void drop_values(pfd_loader *l, pfd_slot *slot)
 {
-    free(slot->values);
-    slot->values = NULL;
-    slot->values_capacity = 0;
+    free(slot->batch.values);
+    slot->batch.values = NULL;
+    slot->batch.values_capacity = 0;
     count_values(l, slot, 0);
 }
 
@@ -66,9 +123,9 @@ static void free_slot(pfd_loader *l, pfd_slot *slot)
     l->num_slots--;
     l->stream_bytes -= slot->scratch_bytes;
     count_values(l, slot, 0);
-    free_arenas(l, slot->arenas);
-    slot->arenas = NULL;
-    pfd_slot_free(slot);
+    free_arenas(l, slot->batch.arenas);
+    slot->batch.arenas = NULL;
+    free_memory(slot);
 }
 
 /* Frees what is kept for later batches until there is room for `more` bytes, or no more to free. */
@@ -104,16 +161,16 @@ static int32_t expect_values(pfd_loader *l, pfd_slot *slot)
 
 int32_t pfd_slot_pool_take_arenas(pfd_loader *l, pfd_slot *slot)
 {
-    slot->arenas = l->free_arenas ? l->free_arenas : pfd_arenas_create(&l->plan);
+    slot->batch.arenas = l->free_arenas ? l->free_arenas : pfd_arenas_create(&l->plan);
     if (l->free_arenas) l->free_arenas = l->free_arenas->next_free;
-    return slot->arenas != NULL;
+    return slot->batch.arenas != NULL;
 }
 
 void pfd_slot_pool_put_arenas(pfd_loader *l, pfd_slot *slot)
 {
-    pfd_arenas *arenas = slot->arenas;
+    pfd_arenas *arenas = slot->batch.arenas;
     if (!arenas) return;
-    slot->arenas = NULL;
+    slot->batch.arenas = NULL;
     int64_t bytes = pfd_arenas_bytes(arenas);
     l->ragged_bytes += bytes - arenas->bytes;
     arenas->bytes = bytes;
@@ -140,8 +197,8 @@ static pfd_slot *take_free(pfd_loader *l)
 {
     pfd_slot *slot = l->free_slots;
     l->free_slots = slot->next_free;
-    slot->started = slot->ready = slot->end = slot->stage = 0;
-    slot->positions = NULL;
+    slot->started = slot->ready = slot->end = slot->batch.stage = 0;
+    slot->batch.positions = NULL;
     slot->loop.status = PFD_OK;
     return slot;
 }
@@ -178,8 +235,8 @@ void pfd_slot_pool_put(pfd_loader *l, pfd_slot *slot)
         return;
     }
     pfd_slot_trace(l, slot, PFD_TRACE_SLOT_FREE);
-    if (slot->num_skipped_rows) pfd_slot_clear_skipped_rows(slot);
-    if (slot->values && !fits(l, 0)) drop_values(l, slot);
+    if (slot->batch.num_skipped_rows) pfd_skipped_rows_clear(&slot->batch);
+    if (slot->batch.values && !fits(l, 0)) drop_values(l, slot);
     slot->next_free = l->free_slots;
     l->free_slots = slot;
 }
@@ -206,8 +263,8 @@ pfd_slot *pfd_ring_add(pfd_loader *l)
     pfd_slot *slot = pfd_slot_pool_take(l);
     pfd_counters_note_memory(&l->counters, slot != NULL);
     if (!slot) return NULL;
-    slot->epoch = l->next_epoch;
-    slot->step = l->next_step;
+    slot->batch.epoch = l->next_epoch;
+    slot->batch.step = l->next_step;
     pfd_slot_trace(l, slot, PFD_TRACE_SLOT_FILLS);
     l->ring[l->end_in_flight++ & l->ring_mask] = slot;
     return slot;

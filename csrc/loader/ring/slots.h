@@ -9,6 +9,8 @@
 
 /* ---- Which slots there are ------------------------------------------------------------------- */
 
+int64_t pfd_slot_cost(const pfd_plan *plan); /* bytes of a slot, all that belongs to it */
+pfd_slot *pfd_slot_of(void *memory);         /* the slot of a delivered batch */
 int32_t pfd_slot_pool_grow(pfd_loader *loader);             /* 0: out of memory */
 int32_t pfd_slot_pool_has_budget(const pfd_loader *loader); /* for one slot more */
 pfd_slot *pfd_slot_pool_take(pfd_loader *loader); /* NULL: neither a free slot nor memory for one */
@@ -53,7 +55,7 @@ void pfd_ring_mark_ready(pfd_loader *loader, pfd_slot *slot);
 /* While a trace is on, notes that the slot enters a state PFD_TRACE_SLOT_*. */
 static inline pfd_traced_slot pfd_slot_traced(const pfd_slot *slot)
 {
-    return (pfd_traced_slot){slot->number, slot->epoch, slot->step, slot->rows};
+    return (pfd_traced_slot){slot->number, slot->batch.epoch, slot->batch.step, slot->batch.rows};
 }
 static inline void pfd_slot_trace(const pfd_loader *loader, const pfd_slot *slot, int32_t state)
 {

@@ -1,4 +1,5 @@
-/* loader/rows/branch_rows.h -- the rows of a range in each branch of a data set: which records they are.
+/* loader/rows/branch_rows.h -- the rows of a range in each branch of a data set: which records
+ * they are.
  *
  * OWNERSHIP  A worker has one pfd_branch_rows for each branch of each tree of its plan.  Records
  *            point into the scratch that they were found with, or into the readers' files.

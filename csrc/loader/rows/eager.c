@@ -1,5 +1,5 @@
-/* An op without a graph: attrs and types are checked once, and any number of calls then compute rows
- * that the program has.  The functions are in pyflowdata.h. */
+/* An op without a graph: attrs and types are checked once, and any number of calls then compute
+ * rows that the program has.  The functions are in pyflowdata.h. */
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/scratch.h"

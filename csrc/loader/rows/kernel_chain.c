@@ -15,7 +15,7 @@
 typedef struct range {
     const pfd_plan *plan;
     pfd_worker *worker;
-    pfd_slot *slot;
+    pfd_row_batch *batch;
     pfd_skip_row_fn skip_row;
     pfd_scratch *arena; /* of what must last until the batch is complete; NULL: nothing must */
     int64_t base;       /* row of the worker's first record */
@@ -84,7 +84,7 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
 /* The rows of the range that come from reader r. */
 static pfd_record *range_records(const range *at, int32_t r)
 {
-    return at->slot->records ? at->slot->records[r] + at->begin
+    return at->batch->records ? at->batch->records[r] + at->begin
                              : at->worker->records[r] + (at->begin - at->base);
 }
 
@@ -98,7 +98,7 @@ static pfd_branch_rows *rows_of_branch(const range *at, const pfd_plan_op *op, i
 static uint8_t *tensor_data(const range *at, const pfd_plan_tensor *tensor)
 {
     if (tensor->in_slot)
-        return at->slot->memory + at->begin * tensor->row_bytes + tensor->offset;
+        return at->batch->memory + at->begin * tensor->row_bytes + tensor->offset;
     if (!tensor->in_branch) return at->worker->memory + tensor->offset;
     const pfd_plan_op *op = &at->plan->ops[tensor->op];
     const pfd_branch_rows *rows = rows_of_branch(at, op, op->branch);
@@ -156,23 +156,23 @@ static pfd_status find_records(const range *at, int32_t r, const pfd_view_tree *
 static pfd_status locate(const range *at, int32_t r, pfd_error *err)
 {
     pfd_data_reader *reader = &at->plan->readers[r];
-    int64_t n = at->end - at->begin, first = at->slot->first_positions[r] + at->begin;
+    int64_t n = at->end - at->begin, first = at->batch->first_positions[r] + at->begin;
     int64_t *positions = at->worker->positions;
-    if (at->slot->positions)
-        memcpy(positions, at->slot->positions + at->begin, (size_t)n * sizeof *positions);
+    if (at->batch->positions)
+        memcpy(positions, at->batch->positions + at->begin, (size_t)n * sizeof *positions);
     else
         for (int64_t i = 0; i < n; i++) positions[i] = first + i;
     pfd_record *records = range_records(at, r);
     pfd_scratch *scratch = at->arena ? at->arena : at->worker->at_scratch;
     pfd_error_clear(err);
-    pfd_status status = reader->chain->methods->at(reader->chain, at->slot->epoch, positions, n,
+    pfd_status status = reader->chain->methods->at(reader->chain, at->batch->epoch, positions, n,
                                                    scratch, records, err);
     status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);
     const pfd_view_tree *tree = pfd_plan_tree_of(at->plan, r);
     if (status == PFD_OK && tree) return find_records(at, r, tree, scratch, err);
-    if (status == PFD_OK && at->slot->positions) return PFD_OK;
+    if (status == PFD_OK && at->batch->positions) return PFD_OK;
     if (status == PFD_OK) {
-        pfd_data_reader_read_ahead(reader, at->slot->epoch, first, records, n);
+        pfd_data_reader_read_ahead(reader, at->batch->epoch, first, records, n);
         return PFD_OK;
     }
     if (err->row >= 0 && err->row < n) /* it could not even be found */
@@ -298,7 +298,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .outputs = worker->ports + at->plan->most_inputs + op->first_output,
         .output_types = &at->plan->tensors[op->first_output],
         .scratch = worker->scratch,
-        .random_key = pfd_node_random_key(node, reader->seed, at->slot->epoch, op->number),
+        .random_key = pfd_node_random_key(node, reader->seed, at->batch->epoch, op->number),
         .producer = op->producer,
         .fused = op->fused,
     };
@@ -340,7 +340,7 @@ static pfd_status keep_ragged_outputs(const range *at, const pfd_plan_op *op, pf
 static pfd_status run_ops(const range *at, pfd_error *err)
 {
     pfd_status status = PFD_OK;
-    int32_t stage = at->slot->stage, num_ops = at->plan->num_ops;
+    int32_t stage = at->batch->stage, num_ops = at->plan->num_ops;
     set_tensors(at);
     pfd_work_show(&at->worker->work, 0, range_records(at, 0), at->end - at->begin);
     for (int32_t i = 0; i < num_ops && status == PFD_OK; i++) {
@@ -366,7 +366,7 @@ static void blank_row(const range *at, int64_t row)
     for (int32_t i = 0; i < at->plan->num_tensors; i++) {
         const pfd_plan_tensor *tensor = &at->plan->tensors[i];
         if (tensor->in_slot)
-            memset(at->slot->memory + tensor->offset + row * tensor->row_bytes, 0,
+            memset(at->batch->memory + tensor->offset + row * tensor->row_bytes, 0,
                    (size_t)tensor->row_bytes);
     }
     for (int32_t i = 0; i < at->plan->num_ops; i++) {
@@ -377,7 +377,7 @@ static void blank_row(const range *at, int64_t row)
         if (!id->in_slot) continue;
         const pfd_record *record = &range_records(at, op->reader)[row - at->begin];
         int64_t ids[2] = {record->file, record->ordinal};
-        memcpy(at->slot->memory + id->offset + row * id->row_bytes, ids, sizeof ids);
+        memcpy(at->batch->memory + id->offset + row * id->row_bytes, ids, sizeof ids);
     }
 }
 
@@ -403,7 +403,7 @@ static int32_t leave_out(const range *at, pfd_status *status, int64_t *row, pfd_
     if (on_error == PFD_ON_ERROR_RAISE) return 0;
     *row = at->begin + err->row;
     int32_t has_stages = at->plan->num_stages > 1;
-    pfd_skipped_row skipped = {.row = has_stages ? at->slot->row_numbers[*row] : *row,
+    pfd_skipped_row skipped = {.row = has_stages ? at->batch->row_numbers[*row] : *row,
                                .place = *row,
                                .filler = range_records(at, reader)[err->row].filler,
                                .reader = reader,
@@ -413,7 +413,7 @@ static int32_t leave_out(const range *at, pfd_status *status, int64_t *row, pfd_
         skipped.ids = ids_of(at, *row);
     else if (skipped.pad)
         blank_row(at, *row);
-    if ((!skipped.pad || !has_stages || skipped.ids) && at->skip_row(at->slot, &skipped)) return 1;
+    if ((!skipped.pad || !has_stages || skipped.ids) && at->skip_row(at->batch, &skipped)) return 1;
     free(skipped.ids);
     *status = pfd_fail_memory(err, sizeof skipped, "the report of a skipped record");
     return 0;
@@ -457,8 +457,8 @@ static pfd_status run_whole_op(range *at, const pfd_plan_op *op, pfd_error *err)
         pfd_status status = compute(at, op, err);
         if (status == PFD_OK) return keep_ragged_outputs(at, op, err);
         if (!leave_out(at, &status, &row, err)) return status;
-        pfd_slot_remove_skipped_rows(at->plan, at->slot);
-        at->end = at->slot->rows;
+        pfd_skipped_rows_remove(at->plan, at->batch);
+        at->end = at->batch->rows;
     }
     return PFD_OK;
 }
@@ -469,30 +469,30 @@ static pfd_status run_whole_batch(range *at, pfd_error *err)
     set_tensors(at);
     pfd_work_show(&at->worker->work, 0, range_records(at, 0), at->end - at->begin);
     for (int32_t i = 0; i < at->plan->num_ops && status == PFD_OK; i++)
-        if (at->plan->ops[i].stage == at->slot->stage)
+        if (at->plan->ops[i].stage == at->batch->stage)
             status = run_whole_op(at, &at->plan->ops[i], err);
     pfd_scratch_reset(at->worker->scratch);
     return status;
 }
 
-pfd_status pfd_kernel_chain_run(const pfd_plan *plan, pfd_worker *worker, pfd_slot *slot,
+pfd_status pfd_kernel_chain_run(const pfd_plan *plan, pfd_worker *worker, pfd_row_batch *batch,
                                 int64_t begin, int64_t end, pfd_skip_row_fn skip_row,
                                 pfd_error *err)
 {
-    const pfd_arenas *arenas = slot->arenas;
+    const pfd_arenas *arenas = batch->arenas;
     range all = {.plan = plan,
                  .worker = worker,
-                 .slot = slot,
+                 .batch = batch,
                  .skip_row = skip_row,
                  .arena = arenas ? arenas->ranges[begin / plan->chunk_rows] : NULL,
                  .base = begin,
                  .begin = begin,
                  .end = end};
-    pfd_work_begin(&worker->work, slot->stage, slot->epoch, slot->step, begin, end - begin);
-    if (slot->stage == 0 && slot->row_numbers)
-        for (int64_t i = begin; i < end; i++) slot->row_numbers[i] = i;
-    range_step step = slot->stage == 0 ? locate_and_run : run_ops;
-    pfd_status status = slot->stage % 2 ? run_whole_batch(&all, err)
+    pfd_work_begin(&worker->work, batch->stage, batch->epoch, batch->step, begin, end - begin);
+    if (batch->stage == 0 && batch->row_numbers)
+        for (int64_t i = begin; i < end; i++) batch->row_numbers[i] = i;
+    range_step step = batch->stage == 0 ? locate_and_run : run_ops;
+    pfd_status status = batch->stage % 2 ? run_whole_batch(&all, err)
                                         : without_skipped_rows(all, step, err);
     pfd_scratch_reset(worker->at_scratch);
     pfd_work_end(&worker->work);

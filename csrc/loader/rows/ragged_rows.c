@@ -153,19 +153,19 @@ pfd_status pfd_ragged_rows_keep(const pfd_plan_tensor *tensor, pfd_ragged_row *r
 
 /* ---- Joining --------------------------------------------------------------------------------- */
 
-static pfd_ragged_row *rows_of(const pfd_slot *slot, const pfd_plan_tensor *tensor)
+static pfd_ragged_row *rows_of(const pfd_row_batch *batch, const pfd_plan_tensor *tensor)
 {
-    return (void *)(slot->memory + tensor->offset);
+    return (void *)(batch->memory + tensor->offset);
 }
 
-static int64_t *splits_of(const pfd_slot *slot, const pfd_plan_tensor *tensor)
+static int64_t *splits_of(const pfd_row_batch *batch, const pfd_plan_tensor *tensor)
 {
-    return (void *)(slot->memory + tensor->splits_offset);
+    return (void *)(batch->memory + tensor->splits_offset);
 }
 
-static pfd_ragged_batch *batch_of(const pfd_slot *slot, const pfd_plan_tensor *tensor)
+static pfd_ragged_batch *joined_of(const pfd_row_batch *batch, const pfd_plan_tensor *tensor)
 {
-    return (void *)(slot->memory + tensor->batch_offset);
+    return (void *)(batch->memory + tensor->batch_offset);
 }
 
 static int32_t is_delivered(const pfd_plan_tensor *tensor)
@@ -185,17 +185,17 @@ static int64_t align(int64_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-int64_t pfd_ragged_rows_measure(const pfd_plan *plan, pfd_slot *slot)
+int64_t pfd_ragged_rows_measure(const pfd_plan *plan, pfd_row_batch *batch)
 {
     int64_t total = 0;
     for (int32_t i = 0; i < plan->num_tensors; i++) {
         const pfd_plan_tensor *tensor = &plan->tensors[i];
         if (!is_delivered(tensor)) continue;
-        const pfd_ragged_row *rows = rows_of(slot, tensor);
-        int64_t *splits = splits_of(slot, tensor), units = 0;
+        const pfd_ragged_row *rows = rows_of(batch, tensor);
+        int64_t *splits = splits_of(batch, tensor), units = 0;
         int64_t most = tensor->unit_bytes ? MOST_BYTES / tensor->unit_bytes : MOST_BYTES;
         splits[0] = 0;
-        for (int64_t row = 0; row < slot->rows; row++) {
+        for (int64_t row = 0; row < batch->rows; row++) {
             units += num_units(tensor, &rows[row]);
             if (units > most) return -1;
             splits[row + 1] = units;
@@ -206,18 +206,19 @@ int64_t pfd_ragged_rows_measure(const pfd_plan *plan, pfd_slot *slot)
     return total;
 }
 
-void pfd_ragged_rows_place(const pfd_plan *plan, pfd_slot *slot)
+void pfd_ragged_rows_place(const pfd_plan *plan, pfd_row_batch *batch)
 {
-    uint8_t *values = slot->values;
+    uint8_t *values = batch->values;
     for (int32_t i = 0; i < plan->num_tensors; i++) {
         const pfd_plan_tensor *tensor = &plan->tensors[i];
         if (!is_delivered(tensor)) continue;
-        int64_t *splits = splits_of(slot, tensor), bytes = splits[slot->rows] * tensor->unit_bytes;
-        *batch_of(slot, tensor) = (pfd_ragged_batch){
-            .values = bytes ? values : slot->memory, /* any valid address if there are none */
+        int64_t *splits = splits_of(batch, tensor);
+        int64_t bytes = splits[batch->rows] * tensor->unit_bytes;
+        *joined_of(batch, tensor) = (pfd_ragged_batch){
+            .values = bytes ? values : batch->memory, /* any valid address if there are none */
             .values_bytes = bytes,
             .row_splits = splits,
-            .shapes = tensor->has_shapes ? (void *)(slot->memory + tensor->shapes_offset) : NULL};
+            .shapes = tensor->has_shapes ? (void *)(batch->memory + tensor->shapes_offset) : NULL};
         if (bytes) values += align(bytes);
     }
 }
@@ -238,23 +239,24 @@ void pfd_ragged_row_shape(const pfd_plan_tensor *tensor, const pfd_ragged_row *r
     }
 }
 
-static void join(const pfd_slot *slot, const pfd_plan_tensor *tensor, int64_t begin, int64_t end)
+static void join(const pfd_row_batch *batch, const pfd_plan_tensor *tensor, int64_t begin,
+                 int64_t end)
 {
-    const pfd_ragged_row *rows = rows_of(slot, tensor);
-    const int64_t *splits = splits_of(slot, tensor);
-    const pfd_ragged_batch *batch = batch_of(slot, tensor);
-    uint8_t *to = (uint8_t *)batch->values + splits[begin] * tensor->unit_bytes;
+    const pfd_ragged_row *rows = rows_of(batch, tensor);
+    const int64_t *splits = splits_of(batch, tensor);
+    const pfd_ragged_batch *joined = joined_of(batch, tensor);
+    uint8_t *to = (uint8_t *)joined->values + splits[begin] * tensor->unit_bytes;
     for (int64_t i = begin; i < end; i++) {
         size_t bytes = (size_t)((splits[i + 1] - splits[i]) * tensor->unit_bytes);
         if (bytes) copy(to, rows[i].data, bytes);
         to += bytes;
     }
     for (int64_t i = begin; tensor->has_shapes && i < end; i++)
-        pfd_ragged_row_shape(tensor, &rows[i], batch->shapes + i * tensor->type.ndim);
+        pfd_ragged_row_shape(tensor, &rows[i], joined->shapes + i * tensor->type.ndim);
 }
 
-void pfd_ragged_rows_join(const pfd_plan *plan, pfd_slot *slot, int64_t begin, int64_t end)
+void pfd_ragged_rows_join(const pfd_plan *plan, pfd_row_batch *batch, int64_t begin, int64_t end)
 {
     for (int32_t i = 0; i < plan->num_tensors; i++)
-        if (is_delivered(&plan->tensors[i])) join(slot, &plan->tensors[i], begin, end);
+        if (is_delivered(&plan->tensors[i])) join(batch, &plan->tensors[i], begin, end);
 }

@@ -8,7 +8,7 @@
  */
 #ifndef PFD_LOADER_RAGGED_ROWS_H
 #define PFD_LOADER_RAGGED_ROWS_H
-#include "loader/rows/slot.h"
+#include "loader/rows/row_batch.h"
 
 /* Compares the n rows that an op made with their type.  PFD_INTERNAL names the output and the
  * row. */
@@ -26,11 +26,11 @@ void pfd_ragged_row_shape(const pfd_plan_tensor *tensor, const pfd_ragged_row *r
 
 /* Writes the row_splits of the requested ragged blobs, and returns the bytes of all their
  * values, with room for alignment; -1: more than any machine has. */
-int64_t pfd_ragged_rows_measure(const pfd_plan *plan, pfd_slot *slot);
+int64_t pfd_ragged_rows_measure(const pfd_plan *plan, pfd_row_batch *batch);
 
-/* Sets where in slot->values each blob will be. */
-void pfd_ragged_rows_place(const pfd_plan *plan, pfd_slot *slot);
+/* Sets where in batch->values each blob will be. */
+void pfd_ragged_rows_place(const pfd_plan *plan, pfd_row_batch *batch);
 
 /* Copies elements and shapes of rows [begin, end) to their places. */
-void pfd_ragged_rows_join(const pfd_plan *plan, pfd_slot *slot, int64_t begin, int64_t end);
+void pfd_ragged_rows_join(const pfd_plan *plan, pfd_row_batch *batch, int64_t begin, int64_t end);
 #endif

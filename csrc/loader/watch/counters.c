@@ -1,4 +1,4 @@
-/* Counts steps and their course, and collects what threads, the pool and the kernel have counted. */
+/* Counts steps and their course, and collects what threads, the pool and the kernel count. */
 #include "loader/watch/counters.h"
 
 #include "core/cpu.h"

@@ -70,8 +70,8 @@ void pfd_counters_ask(pfd_counters *counters, const pfd_thread_pool *pool, int32
  * there are none any more. */
 void pfd_counters_update(pfd_counters *counters, const pfd_threads *threads);
 
-/* After an update: keeps the counts of work that is about to be freed.  Where memory is short, there
- * will be none to ask for. */
+/* After an update: keeps the counts of work that is about to be freed.  Where memory is short,
+ * there will be none to ask for. */
 void pfd_counters_keep(pfd_counters *counters, const pfd_plan *plan, const pfd_threads *threads);
 
 /* What all threads have done of an item. */

@@ -3,10 +3,10 @@
  *
  * Each thread of the pool has a buffer; so have the thread in next(), and the slots.
  *
- * WHILE IT IS OFF, a trace costs nothing in a row range.  pfd_work_begin() compares a range's number
- * with `note_from` anyway, to find the ranges that are measured: 0 there means that these alone are
- * noted, and a trace writes INT64_MAX, so that all are.  A slot that changes its state, a few times
- * for each batch, finds that `on` is NULL.
+ * WHILE IT IS OFF, a trace costs nothing in a row range.  pfd_work_begin() in work.h compares a
+ * number with `note_from` anyway, to find the ranges that are measured: 0 there means that these
+ * alone are noted, and a trace writes INT64_MAX, so that all are.  A slot that enters a state, a
+ * few times for each batch, finds that `on` is NULL.
  *
  * OWNERSHIP  A thread may still be in a range when a trace is stopped. Its buffer is kept until the
  *            thread has left the range: pfd_traced.used says which one it writes into. A trace that

@@ -1,5 +1,5 @@
-/* Trials of other numbers of threads and batches ahead, what is learned from them, and the periods of
- * a loader in which that is measured. */
+/* Trials of other numbers of threads and batches ahead, what is learned from them, and the periods
+ * of a loader in which that is measured. */
 #include "loader/watch/tuning.h"
 
 #include "core/cpu.h"

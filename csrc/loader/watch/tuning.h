@@ -8,11 +8,12 @@
  * failure. While the program does not wait, threads that are idle anyway are given back.
  *
  * The search, pfd_autotune, knows neither a clock nor a loader: its periods come from pfd_tuning,
- * which measures them, or from a test.  The ring applies what is found.  The order of batches and the
- * state of a loader depend on neither number: batches are numbered when they are started, whatever
- * number of them is in flight.
+ * which measures them, or from a test.  The ring applies what is found.  The order of batches and
+ * the state of a loader depend on neither number: batches are numbered when they are started,
+ * whatever number of them is in flight.
  *
- * THREADS  pfd_tuning: with the loader's `consumer` and `lock` held, unless a comment says otherwise.
+ * THREADS  pfd_tuning: with the loader's `consumer` and `lock` held, unless a comment says
+ *          otherwise.
  */
 #ifndef PFD_LOADER_TUNING_H
 #define PFD_LOADER_TUNING_H

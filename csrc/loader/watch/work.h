@@ -1,4 +1,5 @@
-/* loader/watch/work.h -- what a thread works on: counted for each op and stage, and shown meanwhile.
+/* loader/watch/work.h -- what a thread works on: counted for each op and stage, and shown
+ * meanwhile.
  *
  * Items of work are numbered: the plan's ops, then finding the records of each reader, then reading
  * each stream, then joining ragged rows.
