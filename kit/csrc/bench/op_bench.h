@@ -12,7 +12,7 @@
 #include "core/permutation.h"
 #include "bench/malloc_count.h"
 #include "bench/op_chain.h"
-#include "loader/data_reader.h"
+#include "loader/plan/data_reader.h"
 #include "pyflowdata_kit/kit.h"
 
 /* The parts; those of the ops begin at PFD_BENCH_OPS. */

@@ -1,6 +1,6 @@
 /* The hashes by which Python checks that the kit matches its header, and the library that it
  * runs on. */
-#include "loader/private_version.h"
+#include "loader/plan/private_version.h"
 #include "pyflowdata_kit/kit.h"
 
 #define MIX(hash, type) ((hash)*31u + (uint32_t)sizeof(type))
