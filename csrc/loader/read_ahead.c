@@ -2,7 +2,7 @@
  * window. */
 #include "loader/read_ahead.h"
 
-#include "dataset/window_lanes.h"
+#include "dataset/shuffle.h"
 
 #include <stdatomic.h>
 
