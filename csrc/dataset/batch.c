@@ -233,7 +233,7 @@ static const pfd_view *view_of(const pfd_dataset *ds)
 
 static int64_t view_batch_size(const pfd_dataset *ds)
 {
-    return pfd_view_size(view_of(ds));
+    return view_of(ds)->size;
 }
 
 static int64_t view_batch_num_batches(const pfd_dataset *ds)
