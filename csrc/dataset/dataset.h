@@ -2,7 +2,7 @@
  *
  * OWNERSHIP  pfd_X_wrap(&ds, ...) replaces *ds by a decorator that owns it.  If it fails, *ds is
  *            unchanged and still the caller's.  Closing the outermost closes the chain.
- * ARGUMENTS  Numbers are as the reader attrs allow them, see registry/reader_attrs.h: nothing
+ * ARGUMENTS  Numbers are as the reader attrs allow them, see registry/attrs.h: nothing
  *            here checks them again.
  * THREADS    As of a pfd_source in op.h: at() on many threads, the rest on one at a time.
  * ERRORS     After a failure of next() or seek() a seek() comes before the following next(), to the

@@ -7,8 +7,8 @@
 #include "files/input_files.h"
 #include "kit/guard.h"
 #include "kit/run_state.h"
-#include "registry/node_files.h"
-#include "registry/reader_attrs.h"
+#include "registry/attrs.h"
+#include "registry/node.h"
 
 #include <inttypes.h>
 #include <string.h>

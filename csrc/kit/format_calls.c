@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "kit/guard.h"
 #include "kit/run_state.h"
-#include "registry/node_files.h"
+#include "registry/node.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

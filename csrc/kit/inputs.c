@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "kit/run_state.h"
-#include "registry/reader_attrs.h"
+#include "registry/attrs.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "kit/guard.h"
 #include "kit/visit_records.h"
 #include "kit/watch/process_watch.h"
-#include "registry/node_files.h"
+#include "registry/node.h"
 
 #include <inttypes.h>
 #include <stdio.h>

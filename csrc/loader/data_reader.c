@@ -5,7 +5,7 @@
 #include "core/hash.h"
 #include "dataset/dataset.h"
 #include "index/index_cache.h"
-#include "registry/node_files.h"
+#include "registry/node.h"
 #include "registry/version.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "loader/kernel_call.h"
 #include "loader/ragged_rows.h"
 #include "loader/read_ahead.h"
-#include "registry/reader_attrs.h"
+#include "registry/attrs.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

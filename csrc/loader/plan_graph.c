@@ -2,7 +2,7 @@
 #include "loader/plan.h"
 
 #include "core/error.h"
-#include "registry/node_order.h"
+#include "registry/node.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #include "dataset/dataset.h"
 #include "files/path_list.h"
 #include "loader/data_reader.h"
+#include "registry/attrs.h"
 #include "registry/node.h"
-#include "registry/reader_attrs.h"
 #include "registry/registry.h"
 
 #define PFD_PRIVATE_MIX(hash, number) ((hash)*31u + (uint32_t)(number))

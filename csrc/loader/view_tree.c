@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
-#include "registry/node_order.h"
+#include "registry/node.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "kit/bench/op_chain.h"
-#include "registry/reader_attrs.h"
+#include "registry/attrs.h"
 
 #include <stdlib.h>
 #include <string.h>
