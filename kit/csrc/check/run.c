@@ -1,11 +1,11 @@
 /* Runs the conformance kit over one op: opens its reader, goes through the records, closes. */
+#include "check/guard.h"
+#include "check/visit_records.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
-#include "check/guard.h"
-#include "check/visit_records.h"
+#include "registry/node.h"
 #include "watch/process_watch.h"
-#include "registry/node_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,21 +1,43 @@
-/* views/pack_table.h -- which records stand in which pack: rows of `length` elements.
+/* views/pack_dataset.h -- which records stand in which pack: rows of `length` elements.
  *
  * A part is a run of elements of one record in one pack.  The table is made once from the lengths
  * of the records, and does not change: every pack is found in O(1).
  *
- *   best fit  each window of consecutive records is packed by itself, see views/best_fit.h.  Packs
- *             are in the order of their first records, and so are the parts of a pack.
+ *   best fit  each window of consecutive records is packed by itself.  Packs are in the order of
+ *             their first records, and so are the parts of a pack.
  *   chunk     all records one after another, cut at every `length` elements.
  *
  * Empty records have no part.
  *
  * OWNERSHIP  The table owns its arrays and borrows the lengths.
- * THREADS    open and close: one thread; the rest: any number of threads.
+ * THREADS    open and close: one thread; the rest of the table: any number of threads.  A
+ *            pfd_best_fit: one at a time.
  */
-#ifndef PFD_VIEWS_PACK_TABLE_H
-#define PFD_VIEWS_PACK_TABLE_H
-#include "views/lengths.h"
+#ifndef PFD_VIEWS_PACK_DATASET_H
+#define PFD_VIEWS_PACK_DATASET_H
 #include "dataset/view.h"
+#include "views/record_table.h"
+
+/* ---- One window: best fit, longest first --------------------------------------------------------
+ *
+ * Each record goes into the pack that it fills best: the one with the least room that is enough.
+ * O(log64 of the pack's length) for a record; nothing is allocated after create. */
+
+#define PFD_BEST_FIT_MOST_LENGTH (INT64_C(1) << 24)
+
+typedef struct pfd_best_fit pfd_best_fit;
+
+/* For packs of `length` elements, at most PFD_BEST_FIT_MOST_LENGTH, and windows of up to `window`
+ * records. */
+pfd_status pfd_best_fit_create(int64_t length, int64_t window, pfd_best_fit **out, pfd_error *err);
+void pfd_best_fit_free(pfd_best_fit *self); /* accepts NULL */
+
+/* Packs n records with lengths in [0, length]: pack_of[i] is the pack of record i, counted from 0
+ * in the order in which they were opened, or -1 for an empty record.  Returns how many packs there
+ * are.  A pure function of the lengths. */
+int64_t pfd_best_fit_pack(pfd_best_fit *self, const int32_t *lengths, int64_t n, int32_t *pack_of);
+
+/* ---- The table ------------------------------------------------------------------------------- */
 
 /* In the order of the choices. */
 #define PFD_PACK_RULES "best_fit|chunk"

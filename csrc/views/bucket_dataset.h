@@ -1,4 +1,4 @@
-/* views/bucket_table.h -- batches of records of similar lengths: which record each row has.
+/* views/bucket_dataset.h -- batches of records of similar lengths: which record each row has.
  *
  * Records are sorted by length and cut into buckets.  A bucket's records are cut again into as many
  * groups of neighbours as a batch has rows.  In each epoch every group is permuted, and batch j has
@@ -12,9 +12,9 @@
  * OWNERSHIP  The table owns its arrays; the lengths are not needed after open.
  * THREADS    open and close: one thread; the rest: any number of threads.
  */
-#ifndef PFD_VIEWS_BUCKET_TABLE_H
-#define PFD_VIEWS_BUCKET_TABLE_H
-#include "views/lengths.h"
+#ifndef PFD_VIEWS_BUCKET_DATASET_H
+#define PFD_VIEWS_BUCKET_DATASET_H
+#include "views/record_table.h"
 
 /* Bucket i has lengths in [boundaries[i - 1], boundaries[i]); without boundaries they are chosen.
  * A batch has batch_sizes[i] rows, or batch_size, or with max_tokens as many up to batch_size as

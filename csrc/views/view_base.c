@@ -1,5 +1,5 @@
-/* The outputs of views: the fields that go in. */
-#include "views/view_infer.h"
+/* What views share: types of the outputs, and ranges of records. */
+#include "views/view_base.h"
 
 #include "core/error.h"
 #include "parse/row_type.h"
@@ -56,4 +56,39 @@ pfd_status pfd_choice_infer(const pfd_infer_args *args, int64_t num_sources, pfd
         }
     }
     return pfd_view_infer(args, err);
+}
+
+pfd_status pfd_view_open_no_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    (void)args, (void)out;
+    return pfd_fail(err, PFD_INTERNAL, "a view is no source of its own");
+}
+
+/* ---- Ranges of records ----------------------------------------------------------------------- */
+
+typedef struct range_view {
+    pfd_view base;
+    int64_t first, step;
+} range_view;
+
+static void map_range(const pfd_view *view, const pfd_places *places)
+{
+    const int64_t first = ((const range_view *)view)->first;
+    const int64_t step = ((const range_view *)view)->step;
+    for (int64_t i = 0; i < places->n; i++)
+        places->positions[i] = first + places->positions[i] * step;
+}
+
+pfd_status pfd_range_view_open(int64_t first, int64_t step, int64_t size, pfd_view **out,
+                               pfd_error *err)
+{
+    static const pfd_view_methods methods = {
+        .name = "a range of records", .close = pfd_view_free, .map = map_range};
+    range_view *self;
+    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
+    self->first = first;
+    self->step = step;
+    self->base.size = size;
+    *out = &self->base;
+    return PFD_OK;
 }

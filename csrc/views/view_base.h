@@ -1,6 +1,6 @@
-/* views/view_infer.h -- the outputs of views: the fields that go in. */
-#ifndef PFD_VIEWS_VIEW_INFER_H
-#define PFD_VIEWS_VIEW_INFER_H
+/* views/view_base.h -- what views share: attrs, ports, types of outputs, ranges of records. */
+#ifndef PFD_VIEWS_VIEW_BASE_H
+#define PFD_VIEWS_VIEW_BASE_H
 #include "dataset/view.h"
 
 /* The attr that every view has whose outputs are its fields; first in its struct. */
@@ -27,16 +27,31 @@ static const pfd_port pfd_choice_inputs[] = {
 static const pfd_port pfd_view_outputs[] = {
     {"out", "The same fields of the view's records."},
 };
+static const pfd_port pfd_batch_outputs[] = {
+    {"out", "The same fields in batches."},
+};
 
-/* Members of the descriptor of a view of one data set, whose outputs are its fields. */
-#define PFD_VIEW_OP(owner, table, infer_view)                                                      \
+/* Members of every view's descriptor. */
+#define PFD_VIEW_OP_WITH(owner, table, ins, outs, infer_view)                                      \
     PFD_OP_SIZES, .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,                          \
-                  PFD_OP_ATTRS(owner, table), PFD_OP_INPUTS(pfd_view_inputs),                      \
-                  PFD_OP_OUTPUTS(pfd_view_outputs), .infer = infer_view, .outputs_attr = "fields"
+                  PFD_OP_ATTRS(owner, table), PFD_OP_INPUTS(ins), PFD_OP_OUTPUTS(outs),            \
+                  .infer = infer_view, .outputs_attr = "fields"
+
+/* Those of a view of one data set, whose outputs are its fields. */
+#define PFD_VIEW_OP(owner, table, infer_view)                                                      \
+    PFD_VIEW_OP_WITH(owner, table, pfd_view_inputs, pfd_view_outputs, infer_view)
 
 /* Each output has the type of its input. */
 pfd_status pfd_view_infer(const pfd_infer_args *args, pfd_error *err);
 
 /* The same for a view of `num_sources` data sets, whose fields must agree. */
 pfd_status pfd_choice_infer(const pfd_infer_args *args, int64_t num_sources, pfd_error *err);
+
+/* open() of the op of a view that forms batches: it always fails, as the loader opens the views and
+ * readers before it in its place. */
+pfd_status pfd_view_open_no_source(const pfd_open_args *args, pfd_source *out, pfd_error *err);
+
+/* A view of the records first, first + step, and so on of its inner view. */
+pfd_status pfd_range_view_open(int64_t first, int64_t step, int64_t size, pfd_view **out,
+                               pfd_error *err);
 #endif

@@ -1,5 +1,16 @@
-/* views/mix_counts.h -- how often each of several sources was drawn, by weights, as a function of
- * the number of rows.
+/* views/mix_dataset.h -- how often each of several sources was drawn, by weights that may change at
+ * some rows, as a function of the number of rows.
+ *
+ * Rows are those of the run: they are counted on over the epochs.
+ *
+ * OWNERSHIP  Trees and schedules own their arrays.
+ * THREADS    init and free: one thread.  The rest: any number of threads.
+ */
+#ifndef PFD_VIEWS_MIX_DATASET_H
+#define PFD_VIEWS_MIX_DATASET_H
+#include "pyflowdata/op.h"
+
+/* ---- The tree of one set of weights -------------------------------------------------------------
  *
  * The sources are the leaves of a binary tree, the first one rightmost, so that of two with equal
  * weights the first is drawn first.  Of the first n rows of a node, the left side has
@@ -23,13 +34,7 @@
  * SHARES  Weights are doubles.  All are multiplied by the power of two that brings the largest to
  * [2^(62 - b), 2^(63 - b)), b = ceil(log2 S), and rounded to whole numbers, ties to even.  A double
  * has 53 bits, so a weight keeps all of them where it is at least 2^(b - 10) of the largest; a
- * smaller one is off by at most 2^(b - 62) of the largest.
- *
- * THREADS  init and free: one thread.  The rest: any number of threads.
- */
-#ifndef PFD_VIEWS_MIX_COUNTS_H
-#define PFD_VIEWS_MIX_COUNTS_H
-#include "pyflowdata/op.h"
+ * smaller one is off by at most 2^(b - 62) of the largest. */
 
 typedef struct pfd_mix_tree {
     int64_t num_sources;
@@ -55,4 +60,49 @@ int64_t pfd_mix_count(const pfd_mix_tree *tree, int64_t source, int64_t n);
  * addition to base[source].  sources[i] is that source. */
 void pfd_mix_find(const pfd_mix_tree *tree, int64_t start, const int64_t *base, int64_t *rows,
                   int64_t n, int32_t *sources);
+
+/* ---- The schedule: segments of weights ----------------------------------------------------------
+ *
+ * A segment is the rows from one change of weights to the next.  Within it the tree of its weights
+ * decides; what was drawn before is carried over, so no record is lost or repeated by a change.
+ * Each segment adds to the deviation of a source the bound of its tree. */
+
+typedef struct pfd_mix_segment {
+    int64_t start; /* row */
+    pfd_mix_tree tree;
+    int64_t *base; /* of each source: records drawn before `start` */
+} pfd_mix_segment;
+
+typedef struct pfd_mix_schedule {
+    pfd_mix_segment *segments;
+    int64_t num_segments, num_sources;
+} pfd_mix_schedule;
+
+/* weights: num_sources for each segment.  starts: of all segments but the first, which begins at 0;
+ * never decreasing.  A failure leaves a schedule that can be freed. */
+pfd_status pfd_mix_schedule_init(pfd_mix_schedule *schedule, const double *weights,
+                                 const int64_t *starts, int64_t num_segments, int64_t num_sources,
+                                 pfd_error *err);
+
+/* Accepts a zeroed one. */
+void pfd_mix_schedule_free(pfd_mix_schedule *schedule);
+
+/* How many of the first n rows are of a source. */
+int64_t pfd_mix_schedule_count(const pfd_mix_schedule *schedule, int64_t source, int64_t n);
+
+/* In place of each row: how many rows of its source are before it; sources[i] is that source. */
+void pfd_mix_schedule_find(const pfd_mix_schedule *schedule, int64_t *rows, int64_t n,
+                           int32_t *sources);
+
+/* The largest n, at most PFD_MIX_MOST_ROWS, at which no source has been drawn more often than it
+ * has records. */
+int64_t pfd_mix_schedule_first_exhausted(const pfd_mix_schedule *schedule, const int64_t *records);
+
+/* The smallest n at which each source that the last segment draws has been drawn as often as it has
+ * records; -1: it would be more than PFD_MIX_MOST_ROWS. */
+int64_t pfd_mix_schedule_all_exhausted(const pfd_mix_schedule *schedule, const int64_t *records);
+#define PFD_MIX_MOST_ROWS (INT64_C(1) << 60)
+
+/* A hash of what decides the first n rows. */
+uint64_t pfd_mix_schedule_past(const pfd_mix_schedule *schedule, int64_t n);
 #endif
