@@ -18,7 +18,7 @@
  */
 #ifndef PFD_DATASET_LANES_H
 #define PFD_DATASET_LANES_H
-#include "core/permutation.h"
+#include "core/random.h"
 
 typedef struct pfd_lanes {
     int64_t n, num_lanes, block_size;

@@ -1,6 +1,5 @@
 /* Every epoch in a random order: a keyed permutation of the positions. */
 #include "core/error.h"
-#include "core/permutation.h"
 #include "core/random.h"
 #include "dataset/decorator.h"
 

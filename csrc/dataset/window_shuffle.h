@@ -9,7 +9,7 @@
  */
 #ifndef PFD_DATASET_WINDOW_SHUFFLE_H
 #define PFD_DATASET_WINDOW_SHUFFLE_H
-#include "core/permutation.h"
+#include "core/random.h"
 #include "dataset/dataset.h"
 
 /* The order of one epoch.  A slot is a place in the order of the blocks. */

@@ -12,7 +12,7 @@
  */
 #ifndef PFD_FILES_FILE_READ_H
 #define PFD_FILES_FILE_READ_H
-#include "core/private.h"
+#include "core/error.h"
 #include "pyflowdata/op.h"
 
 typedef struct pfd_input_file pfd_input_file;

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "files/compression.h"
-#include "parse/foreign_files.h"
+#include "parse/first_bytes.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <string.h>

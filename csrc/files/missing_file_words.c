@@ -1,7 +1,7 @@
 /* Looks at what is there in place of a missing file: near names, or the folder above it. */
 #include "files/missing_file_words.h"
 
-#include "parse/nearest_name.h"
+#include "parse/words.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <errno.h>

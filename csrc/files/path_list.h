@@ -2,7 +2,7 @@
  * OWNERSHIP  The list owns its paths; a zeroed struct is an empty list. */
 #ifndef PFD_FILES_PATH_LIST_H
 #define PFD_FILES_PATH_LIST_H
-#include "core/private.h"
+#include "core/error.h"
 #include "pyflowdata/op.h"
 
 typedef struct pfd_path_list {

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
-#include "core/parallel_for.h"
+#include "core/multi_thread_loop.h"
 #include "files/sigbus_guard.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "index/line_scan.h"
 
 #include "core/error.h"
-#include "core/parallel_for.h"
+#include "core/multi_thread_loop.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
 #include "index/line_blocks.h"

@@ -1,7 +1,7 @@
 /* Finds lines with bit masks of 64 bytes and the widest vectors of the processor. */
+#include "core/bytes.h"
+#include "core/cpu.h"
 #include "index/newline_scan.h"
-#include "core/bytes16.h"
-#include "core/simd.h"
 
 #include <stddef.h>
 #include <string.h>

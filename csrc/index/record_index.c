@@ -6,8 +6,8 @@
  *
  * Measured on 5 M rows of 24 bytes in random order (1.14 bytes of index a row), one thread: 37
  * ns a row; with offsets of every 4th record (1 byte a row) 107 ns, of every 64th 440 ns. */
+#include "core/cpu.h"
 #include "index/record_index.h"
-#include "core/simd.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -2,7 +2,7 @@
 #include "index/record_marks.h"
 
 #include "core/error.h"
-#include "core/parallel_for.h"
+#include "core/multi_thread_loop.h"
 
 #include <stdlib.h>
 #include <string.h>

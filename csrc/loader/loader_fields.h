@@ -11,7 +11,7 @@
 #ifndef PFD_LOADER_LOADER_FIELDS_H
 #define PFD_LOADER_LOADER_FIELDS_H
 #include "core/cpu.h"
-#include "core/thread_usage.h"
+#include "core/multi_thread_loop.h"
 #include "loader/kernel_chain.h"
 #include "loader/steps.h"
 

@@ -4,7 +4,7 @@
  */
 #ifndef PFD_LOADER_PRIVATE_VERSION_H
 #define PFD_LOADER_PRIVATE_VERSION_H
-#include "core/private.h"
+#include "core/error.h"
 #include "dataset/dataset.h"
 #include "files/path_list.h"
 #include "loader/data_reader.h"

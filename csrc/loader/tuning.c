@@ -4,7 +4,7 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
-#include "core/thread_usage.h"
+#include "core/multi_thread_loop.h"
 #include "loader/defaults.h"
 #include "loader/ring.h"
 #include "loader/trace.h"

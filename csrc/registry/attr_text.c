@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/scratch.h"
-#include "parse/parse_double.h"
+#include "parse/number_text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /* One attr: checking a value and writing it into the op's struct. */
 #include "registry/attr_value.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "core/error.h"
 #include "core/scratch.h"
+#include "parse/words.h"
 #include "registry/attr_text.h"
-#include "parse/nearest_name.h"
 
 #include <float.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Writes the values that a user gave into an op's attr struct. */
 #include "registry/attrs.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "registry/attr_text.h"

@@ -5,7 +5,7 @@
  */
 #ifndef PFD_REGISTRY_ATTRS_H
 #define PFD_REGISTRY_ATTRS_H
-#include "core/private.h"
+#include "core/error.h"
 #include "pyflowdata/pyflowdata.h"
 
 /* A parsed attr struct; strings and lists in it are owned by it. */

@@ -1,5 +1,5 @@
 /* What this build has in it. */
-#include "core/simd.h"
+#include "core/cpu.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <stddef.h>

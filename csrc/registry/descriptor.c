@@ -1,7 +1,7 @@
 /* Checks the rules for op descriptors, so that a fault is reported when the op is registered. */
 #include "registry/descriptor.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "dataset/view.h"

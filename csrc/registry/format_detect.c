@@ -4,8 +4,7 @@
 
 #include "core/error.h"
 #include "files/compression.h"
-#include "parse/foreign_files.h"
-#include "parse/text_probe.h"
+#include "parse/first_bytes.h"
 #include "registry/attr_text.h"
 #include "registry/attr_value.h"
 #include "registry/formats.h"

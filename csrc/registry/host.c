@@ -3,14 +3,14 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/scratch.h"
-#include "sources/fixed.h"
-#include "sources/frames.h"
 #include "files/input_files.h"
-#include "sources/lines.h"
+#include "parse/number_text.h"
 #include "registry/format_detect.h"
 #include "registry/registry.h"
 #include "registry/version.h"
-#include "parse/parse_double.h"
+#include "sources/fixed.h"
+#include "sources/frames.h"
+#include "sources/lines.h"
 
 #define MIX(hash, type) ((hash)*31u + (uint32_t)sizeof(type))
 #define ABI_OF_OPS                                                                                 \

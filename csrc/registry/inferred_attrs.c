@@ -1,7 +1,7 @@
 /* Infers the attrs that the user left out from the headers of the files. */
 #include "registry/inferred_attrs.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "files/compression.h"

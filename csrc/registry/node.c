@@ -3,12 +3,12 @@
 
 #include "core/error.h"
 #include "files/foreign_hint.h"
+#include "parse/row_type.h"
+#include "parse/words.h"
 #include "registry/attr_text.h"
-#include "parse/nearest_name.h"
 #include "registry/inferred_attrs.h"
 #include "registry/node_order.h"
 #include "registry/node_ports.h"
-#include "parse/row_type.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
  */
 #ifndef PFD_REGISTRY_NODE_FILES_H
 #define PFD_REGISTRY_NODE_FILES_H
-#include "core/private.h"
+#include "core/error.h"
 #include "files/input_files.h"
 #include "files/path_list.h"
 #include "registry/node_fields.h"

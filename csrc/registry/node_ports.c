@@ -2,9 +2,9 @@
 #include "registry/node_ports.h"
 
 #include "core/error.h"
-#include "registry/node_order.h"
+#include "parse/row_type.h"
 #include "registry/attr_text.h"
-#include "parse/field_spec.h"
+#include "registry/node_order.h"
 
 #include <inttypes.h>
 #include <stdio.h>

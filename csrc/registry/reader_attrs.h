@@ -4,7 +4,7 @@
  */
 #ifndef PFD_REGISTRY_READER_ATTRS_H
 #define PFD_REGISTRY_READER_ATTRS_H
-#include "core/private.h"
+#include "core/error.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 

@@ -4,11 +4,11 @@
 
 #include "core/error.h"
 #include "files/part_files.h"
+#include "parse/words.h"
 #include "registry/attr_text.h"
 #include "registry/attr_value.h"
 #include "registry/descriptor.h"
 #include "registry/formats.h"
-#include "parse/nearest_name.h"
 #include "registry/op_copy.h"
 #include "registry/reader_attrs.h"
 #include "sources/host_outputs.h"

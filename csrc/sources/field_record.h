@@ -13,8 +13,8 @@
  */
 #ifndef PFD_SOURCES_FIELD_RECORD_H
 #define PFD_SOURCES_FIELD_RECORD_H
+#include "parse/row_type.h"
 #include "pyflowdata/op.h"
-#include "parse/field_spec.h"
 
 /* Parses the fields of an op's list attr, and sets the types of its outputs: uint8[?] for a field
  * without a type.  Defaults are refused, because these formats have every field in every sample.

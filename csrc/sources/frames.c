@@ -2,14 +2,14 @@
 #include "sources/frames.h"
 
 #include "core/error.h"
-#include "core/parallel_for.h"
+#include "core/multi_thread_loop.h"
 #include "core/scratch.h"
+#include "files/file_read.h"
 #include "files/file_stream.h"
+#include "index/index_cache.h"
+#include "index/record_marks.h"
 #include "sources/frame_call.h"
 #include "sources/frame_stream.h"
-#include "index/index_cache.h"
-#include "files/file_read.h"
-#include "index/record_marks.h"
 
 #include <inttypes.h>
 #include <stdio.h>

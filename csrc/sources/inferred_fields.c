@@ -2,7 +2,7 @@
 #include "sources/inferred_fields.h"
 
 #include "core/error.h"
-#include "parse/quote.h"
+#include "parse/words.h"
 #include "sources/host_outputs.h"
 
 #include <inttypes.h>

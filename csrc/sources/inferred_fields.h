@@ -11,7 +11,7 @@
 typedef struct pfd_inferred_field {
     const char *key; /* the name in the file; ends with a 0 */
     int64_t key_size;
-    char type[120]; /* as in parse/field_spec.h */
+    char type[120]; /* as in parse/row_type.h */
 } pfd_inferred_field;
 
 /* Sets the attr to the n fields of `file`.  PFD_UNSUPPORTED: a key cannot be written in a field. */

@@ -4,8 +4,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
-#include "parse/foreign_files.h"
-#include "parse/text_probe.h"
+#include "parse/first_bytes.h"
 #include "sources/text_head.h"
 
 #include <string.h>

@@ -1,10 +1,9 @@
 /* BucketDataset: batches of records of similar lengths.  It has the attrs of every reader, and the
  * loader makes of it what it makes of a reader. */
 #include "core/error.h"
-#include "core/permutation.h"
 #include "core/random.h"
-#include "views/bucket_table.h"
 #include "dataset/dataset.h"
+#include "views/bucket_table.h"
 #include "views/view_infer.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
  */
 #ifndef PFD_VIEWS_ITEM_ORDER_H
 #define PFD_VIEWS_ITEM_ORDER_H
-#include "core/permutation.h"
+#include "core/random.h"
 
 enum { pfd_few_items = 64 };
 

@@ -6,7 +6,6 @@
  * and an epoch goes on where the last one ended.  Its repeats are told apart by the number of the
  * source's epoch.  Random turns: block b of an epoch is permuted by number b of the epoch's key. */
 #include "core/error.h"
-#include "core/permutation.h"
 #include "core/random.h"
 #include "views/mix_schedule.h"
 #include "views/view_infer.h"

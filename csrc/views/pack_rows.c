@@ -1,11 +1,9 @@
 /* The rows of packs: records one after another, and what tells them apart. */
 #include "views/pack_rows.h"
 
-#include "core/array_copy.h"
 #include "core/convert.h"
 #include "core/error.h"
 #include "core/rows.h"
-#include "parse/field_spec.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"
 

@@ -1,7 +1,7 @@
 /* Tables with a number for each record. */
 #include "views/record_table.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "core/error.h"
 #include "core/tables.h"
 

@@ -1,5 +1,5 @@
 /* SelectDataset: the rows that a table names, by index or by a bit for each row. */
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "core/error.h"
 #include "core/tables.h"
 #include "index/bitmap.h"

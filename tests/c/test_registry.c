@@ -3,10 +3,10 @@
 #include "check.h"
 
 #include "core/error.h"
+#include "parse/words.h"
 #include "registry/descriptor.h"
-#include "registry/op_copy.h"
-#include "parse/nearest_name.h"
 #include "registry/node.h"
+#include "registry/op_copy.h"
 
 #include <pthread.h>
 #include <stddef.h>

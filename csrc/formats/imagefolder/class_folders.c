@@ -2,7 +2,7 @@
 #include "formats/imagefolder/class_folders.h"
 
 #include "core/error.h"
-#include "core/parallel_for.h"
+#include "core/multi_thread_loop.h"
 #include "files/folder_names.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "formats/mds/mds_files.h"
 #include "formats/mds/mds_json.h"
-#include "parse/field_spec.h"
+#include "parse/row_type.h"
 #include "sources/inferred_fields.h"
 
 #include <string.h>

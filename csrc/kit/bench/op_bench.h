@@ -9,7 +9,7 @@
  */
 #ifndef PFD_KIT_OP_BENCH_H
 #define PFD_KIT_OP_BENCH_H
-#include "core/permutation.h"
+#include "core/random.h"
 #include "kit/bench/malloc_count.h"
 #include "kit/bench/op_chain.h"
 #include "loader/data_reader.h"

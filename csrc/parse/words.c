@@ -1,7 +1,50 @@
-/* Finds the name that a mistyped one was meant to be. */
-#include "parse/nearest_name.h"
+/* Characters, bytes and names: what is well-formed, what is shown, what is alike. */
+#include "parse/words.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* ---- UTF-8 ----------------------------------------------------------------------------------- */
+
+int64_t pfd_utf8_length(const uint8_t *p, int64_t left)
+{
+    int64_t size = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if (size == 0 || p[0] > 0xf4 || size > left) return 0;
+    for (int64_t i = 1; i < size; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f)) return 0;
+    if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)) return 0;
+    return size;
+}
+
+int32_t pfd_is_utf8(const uint8_t *text, int64_t size)
+{
+    int64_t length;
+    for (int64_t at = 0; at < size; at += length) {
+        length = pfd_utf8_length(text + at, size - at);
+        if (!length) return 0;
+    }
+    return 1;
+}
+
+/* ---- Bytes in a message ---------------------------------------------------------------------- */
+
+const char *pfd_quote_bytes(const uint8_t *data, int64_t size, char *out, size_t capacity)
+{
+    enum { most = 40 };
+    int64_t shown = size < most ? size : most;
+    size_t used = 0;
+    out[used++] = '\'';
+    for (int64_t i = 0; i < shown && used + 10 < capacity; i++) {
+        int printable = data[i] >= 0x20 && data[i] < 0x7f && data[i] != '\\' && data[i] != '\'';
+        const char *format = printable ? "%c" : "\\x%02x";
+        used += (size_t)snprintf(out + used, capacity - used, format, data[i]);
+    }
+    (void)snprintf(out + used, capacity - used, "'%s", size > shown ? "..." : "");
+    return out;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 enum { LONGEST = 63, SHORTEST_PART = 3, FAR = 1000 };
 

@@ -1,15 +1,56 @@
-/* Numbers of 16 bits: five of exponent, ten of fraction. */
-#include "core/float16.h"
+/* Floats of 16 bits, from and to wider numbers. */
+#include "core/narrow_floats.h"
 
-#include "core/round_to_odd.h"
-#include "core/simd.h"
-#include "core/x86_features.h"
+#include "core/cpu.h"
 
+#include <math.h>
 #include <string.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* these loops are there to be vectorised */
 #endif
+
+/* ---- Rounding to odd ------------------------------------------------------------------------- */
+
+/* Doubles to floats: what is no float becomes the one of its two neighbours whose last bit, 1, says
+ * that something was cut off. */
+static void round_double_to_odd(const double *restrict in, float *restrict out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float nearest = (float)in[i];
+        double back = (double)nearest;
+        uint32_t bits;
+        memcpy(&bits, &nearest, sizeof bits);
+        uint32_t is_finite = (bits & 0x7fffffff) < 0x7f800000;
+        uint32_t moves = is_finite & (back != in[i]) & ~bits & 1;
+        uint32_t is_above = fabs(back) > fabs(in[i]); /* in magnitude */
+        bits += moves - 2 * (moves & is_above);
+        memcpy(out + i, &bits, sizeof bits);
+    }
+}
+
+enum { cut = 11, cut_bits = (1 << cut) - 1 }; /* 64 - 53 */
+
+/* The cut bits, and the last bit that is kept instead of them. */
+static inline uint64_t odd(uint64_t bits)
+{
+    return (bits & ~(uint64_t)cut_bits) | (uint64_t)((bits & cut_bits) != 0) << cut;
+}
+
+void pfd_round_int64_to_odd(const int64_t *restrict in, double *restrict out, int64_t n)
+{
+    const int64_t most = INT64_C(1) << 53;
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (double)(in[i] < -most || in[i] > most ? (int64_t)odd((uint64_t)in[i]) : in[i]);
+}
+
+void pfd_round_uint64_to_odd(const uint64_t *restrict in, double *restrict out, int64_t n)
+{
+    const uint64_t most = UINT64_C(1) << 53;
+    for (int64_t i = 0; i < n; i++) out[i] = (double)(in[i] > most ? odd(in[i]) : in[i]);
+}
+
+/* ---- float16 --------------------------------------------------------------------------------- */
 
 static inline uint32_t bits_of(float value)
 {
@@ -133,7 +174,73 @@ void pfd_float16_from_float64(const double *in, uint16_t *out, int64_t n)
     float narrow[block];
     for (int64_t i = 0; i < n; i += block) {
         int64_t count = n - i < block ? n - i : block;
-        pfd_round_double_to_odd(in + i, narrow, count);
+        round_double_to_odd(in + i, narrow, count);
         pfd_float16_from_float32(narrow, out + i, count);
+    }
+}
+
+/* ---- bfloat16 -------------------------------------------------------------------------------- */
+
+PFD_INLINE void widen(const uint16_t *restrict in, float *restrict out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits = (uint32_t)in[i] << 16;
+        bits |= (uint32_t)((bits & 0x7fffffff) > 0x7f800000) << 22; /* a NaN made quiet */
+        memcpy(out + i, &bits, sizeof bits);
+    }
+}
+
+PFD_INLINE void narrow(const float *restrict in, uint16_t *restrict out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, in + i, sizeof bits);
+        uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, quiet = bits >> 16 | 0x40;
+        out[i] = (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded);
+    }
+}
+
+#if defined(__x86_64__)
+PFD_TARGET_AVX2 static void widen_avx2(const uint16_t *in, float *out, int64_t n)
+{
+    widen(in, out, n);
+}
+
+PFD_TARGET_AVX2 static void narrow_avx2(const float *in, uint16_t *out, int64_t n)
+{
+    narrow(in, out, n);
+}
+#endif
+
+void pfd_bfloat16_to_float32(const uint16_t *in, float *out, int64_t n)
+{
+#if defined(__x86_64__)
+    if (pfd_simd_level() >= PFD_SIMD_AVX2) {
+        widen_avx2(in, out, n);
+        return;
+    }
+#endif
+    widen(in, out, n);
+}
+
+void pfd_bfloat16_from_float32(const float *in, uint16_t *out, int64_t n)
+{
+#if defined(__x86_64__)
+    if (pfd_simd_level() >= PFD_SIMD_AVX2) {
+        narrow_avx2(in, out, n);
+        return;
+    }
+#endif
+    narrow(in, out, n);
+}
+
+void pfd_bfloat16_from_float64(const double *in, uint16_t *out, int64_t n)
+{
+    enum { block = 512 };
+    float odd[block];
+    for (int64_t i = 0; i < n; i += block) {
+        int64_t count = n - i < block ? n - i : block;
+        round_double_to_odd(in + i, odd, count);
+        pfd_bfloat16_from_float32(odd, out + i, count);
     }
 }

@@ -1,10 +1,13 @@
-/* parse/text_probe.h -- the first bytes of a file as text, for the probes of text formats.
+/* parse/first_bytes.h -- what the first bytes of a file say: text, or a format of another program.
  *
- * THREADS  Pure functions.
+ * THREADS  Pure functions; texts are constants.
  */
-#ifndef PFD_PARSE_TEXT_PROBE_H
-#define PFD_PARSE_TEXT_PROBE_H
+#ifndef PFD_PARSE_FIRST_BYTES_H
+#define PFD_PARSE_FIRST_BYTES_H
 #include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
+
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 /* Whether bytes may be text in UTF-8 or another extension of ASCII: one byte at least, no NUL, and
  * near the beginning no control byte below the tab. */
@@ -29,4 +32,13 @@ pfd_text_lines pfd_text_lines_of(const pfd_probe_args *args, int64_t most);
 
 /* The next line, without its newline; 0: there is none. */
 int32_t pfd_text_lines_next(pfd_text_lines *lines, const uint8_t **line, int64_t *size);
+
+/* ---- Files of other programs ----------------------------------------------------------------- */
+
+/* As pfd_foreign_container() in pyflowdata.h, also of images, which readers here take as a
+ * record. */
+const char *pfd_foreign_file(const uint8_t *data, int64_t size);
+
+/* Where an image is expected: of images that no codec here decodes. */
+const char *pfd_foreign_image(const uint8_t *data, int64_t size);
 #endif
