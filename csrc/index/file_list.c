@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
-#include "files/folder_names.h"
+#include "files/file_names.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "core/hash.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
-#include "files/compression.h"
+#include "files/codecs.h"
 #include "files/input_files.h"
 #include "kit/guard.h"
 #include "kit/run_state.h"

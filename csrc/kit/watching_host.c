@@ -1,7 +1,7 @@
 /* The checking host: it guards all memory that it hands out, and fails where the options say so. */
 #include "core/error.h"
 #include "core/scratch.h"
-#include "files/compression.h"
+#include "files/codecs.h"
 #include "kit/guard.h"
 #include "kit/run_state.h"
 

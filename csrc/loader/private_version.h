@@ -6,7 +6,7 @@
 #define PFD_LOADER_PRIVATE_VERSION_H
 #include "core/error.h"
 #include "dataset/dataset.h"
-#include "files/path_list.h"
+#include "files/file_names.h"
 #include "loader/data_reader.h"
 #include "registry/node.h"
 #include "registry/reader_attrs.h"

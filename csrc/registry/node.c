@@ -2,7 +2,7 @@
 #include "registry/node.h"
 
 #include "core/error.h"
-#include "files/foreign_hint.h"
+#include "files/file_hint.h"
 #include "parse/row_type.h"
 #include "parse/words.h"
 #include "registry/attr_text.h"

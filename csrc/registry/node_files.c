@@ -2,8 +2,7 @@
 #include "registry/node_files.h"
 
 #include "core/error.h"
-#include "files/data_folders.h"
-#include "files/file_patterns.h"
+#include "files/file_names.h"
 #include "files/part_files.h"
 
 #include <errno.h>

@@ -7,8 +7,8 @@
 #ifndef PFD_REGISTRY_NODE_FILES_H
 #define PFD_REGISTRY_NODE_FILES_H
 #include "core/error.h"
+#include "files/file_names.h"
 #include "files/input_files.h"
-#include "files/path_list.h"
 #include "registry/node_fields.h"
 
 /* Finds the paths of a reader with PFD_READS_FILES. */

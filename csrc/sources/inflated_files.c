@@ -4,7 +4,7 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/scratch.h"
-#include "files/compression.h"
+#include "files/codecs.h"
 #include "files/file_read.h"
 #include "sources/wrapped_source.h"
 

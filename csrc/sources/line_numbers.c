@@ -2,8 +2,8 @@
 #include "sources/line_numbers.h"
 
 #include "core/scratch.h"
-#include "files/compression.h"
-#include "files/stream_window.h"
+#include "files/codecs.h"
+#include "files/file_stream.h"
 #include "index/newline_scan.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* sources/text_head.h -- reads a text file from a place, as far as needed. */
 #ifndef PFD_SOURCES_TEXT_HEAD_H
 #define PFD_SOURCES_TEXT_HEAD_H
-#include "files/stream_window.h"
+#include "files/file_stream.h"
 
 /* Returns 3 if a UTF-8 byte order mark begins the text, else 0. */
 static inline int64_t pfd_text_mark_bytes(const uint8_t *text, int64_t size)

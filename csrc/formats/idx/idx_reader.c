@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "core/rows.h"
 #include "files/file_hint.h"
-#include "files/file_patterns.h"
+#include "files/file_names.h"
 #include "formats/idx/idx_header.h"
 #include "formats/idx/paired_source.h"
 #include "parse/row_type.h"

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/multi_thread_loop.h"
-#include "files/folder_names.h"
+#include "files/file_names.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "formats/megatron/token_files.h"
 
 #include "core/convert.h"
-#include "files/compression.h"
+#include "files/codecs.h"
 #include "files/input_files.h"
 #include "formats/megatron/widen.h"
 
