@@ -67,7 +67,6 @@ int32_t pfd_dtype_parse(const char *name)
 
 #define BLOCK 512 /* elements at once, where an intermediate buffer is needed */
 
-
 #define C_int8 int8_t
 #define C_uint8 uint8_t
 #define C_int16 int16_t

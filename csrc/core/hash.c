@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 /* ---- Hashes of words and bytes --------------------------------------------------------------- */
 

@@ -381,7 +381,8 @@ struct pfd_inflater {
 pfd_status pfd_inflater_open(const pfd_file *file, int32_t compression, pfd_inflater **out,
                              pfd_error *err)
 {
-    const compression_codec *codec = compression > PFD_COMPRESSION_NONE ? &codecs[compression] : NULL;
+    const compression_codec *codec =
+        compression > PFD_COMPRESSION_NONE ? &codecs[compression] : NULL;
     if (codec && !codec->open) {
         pfd_fail(err, PFD_UNSUPPORTED,
                  "the file is compressed by %s, and pyflowdata was built without that library: "

@@ -4,7 +4,6 @@
 #include "core/error.h"
 #include "files/codecs.h"
 #include "files/input_files.h"
-#include "parse/first_bytes.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <stdio.h>

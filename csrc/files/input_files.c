@@ -2,7 +2,6 @@
 #include "files/input_files.h"
 
 #include "core/cpu.h"
-#include "core/error.h"
 #include "core/hash.h"
 #include "core/scratch.h"
 #include "files/codecs.h"

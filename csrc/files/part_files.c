@@ -16,7 +16,7 @@
 
 /* ---- The attrs ------------------------------------------------------------------------------- */
 
-#define PFD_MAX_SUFFIX_LENGTH 64
+#define MAX_SUFFIX_LENGTH 64
 
 const pfd_attr pfd_file_attr_table[] = {
     PFD_STRING_ATTR(pfd_file_attrs, data_dir, "",
@@ -29,7 +29,7 @@ const pfd_attr pfd_file_attr_table[] = {
                  "order."),
     PFD_STRING_ATTR(pfd_file_attrs, part_name_prefix, "part-",
                     "What stands before the number in a part's name."),
-    PFD_INT_ATTR(pfd_file_attrs, part_name_suffix_length, "-1", -1, PFD_MAX_SUFFIX_LENGTH,
+    PFD_INT_ATTR(pfd_file_attrs, part_name_suffix_length, "-1", -1, MAX_SUFFIX_LENGTH,
                  "To how many digits a part's number is padded with zeros; -1 for no padding."),
     PFD_CHOICE_ATTR(pfd_file_attrs, file_access, "auto", "auto|map|read",
                     "How files are read: map maps them into memory, read reads them piece by "
@@ -79,11 +79,11 @@ pfd_status pfd_file_attrs_check(const pfd_file_attrs *attrs, pfd_error *err)
 /* ---- The names of parts ---------------------------------------------------------------------- */
 
 /* A path up to the number, and its two sides: what is before and after its last slash. */
-typedef struct pfd_path_stem {
+typedef struct path_stem {
     char *text;       /* data_dir/prefix; owned */
     char *folder;     /* owned */
     const char *base; /* in text */
-} pfd_path_stem;
+} path_stem;
 
 /* A number in a name; leading zeros are not significant digits; 0 has none. */
 typedef struct pfd_digits {
@@ -91,7 +91,7 @@ typedef struct pfd_digits {
     size_t size, significant_size;
 } pfd_digits;
 
-static void path_stem_free(pfd_path_stem *stem)
+static void path_stem_free(path_stem *stem)
 {
     free(stem->text);
     free(stem->folder);
@@ -105,9 +105,9 @@ static char *join(const char *folder, const char *name)
     return asprintf(&path, "%s%s%s", folder, slash, name) < 0 ? NULL : path;
 }
 
-static pfd_status path_stem_make(const pfd_file_attrs *attrs, pfd_path_stem *out, pfd_error *err)
+static pfd_status path_stem_make(const pfd_file_attrs *attrs, path_stem *out, pfd_error *err)
 {
-    *out = (pfd_path_stem){.text = join(attrs->data_dir, attrs->part_name_prefix)};
+    *out = (path_stem){.text = join(attrs->data_dir, attrs->part_name_prefix)};
     if (out->text) {
         const char *slash = strrchr(out->text, '/');
         size_t size = (size_t)(slash - out->text);
@@ -211,7 +211,7 @@ static void write_hint(const near_name *near, char *out)
 
 /* Writes what the folder of the parts holds, and a hint for the part that ends with `suffix`.  A
  * folder that cannot be read counts as empty. */
-static void describe_folder(const pfd_path_stem *stem, const char *suffix, char *holds, char *hint)
+static void describe_folder(const path_stem *stem, const char *suffix, char *holds, char *hint)
 {
     const pfd_list_string all = {0};
     pfd_folder_names names = {0};
@@ -253,7 +253,7 @@ static pfd_status fail_folder(const char *folder, int reason, pfd_error *err)
 }
 
 /* Part number `part` should be at `path`, and is not. */
-static pfd_status fail_missing_part(const pfd_file_attrs *attrs, const pfd_path_stem *stem,
+static pfd_status fail_missing_part(const pfd_file_attrs *attrs, const path_stem *stem,
                                     const char *path, int32_t part, pfd_error *err)
 {
     struct stat st;
@@ -269,10 +269,10 @@ static pfd_status fail_missing_part(const pfd_file_attrs *attrs, const pfd_path_
 }
 
 /* No file of the folder is a part. */
-static pfd_status fail_no_part(const pfd_file_attrs *attrs, const pfd_path_stem *stem,
+static pfd_status fail_no_part(const pfd_file_attrs *attrs, const path_stem *stem,
                                pfd_error *err)
 {
-    char hint[hint_size], names[names_size], suffix[PFD_MAX_SUFFIX_LENGTH + 1];
+    char hint[hint_size], names[names_size], suffix[MAX_SUFFIX_LENGTH + 1];
     char pattern[PATH_MAX], length[32] = "a number";
     int digits_wanted = attrs->part_name_suffix_length > 0 ? attrs->part_name_suffix_length : 1;
     (void)snprintf(suffix, sizeof suffix, "%0*d", digits_wanted, 0);
@@ -339,7 +339,7 @@ pfd_status pfd_data_folders_find(const pfd_file_attrs *attrs, pfd_path_list *out
 
 /* ---- Files and parts ------------------------------------------------------------------------- */
 
-static pfd_status find_numbered(const pfd_file_attrs *attrs, const pfd_path_stem *stem,
+static pfd_status find_numbered(const pfd_file_attrs *attrs, const path_stem *stem,
                                 pfd_path_list *list, pfd_error *err)
 {
     int width = attrs->part_name_suffix_length > 0 ? attrs->part_name_suffix_length : 1;
@@ -354,7 +354,7 @@ static pfd_status find_numbered(const pfd_file_attrs *attrs, const pfd_path_stem
     return PFD_OK;
 }
 
-static pfd_digits number_in(const pfd_path_stem *stem, const char *path)
+static pfd_digits number_in(const path_stem *stem, const char *path)
 {
     size_t begin = strlen(stem->text);
     return digits_of(path + begin, strlen(path + begin));
@@ -368,7 +368,7 @@ static int by_number(const void *a, const void *b, void *stem)
     return order ? order : strcmp(left.all, right.all);
 }
 
-static pfd_status collect(const pfd_file_attrs *attrs, const pfd_path_stem *stem,
+static pfd_status collect(const pfd_file_attrs *attrs, const path_stem *stem,
                           pfd_path_list *list, pfd_error *err)
 {
     pfd_status status = PFD_OK;
@@ -388,7 +388,7 @@ static pfd_status collect(const pfd_file_attrs *attrs, const pfd_path_stem *stem
     return status;
 }
 
-static pfd_status find_all(const pfd_file_attrs *attrs, const pfd_path_stem *stem,
+static pfd_status find_all(const pfd_file_attrs *attrs, const path_stem *stem,
                            int32_t keep_missing, pfd_path_list *list, pfd_error *err)
 {
     PFD_TRY(collect(attrs, stem, list, err));
@@ -419,7 +419,7 @@ static pfd_status fail_not_a_folder(const char *path, pfd_error *err)
 pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, int32_t keep_missing,
                                pfd_path_list *out, pfd_error *err)
 {
-    pfd_path_stem stem;
+    path_stem stem;
     struct stat st;
     if (attrs->files.size > 0)
         return pfd_file_patterns_find("files", &attrs->files, keep_missing, out, err);

@@ -20,7 +20,7 @@ typedef struct pfd_file_attrs {
     int32_t part_name_suffix_length;
     int32_t file_access;   /* PFD_FILE_ACCESS_* of files/input_files.h */
     int32_t compression;   /* PFD_COMPRESSION_* of files/codecs.h */
-    const char *index_dir; /* as in index/index_cache.h */
+    const char *index_dir; /* as in index/index_image.h */
 } pfd_file_attrs;
 
 extern const pfd_attr pfd_file_attr_table[];
@@ -32,9 +32,9 @@ pfd_status pfd_file_attrs_check(const pfd_file_attrs *attrs, pfd_error *err);
 
 /* ---- Folders --------------------------------------------------------------------------------- */
 
-/* For a reader with PFD_READS_FOLDERS.  Adds data_dir; or, in order, each element of `files` that is
- * a folder, and the folders that each other one matches as a pattern, sorted by the bytes of their
- * paths.  Slashes at the end are dropped.  Attrs that say something about files or parts are
+/* For a reader with PFD_READS_FOLDERS.  Adds data_dir; or, in order, each element of `files` that
+ * is a folder, and the folders that each other one matches as a pattern, sorted by the bytes of
+ * their paths.  Slashes at the end are dropped.  Attrs that say something about files or parts are
  * refused. */
 pfd_status pfd_data_folders_find(const pfd_file_attrs *attrs, pfd_path_list *out, pfd_error *err);
 

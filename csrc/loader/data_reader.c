@@ -1,10 +1,10 @@
 /* Opens the files and the source of a reader, and wraps the source in decorators. */
-#include "loader/data_reader.h"
 #include "core/error.h"
-#include "core/random.h"
 #include "core/hash.h"
+#include "core/random.h"
 #include "dataset/dataset.h"
-#include "index/index_cache.h"
+#include "index/index_image.h"
+#include "loader/data_reader.h"
 #include "registry/node_files.h"
 #include "registry/version.h"
 

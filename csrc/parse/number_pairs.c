@@ -3,7 +3,6 @@
 #include "parse/number_pairs.h"
 
 #include "core/bytes.h"
-#include "core/cpu.h"
 
 #include <stddef.h>
 #include <string.h>

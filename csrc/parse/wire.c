@@ -1,7 +1,6 @@
 /* What is rare on the way over protocol buffers: long varints, unknown fields. */
 #include "parse/wire.h"
 
-
 enum { longest_varint = 10 };
 
 const uint8_t *pfd_wire_long_varint(const uint8_t *at, const uint8_t *end, uint64_t *value)

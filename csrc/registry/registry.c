@@ -11,7 +11,7 @@
 #include "registry/formats.h"
 #include "registry/op_copy.h"
 #include "registry/reader_attrs.h"
-#include "sources/host_outputs.h"
+#include "sources/fields.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@
 #include "files/codecs.h"
 #include "files/input_files.h"
 #include "files/part_files.h"
-#include "index/newline_scan.h"
+#include "index/line_scan.h"
 #include "sources/lines.h"
 
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include "formats/cache/cache_file.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"
-#include "sources/packed_fields.h"
+#include "sources/fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "formats/coco/coco_build.h"
 #include "formats/coco/coco_index.h"
 #include "formats/coco/coco_object.h"
-#include "index/index_cache.h"
+#include "index/index_image.h"
 #include "pyflowdata/op.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "formats/idx/paired_source.h"
 #include "parse/row_type.h"
 #include "sources/fixed.h"
-#include "sources/inflated_files.h"
+#include "sources/wrapped_source.h"
 
 #include <inttypes.h>
 #include <string.h>

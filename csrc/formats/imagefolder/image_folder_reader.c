@@ -3,7 +3,7 @@
 #include "files/file_names.h"
 #include "files/file_read.h"
 #include "formats/imagefolder/class_folders.h"
-#include "index/index_cache.h"
+#include "index/index_image.h"
 #include "pyflowdata/op.h"
 #include "sources/class_numbers.h"
 

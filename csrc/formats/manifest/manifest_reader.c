@@ -8,7 +8,7 @@
 #include "formats/manifest/manifest_line.h"
 #include "pyflowdata/op.h"
 #include "sources/class_numbers.h"
-#include "sources/text_check.h"
+#include "sources/text.h"
 #include "sources/wrapped_source.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "formats/mds/mds_files.h"
 #include "formats/mds/mds_json.h"
 #include "parse/row_type.h"
-#include "sources/inferred_fields.h"
+#include "sources/fields.h"
 
 #include <string.h>
 

@@ -12,9 +12,9 @@
 #include "formats/mds/mds_json.h"
 #include "formats/mds/mds_sample.h"
 #include "formats/mds/mds_shard.h"
-#include "index/shard_table.h"
+#include "index/record_index.h"
 #include "pyflowdata/op.h"
-#include "sources/field_record.h"
+#include "sources/fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -9,10 +9,9 @@
 #include "files/input_files.h"
 #include "formats/mindrecord/mindrecord_pages.h"
 #include "formats/mindrecord/mindrecord_row.h"
-#include "index/shard_table.h"
+#include "index/record_index.h"
 #include "pyflowdata/op.h"
-#include "sources/field_record.h"
-#include "sources/inferred_fields.h"
+#include "sources/fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"
 #include "sources/fixed.h"
-#include "sources/inflated_files.h"
+#include "sources/wrapped_source.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "formats/objects/object_source.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"
-#include "sources/packed_fields.h"
+#include "sources/fields.h"
 
 #include <stdlib.h>
 #include <string.h>
