@@ -1,9 +1,9 @@
 /* Logarithms, powers and normal numbers of our own against those of the C library. */
 #include "check.h"
 
-#include "core/random.h"
 #include "core/log_exp.h"
-#include "images/pixels/random_variates.h"
+#include "core/random.h"
+#include "images/pixels/random_draws.h"
 
 #include <math.h>
 

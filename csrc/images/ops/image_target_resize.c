@@ -1,6 +1,6 @@
 /* ImageTargetResize: images of which the shorter side gets a length, as OneFlow makes them. */
-#include "images/pixels/interpolation.h"
 #include "images/ops/oneflow_resize.h"
+#include "images/pixels/resample.h"
 #include "pyflowdata/op.h"
 
 typedef struct target_resize_attrs {

@@ -1,5 +1,5 @@
 /* ObjectBboxFlip: boxes that follow mirrored images. */
-#include "images/ops/flip_code.h"
+#include "images/ops/flips.h"
 #include "images/ops/object_rows.h"
 #include "pyflowdata/op.h"
 

@@ -2,7 +2,7 @@
 #include "images/ops/object_rows.h"
 
 #include "core/rows.h"
-#include "images/ops/flip_code.h"
+#include "images/ops/flips.h"
 #include "parse/row_type.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
  */
 #ifndef PFD_IMAGE_OPS_OBJECT_ROWS_H
 #define PFD_IMAGE_OPS_OBJECT_ROWS_H
-#include "images/pixels/image_attrs.h"
+#include "images/pixels/image_rows.h"
 
 /* Fails unless the rows of an input are float32 (None, columns) or (n, columns). */
 pfd_status pfd_expect_float_table(const pfd_infer_args *args, int32_t input, const char *name,

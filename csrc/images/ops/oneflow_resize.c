@@ -1,7 +1,7 @@
 /* OneFlow's names for filters, sizes and scales. */
 #include "images/ops/oneflow_resize.h"
 
-#include "images/pixels/interpolation.h"
+#include "images/pixels/resample.h"
 
 #include <math.h>
 

@@ -1,7 +1,8 @@
 /* images/ops/oneflow_resize.h -- what OneFlow's three ops that resize images share. */
 #ifndef PFD_IMAGE_OPS_ONEFLOW_RESIZE_H
 #define PFD_IMAGE_OPS_ONEFLOW_RESIZE_H
-#include "images/pixels/image_attrs.h"
+#include "images/pixels/image_rows.h"
+#include "images/pixels/resample.h"
 
 /* The attr `interpolation_type`. */
 #define PFD_ONEFLOW_INTERPOLATIONS "bilinear|nearest_neighbor|nn|bicubic|area|auto"

@@ -1,11 +1,8 @@
 /* Normal and beta distributed numbers. */
-#include "images/pixels/random_variates.h"
+#include "images/pixels/random_draws.h"
 
 #include "core/log_exp.h"
-#include "images/pixels/random_draws.h"
 #include "images/pixels/sin_pi.h"
-
-#include <math.h>
 
 /* In (0, 1), a multiple of 2^-33, from 32 random bits. */
 static double open_uniform(uint32_t bits)

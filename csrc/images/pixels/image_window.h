@@ -1,13 +1,29 @@
-/* images/pixels/random_window.h -- the random window of RandomResizedCrop: torchvision's rule, which is
- * that of Inception and of OneFlow's RandomCropGenerator. */
-#ifndef PFD_IMAGES_RANDOM_WINDOW_H
-#define PFD_IMAGES_RANDOM_WINDOW_H
-#include "pyflowdata/op.h"
+/* images/pixels/image_window.h -- windows of images: copied with what is beyond the edges, and
+ * drawn.
+ */
+#ifndef PFD_IMAGES_IMAGE_WINDOW_H
+#define PFD_IMAGES_IMAGE_WINDOW_H
+#include "images/pixels/image_rows.h"
 
-/* Pixels of an image. */
-typedef struct pfd_window {
-    int64_t top, left, height, width;
-} pfd_window;
+/* What is beyond the edges: the numbers of the attr's choices. */
+#define PFD_BORDERS "constant|edge|reflect|symmetric"
+#define PFD_BORDER_DOC                                                                             \
+    "What is put around an image: 'constant' the value fill, 'edge' the pixel at the edge, "       \
+    "'reflect' the image mirrored at its edge pixels, 'symmetric' mirrored with them doubled; as " \
+    "numpy.pad and torchvision."
+enum { PFD_BORDER_CONSTANT, PFD_BORDER_EDGE, PFD_BORDER_REFLECT, PFD_BORDER_SYMMETRIC };
+
+typedef struct pfd_border {
+    int32_t kind;                       /* PFD_BORDER_* */
+    uint8_t fill[PFD_MOST_PIXEL_BYTES]; /* a pixel */
+} pfd_border;
+
+/* Copies window->height x window->width pixels to `out`.  Top and left may be negative.  The image
+ * has at least one pixel, except with PFD_BORDER_CONSTANT. */
+void pfd_copy_window(const pfd_image *image, int64_t pixel_bytes, const pfd_window *window,
+                     const pfd_border *border, uint8_t *out);
+
+/* ---- Random windows: torchvision's rule, which is also Inception's and OneFlow's ------------- */
 
 typedef struct pfd_crop_rule {
     double area[2];         /* fraction of the image's area, lowest and highest, 0 < . <= 1 */
@@ -46,4 +62,5 @@ int64_t pfd_window_side(double pixels);
  * the left side, 2 + 2k and 3 + 2k the area and aspect ratio of attempt k. */
 pfd_window pfd_random_window(const pfd_compute_args *args, int64_t row, const pfd_crop_rule *rule,
                              int64_t height, int64_t width);
+
 #endif

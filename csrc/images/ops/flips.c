@@ -1,7 +1,8 @@
-/* Mirrored images: rows in another order, pixels in another order. */
-#include "images/pixels/flip_pixels.h"
+/* Mirrored images: rows in another order, pixels in another order; and flip codes. */
+#include "images/ops/flips.h"
 
 #include "core/simd.h"
+#include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <string.h>
@@ -47,7 +48,8 @@ static void reverse_row(const uint8_t *in, uint8_t *out, int64_t n, int64_t pixe
         reverse(in, out, n - done, pixel_bytes);
 }
 
-void pfd_flip_pixels(const pfd_image *image, int64_t pixel_bytes, int32_t flips, uint8_t *out)
+/* Writes the image to `out`, another place, mirrored left to right, top to bottom, or both. */
+static void flip_pixels(const pfd_image *image, int64_t pixel_bytes, int32_t flips, uint8_t *out)
 {
     int64_t row_bytes = image->width * pixel_bytes;
     for (int64_t y = 0; y < image->height; y++, out += row_bytes) {
@@ -67,6 +69,37 @@ pfd_status pfd_flip_image(const pfd_compute_args *args, int64_t i, int32_t flips
     if (!flips || image.height == 0 || image.width == 0) return pfd_image_pass(args, 0, 0, i, err);
     void *out = pfd_image_to_write(args, 0, i, image.height, image.width, err);
     if (!out) return err->status;
-    pfd_flip_pixels(&image, image.channels * pfd_dtype_size(type->dtype), flips, out);
+    flip_pixels(&image, image.channels * pfd_dtype_size(type->dtype), flips, out);
     return PFD_OK;
+}
+
+/* ---- Flip codes ------------------------------------------------------------------------------ */
+
+pfd_status pfd_expect_flip_code(const pfd_infer_args *args, int32_t input, pfd_error *err)
+{
+    const pfd_row_type *code = &args->inputs[input];
+    if (code->dtype == PFD_INT8 && (code->ndim == 0 || (code->ndim == 1 && code->shape[0] == 1)))
+        return PFD_OK;
+    return pfd_refuse_rows(args, input, "flip_code",
+                           "they must be one number of int8, as CoinFlip makes it", err);
+}
+
+/* 0 to 3, a sum of PFD_FLIP_*; -1: unknown.  OneFlow writes 16 and 17 for 2 and 3. */
+static int32_t flips_of(int8_t code)
+{
+    if (code >= 0 && code <= 3) return code;
+    return code == 16   ? PFD_FLIP_VERTICAL
+           : code == 17 ? PFD_FLIP_VERTICAL | PFD_FLIP_HORIZONTAL
+                        : -1;
+}
+
+pfd_status pfd_flip_code_at(const pfd_compute_args *args, int32_t input, int64_t row,
+                            int32_t *flips, pfd_error *err)
+{
+    int8_t code = ((const int8_t *)(const void *)args->inputs[input]->data)[row];
+    *flips = flips_of(code);
+    if (*flips >= 0) return PFD_OK;
+    return args->host->fail_row(err, row, -1, PFD_CORRUPT_DATA,
+                                "flip_code is %d; it must be 0 (as it is), 1 (left to right), 2 "
+                                "(top to bottom) or 3 (both)", code);
 }

@@ -1,10 +1,23 @@
-/* Rotated images. */
-#include "images/ops/image_rotation.h"
+/* The attrs of ops that rotate, move, scale or shear images, and rotated images. */
+#include "images/ops/image_warps.h"
 
 #include "images/pixels/affine_warp.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
+
+pfd_status pfd_take_warp_style(const pfd_host *host, const pfd_warp_attrs *attrs,
+                               const pfd_row_type *images, pfd_warp_style *out, pfd_error *err)
+{
+    uint8_t pixel[PFD_MOST_PIXEL_BYTES] = {0};
+    PFD_TRY(pfd_take_fill(host, "fill", attrs->fill, images, pixel, err));
+    out->bilinear = attrs->interpolation;
+    memcpy(out->fill, pixel, sizeof out->fill);
+    return PFD_OK;
+}
+
+/* ---- Rotation -------------------------------------------------------------------------------- */
 
 pfd_status pfd_take_degrees(const pfd_host *host, const char *attr, pfd_list_float64 list,
                             double out[2], pfd_error *err)
@@ -20,10 +33,21 @@ pfd_status pfd_take_degrees(const pfd_host *host, const char *attr, pfd_list_flo
                            " is [%g, %g]; the lowest number comes first", out[0], out[1]);
 }
 
-pfd_row_type pfd_rotated_type(const pfd_row_type *in, int32_t expand)
+pfd_status pfd_infer_rotated(const pfd_infer_args *args, const pfd_warp_attrs *attrs,
+                             int32_t expand, pfd_error *err)
 {
-    return expand ? pfd_image_type(in, -1, -1) : *in;
+    const pfd_row_type *in = &args->inputs[0];
+    pfd_warp_style style;
+    PFD_TRY(pfd_expect_images(args, 0, "in", 1u << PFD_UINT8, err));
+    PFD_TRY(pfd_take_warp_style(args->host, attrs, in, &style, err));
+    args->outputs[0] = expand ? pfd_image_type(in, -1, -1) : *in;
+    return PFD_OK;
 }
+
+const pfd_port pfd_rotated_in[1] = {
+    {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
+};
+const pfd_port pfd_rotated_out[1] = {{"out", "The rotated images, uint8."}};
 
 /* Whole pixels that the image of [0, height] x [0, width] reaches over. */
 static pfd_size size_of_all(const pfd_affine *places, double height, double width)
