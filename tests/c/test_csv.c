@@ -3,9 +3,7 @@
 #include "check.h"
 
 #include "core/simd.h"
-#include "formats/csv/csv_doubles.h"
-#include "formats/csv/csv_scan.h"
-#include "formats/csv/csv_split.h"
+#include "formats/csv/csv_fields.h"
 #include "parse/parse_double.h"
 
 #include <math.h>

@@ -297,7 +297,7 @@ void pfd_autocontrast(const pfd_image *in, uint8_t *out)
     apply_tables(in, &by, out);
 }
 
-/* ---- Hue, saturation and value: colorsys' formulas, in the arithmetic of Pillow's C code ------ */
+/* ---- Hue, saturation and value: colorsys' formulas, in the arithmetic of Pillow's C code ----- */
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
