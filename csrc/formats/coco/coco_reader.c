@@ -3,9 +3,7 @@
 #include "files/compression.h"
 #include "files/file_read.h"
 #include "files/whole_file.h"
-#include "formats/coco/coco_build.h"
-#include "formats/coco/coco_index.h"
-#include "formats/coco/coco_object.h"
+#include "formats/coco/coco_annotations.h"
 #include "index/index_cache.h"
 #include "pyflowdata/op.h"
 

@@ -1,14 +1,195 @@
-/* Builds the index of a COCO file: parses all of it once. */
-#include "formats/coco/coco_build.h"
+/* Annotation files of COCO: an index of their images and objects, made by parsing all of a file
+ * once, and objects parsed again. */
+#include "formats/coco/coco_annotations.h"
 
 #include "core/error.h"
 #include "files/file_start.h"
-#include "formats/coco/coco_layout.h"
-#include "formats/coco/coco_object.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- The tables of an index: where they are, to write and to read them ----------------------- */
+
+typedef struct coco_head {
+    int64_t num_images, num_objects, name_bytes;
+    int64_t reserved[5];
+} coco_head;
+
+typedef struct coco_tables {
+    pfd_coco_image *images;
+    pfd_coco_place *objects;
+    char *names;
+} coco_tables;
+
+static inline int64_t coco_bytes(const coco_head *head)
+{
+    return (int64_t)sizeof *head + (head->num_images + 1) * (int64_t)sizeof(pfd_coco_image) +
+           head->num_objects * (int64_t)sizeof(pfd_coco_place) + head->name_bytes;
+}
+
+static inline coco_tables coco_tables_of(void *entries, const coco_head *head)
+{
+    coco_tables tables;
+    tables.images = (pfd_coco_image *)(void *)((uint8_t *)entries + sizeof *head);
+    tables.objects = (pfd_coco_place *)(void *)(tables.images + head->num_images + 1);
+    tables.names = (char *)(tables.objects + head->num_objects);
+    return tables;
+}
+
+/* ---- Objects --------------------------------------------------------------------------------- */
+
+static void read_box(pfd_json *json, pfd_coco_object *out)
+{
+    int32_t n = 0;
+    double number;
+    if (pfd_json_null(json)) return;
+    (void)pfd_json_enter(json, '[');
+    while (pfd_json_element(json)) {
+        if (!pfd_json_double(json, &number)) return;
+        if (n < 4) out->box[n] = number;
+        n++;
+    }
+    out->has_box = n == 4; /* of a crowd it does not matter */
+}
+
+static void read_crowd(pfd_json *json, pfd_coco_object *out)
+{
+    double number = 0;
+    if (pfd_json_is(json, 't') || pfd_json_is(json, 'f')) {
+        out->is_crowd = pfd_json_is(json, 't');
+        (void)pfd_json_skip(json);
+        return;
+    }
+    if (!pfd_json_null(json)) (void)pfd_json_double(json, &number);
+    out->is_crowd = number != 0;
+}
+
+static void count_keypoints(pfd_json *json, pfd_coco_object *out)
+{
+    double number;
+    if (pfd_json_null(json)) return;
+    out->has_keypoints = 1;
+    (void)pfd_json_enter(json, '[');
+    for (int64_t i = 0; pfd_json_element(json); i++)
+        if (pfd_json_double(json, &number) && i % 3 == 2) out->visible_keypoints += number > 0;
+}
+
+void pfd_coco_object_read(pfd_json *json, pfd_coco_object *out)
+{
+    pfd_json_text key;
+    *out = (pfd_coco_object){.image_id = INT64_MIN, .category_id = INT64_MIN};
+    if (!pfd_json_enter(json, '{')) return;
+    out->begin = json->at - 1;
+    while (pfd_json_member(json, &key)) {
+        if (pfd_json_equals(&key, "image_id")) (void)pfd_json_int64(json, &out->image_id);
+        else if (pfd_json_equals(&key, "category_id"))
+            (void)pfd_json_int64(json, &out->category_id);
+        else if (pfd_json_equals(&key, "iscrowd")) read_crowd(json, out);
+        else if (pfd_json_equals(&key, "bbox")) read_box(json, out);
+        else if (pfd_json_equals(&key, "keypoints")) count_keypoints(json, out);
+        else (void)pfd_json_skip(json);
+    }
+    out->end = json->at;
+}
+
+static float clip(float value, float most)
+{
+    float positive = value > 0 ? value : 0;
+    return positive < most ? positive : most;
+}
+
+int32_t pfd_coco_box(const pfd_coco_object *object, int32_t height, int32_t width, float box[4])
+{
+    float left = (float)object->box[0], top = (float)object->box[1];
+    float wide = (float)object->box[2] - 1, high = (float)object->box[3] - 1;
+    float right = left + (wide > 0 ? wide : 0), bottom = top + (high > 0 ? high : 0);
+    box[0] = clip(left, (float)(width - 1));
+    box[1] = clip(top, (float)(height - 1));
+    box[2] = clip(right, (float)(width - 1));
+    box[3] = clip(bottom, (float)(height - 1));
+    return box[2] > box[0] && box[3] > box[1];
+}
+
+/* ---- Polygons -------------------------------------------------------------------------------- */
+
+/* Returns whether the polygon was added. */
+static int32_t read_polygon(pfd_json *json, int32_t object, int32_t polygon, pfd_coco_points *out)
+{
+    int64_t first = out->size, n = 0;
+    double number;
+    (void)pfd_json_enter(json, '[');
+    for (; pfd_json_element(json); n++) {
+        int64_t point = first + n / 2;
+        if (!pfd_json_double(json, &number)) return 0;
+        if (point >= out->room) return pfd_json_refuse(json, "expected fewer points");
+        out->points[2 * point + n % 2] = (float)number;
+        out->index[3 * point] = (int32_t)(n / 2);
+        out->index[3 * point + 1] = polygon;
+        out->index[3 * point + 2] = object;
+    }
+    if (json->problem) return 0;
+    if (n % 2) return pfd_json_refuse(json, "expected a polygon of an even number of numbers");
+    if (n < 6) return 0;
+    out->size += n / 2;
+    return 1;
+}
+
+const char *pfd_coco_polygons_read(const uint8_t *data, int64_t size, int32_t object,
+                                   pfd_coco_points *out)
+{
+    pfd_json json = pfd_json_begin(data, size);
+    pfd_json_text key;
+    (void)pfd_json_enter(&json, '{');
+    while (pfd_json_member(&json, &key)) {
+        int32_t polygons = 0;
+        if (!pfd_json_equals(&key, "segmentation") || !pfd_json_is(&json, '[')) {
+            (void)pfd_json_skip(&json);
+            continue;
+        }
+        (void)pfd_json_enter(&json, '[');
+        while (pfd_json_element(&json)) polygons += read_polygon(&json, object, polygons, out);
+    }
+    return json.problem;
+}
+
+/* ---- Looking up images and objects ----------------------------------------------------------- */
+
+int32_t pfd_coco_index_init(pfd_coco_index *index, const pfd_index_image *image)
+{
+    coco_head head;
+    int64_t most = image->header->num_entries * PFD_INDEX_ENTRY_BYTES;
+    if (most < (int64_t)sizeof head) return 0;
+    memcpy(&head, image->entries, sizeof head);
+    if (head.num_images < 0 || head.num_objects < 0 || head.name_bytes < 0) return 0;
+    if (head.num_images > most || head.num_objects > most || head.name_bytes > most) return 0;
+    if (coco_bytes(&head) > most || head.num_images != image->header->num_records) return 0;
+    const coco_tables tables = coco_tables_of(image->entries, &head);
+    *index = (pfd_coco_index){.num_images = head.num_images,
+                              .num_objects = head.num_objects,
+                              .name_bytes = head.name_bytes,
+                              .images = tables.images,
+                              .objects = tables.objects,
+                              .names = tables.names};
+    return 1;
+}
+
+int32_t pfd_coco_index_at(const pfd_coco_index *index, int64_t i, const pfd_coco_place **objects,
+                          int64_t *num_objects, const char **name)
+{
+    if (i < 0 || i >= index->num_images) return 0;
+    const pfd_coco_image image = index->images[i], next = index->images[i + 1];
+    int64_t first = image.first_object, end = next.first_object, at = image.name_at;
+    if (first < 0 || first > end || end > index->num_objects) return 0;
+    if (at < 0 || at >= index->name_bytes) return 0;
+    if (!memchr(index->names + at, 0, (size_t)(index->name_bytes - at))) return 0;
+    *objects = index->objects + first;
+    *num_objects = end - first;
+    *name = index->names + at;
+    return 1;
+}
+
+/* ---- Building the index ---------------------------------------------------------------------- */
 
 /* An image as it was read. */
 typedef struct image_draft {
@@ -241,9 +422,9 @@ static int32_t is_kept(const builder *self, const image_draft *image)
     return image->is_valid && (!image->has_keypoints || image->visible_keypoints >= 10);
 }
 
-static pfd_coco_head choose_images(const builder *self)
+static coco_head choose_images(const builder *self)
 {
-    pfd_coco_head head = {.name_bytes = self->names.size};
+    coco_head head = {.name_bytes = self->names.size};
     image_draft *images = self->images.data;
     for (int64_t i = 0; i < self->images.size; i++) {
         images[i].number = is_kept(self, &images[i]) ? head.num_images++ : -1;
@@ -253,10 +434,10 @@ static pfd_coco_head choose_images(const builder *self)
 }
 
 /* Objects of one image come together, by counting. */
-static pfd_status write(const builder *self, const pfd_coco_head *head, pfd_index_image *image,
+static pfd_status write(const builder *self, const coco_head *head, pfd_index_image *image,
                         pfd_error *err)
 {
-    const pfd_coco_tables to = pfd_coco_tables_of(image->entries, head);
+    const coco_tables to = coco_tables_of(image->entries, head);
     const image_draft *images = self->images.data;
     const pfd_coco_object *objects = self->objects.data;
     int64_t *next = calloc((size_t)self->images.size + 1, sizeof *next), first = 0;
@@ -291,8 +472,8 @@ static pfd_status build(builder *self, pfd_index_image **out, pfd_error *err)
     PFD_TRY(sort(self, &self->categories, sizeof(int64_t), "there are two categories with the id",
                  err));
     PFD_TRY(choose_objects(self, err));
-    pfd_coco_head head = choose_images(self);
-    int64_t entries = (pfd_coco_bytes(&head) + PFD_INDEX_ENTRY_BYTES - 1) / PFD_INDEX_ENTRY_BYTES;
+    coco_head head = choose_images(self);
+    int64_t entries = (coco_bytes(&head) + PFD_INDEX_ENTRY_BYTES - 1) / PFD_INDEX_ENTRY_BYTES;
     PFD_TRY(pfd_index_image_create(PFD_INDEX_OBJECTS, 1, entries, out, err));
     pfd_status status = write(self, &head, *out, err);
     if (status != PFD_OK) pfd_index_image_free(*out);
