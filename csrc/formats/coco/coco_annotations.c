@@ -2,7 +2,6 @@
  * once, and objects parsed again. */
 #include "formats/coco/coco_annotations.h"
 
-#include "core/error.h"
 #include "files/file_start.h"
 
 #include <inttypes.h>

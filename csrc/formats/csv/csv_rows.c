@@ -2,12 +2,12 @@
  * values. */
 #include "formats/csv/csv_rows.h"
 
-#include "core/dtype.h"
 #include "core/error.h"
 #include "formats/csv/csv_value.h"
 #include "parse/field_spec.h"
 #include "parse/nearest_name.h"
 #include "parse/quote.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #include "formats/csv/csv_value.h"
 
 #include "core/bytes.h"
-#include "core/dtype.h"
 #include "parse/parse_double.h"
 #include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "files/compression.h"
 #include "files/file_hint.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 #include "formats/mds/mds_files.h"
 #include "index/shard_table.h"
 #include "parse/field_spec.h"

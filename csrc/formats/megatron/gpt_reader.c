@@ -1,10 +1,10 @@
 /* GPTReader: reads windows of seq_length + 1 tokens, to train language models; in our own order,
  * or in Megatron-LM's, whose numbers and indexes are made here. */
-#include "core/dtype.h"
 #include "core/scratch.h"
 #include "formats/megatron/token_files.h"
 #include "formats/megatron/widen.h"
 #include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 #include <math.h>

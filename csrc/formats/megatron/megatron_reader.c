@@ -1,5 +1,4 @@
 /* MegatronReader: reads the documents of .bin and .idx files, as Megatron-LM writes them. */
-#include "core/dtype.h"
 #include "formats/megatron/token_files.h"
 #include "formats/megatron/widen.h"
 #include "pyflowdata/pyflowdata.h"

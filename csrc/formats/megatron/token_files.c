@@ -4,13 +4,13 @@
 #include "formats/megatron/token_files.h"
 
 #include "core/bytes.h"
-#include "core/dtype.h"
 #include "core/scratch.h"
 #include "files/compression.h"
 #include "files/file_hint.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 #include "formats/megatron/widen.h"
 #include "parse/quote.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
  */
 #ifndef PFD_FORMATS_MINDRECORD_MINDRECORD_HEADER_H
 #define PFD_FORMATS_MINDRECORD_MINDRECORD_HEADER_H
-#include "pyflowdata/op.h"
 #include "parse/json.h"
+#include "pyflowdata/op.h"
 
 #define PFD_MINDRECORD_MOST_HEADER_BYTES (128ll << 20)
 

@@ -2,10 +2,10 @@
 #include "core/array_copy.h"
 #include "core/rows.h"
 #include "core/stored_rows.h"
-#include "pyflowdata/op.h"
-#include "pyflowdata/pyflowdata.h"
 #include "formats/npy/npy_header.h"
 #include "parse/row_type.h"
+#include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 

@@ -3,9 +3,9 @@
 
 #include "core/bytes.h"
 #include "core/stored_rows.h"
-#include "pyflowdata/pyflowdata.h"
 #include "files/file_hint.h"
 #include "parse/quote.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 #include <string.h>

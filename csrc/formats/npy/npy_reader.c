@@ -2,11 +2,11 @@
 #include "core/error.h"
 #include "core/stored_rows.h"
 #include "files/file_hint.h"
-#include "sources/fixed.h"
-#include "sources/inflated_files.h"
-#include "pyflowdata/pyflowdata.h"
 #include "formats/npy/npy_header.h"
 #include "parse/row_type.h"
+#include "pyflowdata/pyflowdata.h"
+#include "sources/fixed.h"
+#include "sources/inflated_files.h"
 
 #include <inttypes.h>
 #include <string.h>

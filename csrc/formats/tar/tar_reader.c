@@ -1,7 +1,7 @@
 /* TarReader: reads samples of several files each, as WebDataset packs them into tar files. */
 #include "core/error.h"
 #include "core/scratch.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 #include "formats/tar/tar_header.h"
 #include "parse/field_spec.h"
 #include "pyflowdata/op.h"

@@ -2,7 +2,6 @@
 #include "formats/tfrecord/feature_spec.h"
 
 #include "core/convert.h"
-#include "core/dtype.h"
 #include "core/narrow_floats.h"
 #include "core/rows.h"
 #include "parse/quote.h"

@@ -102,9 +102,9 @@ pfd_status pfd_feature_list_read(const pfd_feature_call *call, const pfd_feature
 
 /* ---- Fields of a decoder --------------------------------------------------------------------- */
 
-/* The field of an output is a field (parse/field_spec.h) with a type.  Floats read a float_list, bool
- * and integers an int64_list, "bytes" a bytes_list of one value.  A raw field reads a bytes_list of
- * one value, whose bytes are little-endian numbers of the dtype. */
+/* The field of an output is a field (parse/field_spec.h) with a type.  Floats read a float_list,
+ * bool and integers an int64_list, "bytes" a bytes_list of one value.  A raw field reads a
+ * bytes_list of one value, whose bytes are little-endian numbers of the dtype. */
 
 typedef struct pfd_feature_attrs {
     pfd_list_string features, decode_raw;

@@ -1,5 +1,4 @@
 /* RandomErasing: a random rectangle of each image, filled. */
-#include "core/convert.h"
 #include "core/narrow_floats.h"
 #include "core/rows.h"
 #include "images/pixels/image_rows.h"
