@@ -11,7 +11,9 @@
 
 /* ---- The header of a file of cached records -------------------------------------------------- */
 
-/*     header     cache_header, then a pfd_row_type for each field
+/* A file has three parts, as pyflowdata/formats/base/cache_file.py writes them:
+ *
+ *     header     cache_header, then a pfd_row_type for each field
  *     records    from `first_record` on, as sources/packed_fields.h says, one after the other
  *     table      int64: where each record begins, and where the last one ends; not where all
  *                records have record_bytes

@@ -23,7 +23,9 @@ typedef struct pfd_coco_place {
 
 /* ---- An annotation: one object in an image --------------------------------------------------- */
 
-/*     {"image_id": 9, "category_id": 18, "iscrowd": 0, "bbox": [x, y, width, height],
+/* An entry of `annotations`:
+ *
+ *     {"image_id": 9, "category_id": 18, "iscrowd": 0, "bbox": [x, y, width, height],
  *      "segmentation": [[x, y, x, y, ...], ...], "keypoints": [x, y, visibility, ...], ...} */
 
 typedef struct pfd_coco_object {
@@ -56,7 +58,9 @@ const char *pfd_coco_polygons_read(const uint8_t *data, int64_t size, int32_t ob
 
 /* ---- The index ------------------------------------------------------------------------------- */
 
-/*   head of 64 bytes | images by id, 32 bytes each | objects by image, 16 bytes each | names
+/* An index has these parts:
+ *
+ *   head of 64 bytes | images by id, 32 bytes each | objects by image, 16 bytes each | names
  *
  * The file is parsed once; then an image's objects are found, and parsed again, in its text.  The
  * numbers of an image begin its entry, which is also the record that the reader's source gives.
@@ -90,5 +94,4 @@ typedef struct pfd_coco_source {
 /* A pfd_index_build_fn; `ctx` is a pfd_coco_source.  PFD_CORRUPT_DATA names the byte. */
 pfd_status pfd_coco_index_build(void *ctx, int32_t num_threads, pfd_index_image **out,
                                 pfd_error *err);
-
 #endif

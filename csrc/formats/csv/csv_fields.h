@@ -78,5 +78,4 @@ typedef int64_t (*pfd_csv_doubles_fn)(const uint8_t *text, int64_t size, int64_t
 /* The fastest variant for this processor, and the variant for a given level of core/simd.h. */
 pfd_csv_doubles_fn pfd_csv_doubles_best(void);
 pfd_csv_doubles_fn pfd_csv_doubles_at(int32_t simd_level);
-
 #endif

@@ -85,5 +85,4 @@ typedef struct pfd_csv_table {
 
 pfd_status pfd_csv_compute(const pfd_csv_table *table, const pfd_compute_args *args,
                            pfd_error *err);
-
 #endif

@@ -59,5 +59,4 @@ static inline pfd_bytes pfd_csv_stripped(pfd_bytes cell)
 /* The type of a stripped cell that is not empty, as bits but for PFD_CSV_MISSING.  A number whose
  * text would change when it is written again, as 01234 or +5, is text. */
 uint32_t pfd_csv_cell_type(pfd_bytes cell);
-
 #endif

@@ -297,7 +297,7 @@ static int32_t class_folders_are_as_listed(void *ctx, const pfd_index_image *ima
            pfd_file_list_is_current(&list, wanted->roots, wanted->num_roots);
 }
 
-/* ---- The op ---------------------------------------------------------------------------------- */
+/* ---- Attrs ----------------------------------------------------------------------------------- */
 
 /* Fewer files are listed faster than an index is found. */
 enum { least_cached_files = 4096 };
@@ -309,7 +309,6 @@ typedef struct image_folder_attrs {
     int32_t allow_empty;
 } image_folder_attrs;
 
-/* ---- Attrs ----------------------------------------------------------------------------------- */
 static int by_bytes(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);

@@ -88,7 +88,7 @@ static void class_names_free(class_names *names)
     *names = (class_names){0};
 }
 
-/* ---- What the reader needs too --------------------------------------------------------------- */
+/* ---- Failures -------------------------------------------------------------------------------- */
 static pfd_status manifest_fail_memory(const pfd_host *host, pfd_error *err)
 {
     return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the lines of a manifest");
@@ -192,7 +192,7 @@ static pfd_status manifest_infer_classes(const pfd_propose_args *args, pfd_error
     return status;
 }
 
-/* ---- The op ---------------------------------------------------------------------------------- */
+/* ---- Attrs ----------------------------------------------------------------------------------- */
 
 enum { lines_at_once = 256 };
 

@@ -95,5 +95,4 @@ pfd_status pfd_mds_add_shards(const pfd_companion_args *args, pfd_error *err);
 pfd_status pfd_mds_find_shard(const pfd_open_args *args, const char *index,
                               const pfd_mds_shard *named, int64_t *hint, const pfd_file **file,
                               int32_t *compression, pfd_error *err);
-
 #endif

@@ -630,7 +630,7 @@ static pfd_status mds_sample_parts(const pfd_host *host, const pfd_mds_columns *
     return head == size ? PFD_OK : fail_size(host, head, size, err);
 }
 
-/* ---- The op ---------------------------------------------------------------------------------- */
+/* ---- Attrs ----------------------------------------------------------------------------------- */
 
 typedef struct mds_attrs {
     pfd_list_string columns;

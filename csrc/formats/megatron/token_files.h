@@ -114,5 +114,4 @@ pfd_status pfd_token_place(const pfd_token_file *file, int64_t token, pfd_scratc
                   "Whether the .idx may leave bytes of the .bin out, or name them in another "     \
                   "order or twice; otherwise its sequences must be all of the .bin, one after "   \
                   "the other.")
-
 #endif

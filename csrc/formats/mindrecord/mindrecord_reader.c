@@ -104,7 +104,7 @@ static pfd_status walk_rows(walk *w, int64_t begin, int64_t end, int64_t n, uint
                               end - at, what);
 }
 
-/* ---- Pages ----------------------------------------------------------------------------------- */
+/* ---- Walking pages --------------------------------------------------------------------------- */
 static pfd_status check_file(const pfd_host *host, const pfd_file *file,
                              const pfd_mindrecord_header *header, pfd_error *err)
 {
@@ -236,7 +236,7 @@ static void mindrecord_row_at(const mindrecord_rows *rows, int64_t row, mindreco
     blob->size = blob_end - blob->offset;
 }
 
-/* ---- The op ---------------------------------------------------------------------------------- */
+/* ---- Attrs ----------------------------------------------------------------------------------- */
 
 typedef struct mindrecord_attrs {
     pfd_list_string columns;

@@ -94,5 +94,4 @@ pfd_status pfd_mindrecord_read_raw(const pfd_mindrecord_bytes *from,
 pfd_status pfd_mindrecord_read_blob(const pfd_mindrecord_bytes *from,
                                     const pfd_mindrecord_choice *choices, int64_t n,
                                     pfd_error *err);
-
 #endif

@@ -67,5 +67,4 @@ pfd_status pfd_of_row_fail(const pfd_of_row *self, const uint8_t *place, pfd_err
 
 /* Fails because the message is damaged at a place. */
 pfd_status pfd_of_row_fail_damaged(const pfd_of_row *self, const uint8_t *place, pfd_error *err);
-
 #endif

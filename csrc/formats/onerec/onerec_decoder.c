@@ -136,7 +136,7 @@ static int32_t flat_vector_field(flatbuffer *buffer, const flat_table *table, in
 
 /* ---- Features of a message ------------------------------------------------------------------- */
 
-/* finds the features of a OneRec message, a FlatBuffer:
+/* A message is a FlatBuffer:
  *
  *     Example {features: [Feature]; ...}   Feature {name: string; tensor: Tensor}
  *     Tensor {shape: [int32]; data: union of lists}   each list {values: [...]}

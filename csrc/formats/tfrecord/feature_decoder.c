@@ -9,7 +9,9 @@
 
 /* ---- The wanted features in a map of features ------------------------------------------------ */
 
-/*     Features { map<string, Feature> feature = 1 }           and the same of FeatureLists
+/* A map is one of these messages:
+ *
+ *     Features { map<string, Feature> feature = 1 }           and the same of FeatureLists
  *
  * Most records have their keys in the same order as the record before, so the key that was at this
  * place of the last record is compared first.

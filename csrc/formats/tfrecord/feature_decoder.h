@@ -26,5 +26,4 @@ extern const pfd_port pfd_feature_inputs[1], pfd_feature_outputs[1];
                     "How to handle a feature" mismatch_doc                                         \
                     " raise an error, pad short ones with the default or 0, truncate long ones, "  \
                     "or do both (fit).")
-
 #endif

@@ -136,5 +136,4 @@ pfd_status pfd_feature_specs_infer(const pfd_infer_args *args, const pfd_feature
 /* Makes all fields, in the scratch of a call. */
 pfd_status pfd_feature_specs_make(const pfd_compute_args *args, const pfd_feature_message *message,
                                   pfd_feature_spec **out, pfd_error *err);
-
 #endif

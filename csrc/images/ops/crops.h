@@ -55,5 +55,4 @@ pfd_status pfd_take_window(const pfd_input_image *image, const pfd_window *windo
 /* As pfd_copy_window(). */
 pfd_status pfd_write_window(const pfd_input_image *image, const pfd_window *window,
                             const pfd_border *border, uint8_t *out, pfd_error *err);
-
 #endif

@@ -20,5 +20,4 @@ pfd_status pfd_expect_flip_code(const pfd_infer_args *args, int32_t input, pfd_e
 /* A sum of PFD_FLIP_*.  PFD_CORRUPT_DATA: the number is none of these. */
 pfd_status pfd_flip_code_at(const pfd_compute_args *args, int32_t input, int64_t row,
                             int32_t *flips, pfd_error *err);
-
 #endif

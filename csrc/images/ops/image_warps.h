@@ -51,5 +51,4 @@ extern const pfd_port pfd_rotated_in[1], pfd_rotated_out[1];
  * size that holds all of it, as Pillow counts; else in its own. */
 pfd_status pfd_rotate_image(const pfd_compute_args *args, int64_t i, double degrees,
                             int32_t expand, const pfd_warp_style *style, pfd_error *err);
-
 #endif

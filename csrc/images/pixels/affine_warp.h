@@ -34,5 +34,4 @@ pfd_affine pfd_affine_of(const pfd_affine_motion *motion);
  * in.  Where the place is not in the source, the pixel is `fill`.  Sides are at most 65535. */
 void pfd_affine_warp(const pfd_image_part *in, const pfd_affine *places, int32_t bilinear,
                      const uint8_t fill[4], uint8_t *out, int64_t height, int64_t width);
-
 #endif

@@ -58,5 +58,4 @@ void pfd_autocontrast(const pfd_image *in, uint8_t *out);
  * are bytes in between, as in Image.convert("HSV"), so that a turn of 0 changes pixels too.  Images
  * of one channel stay the same. */
 void pfd_adjust_hue(const pfd_image *in, double turn, uint8_t *out);
-
 #endif

@@ -113,5 +113,4 @@ pfd_image_grid pfd_image_grid_of(int32_t layout, const int64_t *shape);
  * number of channels. */
 pfd_status pfd_expect_layout(const pfd_infer_args *args, int32_t input, const char *name,
                              int32_t layout, pfd_error *err);
-
 #endif

@@ -62,5 +62,4 @@ int64_t pfd_window_side(double pixels);
  * the left side, 2 + 2k and 3 + 2k the area and aspect ratio of attempt k. */
 pfd_window pfd_random_window(const pfd_compute_args *args, int64_t row, const pfd_crop_rule *rule,
                              int64_t height, int64_t width);
-
 #endif

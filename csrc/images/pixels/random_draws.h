@@ -69,5 +69,4 @@ void pfd_normal_pair(uint64_t bits, double out[2]);
 
 /* A number of Beta(alpha, alpha), alpha > 0, from draws in [draw, draw + 1000) of the row. */
 double pfd_beta(const pfd_compute_args *args, int64_t row, int64_t draw, double alpha);
-
 #endif
