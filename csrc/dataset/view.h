@@ -117,6 +117,7 @@ typedef struct pfd_view_op {
     /* *out: a view with `methods` and `size` set; the host fills in its inner views.  A failure leaves
      * nothing to close. */
     pfd_status (*open)(const pfd_view_args *args, pfd_view **out, pfd_error *err);
+    const char *method; /* of a data set in Python, which makes the view */
 } pfd_view_op;
 
 /* Whether the op, or NULL, forms the batches itself, which may then differ in size. */

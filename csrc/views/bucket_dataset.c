@@ -602,4 +602,5 @@ static const pfd_op bucket_dataset = {
     .open = pfd_view_open_no_source,
 };
 
-const pfd_view_op pfd_view_bucket_dataset = {&bucket_dataset, PFD_VIEW_BATCHES, open_view};
+const pfd_view_op pfd_view_bucket_dataset = {
+    &bucket_dataset, PFD_VIEW_BATCHES, open_view, "batch_by_length"};

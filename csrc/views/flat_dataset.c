@@ -183,4 +183,4 @@ static const pfd_op flat_dataset = {
     .compute = compute,
 };
 
-const pfd_view_op pfd_view_flat_dataset = {&flat_dataset, PFD_VIEW_JOIN, open_view};
+const pfd_view_op pfd_view_flat_dataset = {&flat_dataset, PFD_VIEW_JOIN, open_view, "flat_map"};

@@ -813,4 +813,4 @@ static const pfd_op pack_dataset = {
     .compute = compute,
 };
 
-const pfd_view_op pfd_view_pack_dataset = {&pack_dataset, PFD_VIEW_JOIN, open_view};
+const pfd_view_op pfd_view_pack_dataset = {&pack_dataset, PFD_VIEW_JOIN, open_view, "pack"};

@@ -41,4 +41,4 @@ static const pfd_op zip_dataset = {
            "record that is skipped in one of them is skipped in all.",
 };
 
-const pfd_view_op pfd_view_zip_dataset = {&zip_dataset, PFD_VIEW_ZIP, open_view};
+const pfd_view_op pfd_view_zip_dataset = {&zip_dataset, PFD_VIEW_ZIP, open_view, "zip"};
