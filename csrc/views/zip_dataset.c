@@ -8,8 +8,7 @@ typedef struct zip_dataset_attrs {
     pfd_list_string fields;
 } zip_dataset_attrs;
 
-static const pfd_view_methods methods = {
-    .name = "ZipDataset", .close = pfd_view_free};
+static const pfd_view_methods methods = {.name = "ZipDataset", .close = pfd_view_free};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
