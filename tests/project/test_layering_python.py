@@ -22,13 +22,10 @@ PYTHON_LAYERS = {
     "ops": {"nodes"},
     "stubs": {"nodes"},
     "packaging": {"native"},
-    "insight": {
-        "ops", "nodes", "native", "ragged", "words", "errors",
-    },
+    "insight": {"ops", "nodes", "native", "ragged", "words", "errors"},
     "loader": {"insight", "nodes", "native", "ragged", "words", "errors"},
     "datasets": {
-        "pyops", "formats", "loader", "insight", "nodes", "native", "ragged", "words", 
-        "errors",
+        "pyops", "formats", "loader", "insight", "nodes", "native", "ragged", "words", "errors",
     },
     "plugins": {"ops", "nodes", "native", "words", "errors"},
     "pyops": {"plugins", "ops", "nodes", "native", "ragged", "errors"},
@@ -36,17 +33,13 @@ PYTHON_LAYERS = {
         "datasets", "formats", "pyops", "plugins", "loader", "insight", "ops", "nodes", "native",
         "ragged", "errors",
     },
-    "conformance": {"plugins", "loader", "nodes", "native", "words", "errors"},
-    "testing": {"conformance", "plugins", "nodes", "errors"},
+    "testing": set(),
     "formats": {"loader", "nodes", "native", "ragged", "words", "errors"},
     "io": {"formats"},
-    "integrations": {
-        "__init__", "loader", "insight", "nodes", "native", "errors",
-    },
+    "integrations": {"__init__", "loader", "insight", "nodes", "native", "errors"},
     "cli": {
-        "__init__", "testing", "conformance", "datasets", "formats", "io",
-        "plugins", "pyops", "ops", "loader", "stubs", "insight", "nodes", "native", "ragged",
-        "words", "errors",
+        "__init__", "datasets", "formats", "io", "plugins", "pyops", "ops", "loader", "stubs",
+        "insight", "nodes", "native", "ragged", "words", "errors",
     },
     "__main__": {"cli"},
 }  # fmt: skip
@@ -123,12 +116,6 @@ def test_what_formats_share_is_theirs():
     for path, tree in modules():
         inner = {name for name in imported(path, tree) if name.startswith("formats.base.")}
         assert not inner or path.is_relative_to(PACKAGE / "formats"), f"{path} imports {inner}"
-
-
-def test_only_conformance_binds_the_kit():
-    for path, tree in modules():
-        if "conformance.binding" in imported(path, tree):
-            assert path.parent.name == "conformance", f"{path.relative_to(PACKAGE)} loads the kit"
 
 
 def test_python_modules_have_no_circle():
