@@ -22,6 +22,33 @@ def _host_outputs() -> Iterator[str]:
 
 HOST_OUTPUTS = tuple(_host_outputs())  # which every reader can have besides its own
 
+
+
+@dataclass(frozen=True)
+class Compression:
+    """How files are compressed.
+
+    Attributes:
+        name: As the attr `compression` has it.
+        suffixes: They end the names of such files; the first one is the usual one.
+        levels: The least and the most.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    levels: tuple[int, int]
+
+
+def _compressions() -> Iterator[Compression]:
+    i = 0
+    while (found := lib.pfd_compression_at(i)) != ffi.NULL:
+        levels = found.least_level, found.most_level
+        yield Compression(text(found.name), tuple(text(found.suffixes).split("|")), levels)
+        i += 1
+
+
+COMPRESSIONS = {one.name: one for one in _compressions()}
+
 _ENDLESS = 2.0**31 - 2  # larger integer limits are those of the type
 
 

@@ -708,6 +708,17 @@ pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t 
                          int64_t *file_size, const char **compression, pfd_error *damage,
                          pfd_error *err);
 
+/* How files are compressed, and by which suffixes of names that is seen. */
+typedef struct pfd_compression {
+    const char *name;     /* "zstd", as the attr `compression` has it */
+    const char *suffixes; /* ".zst|.zstd"; the first one is the usual one */
+    int32_t least_level, most_level;
+} pfd_compression;
+
+/* The compressions in the order of the attr's choices, without "auto" and "none"; NULL past the
+ * end. */
+const pfd_compression *pfd_compression_at(int64_t i);
+
 /* What a file of another program is, by the bytes that it begins with, and how its data get here,
  * as "Parquet (convert it ...)"; NULL: it is none. */
 const char *pfd_foreign_container(const uint8_t *data, int64_t size);
