@@ -16,21 +16,17 @@ from support.source_tree import C_FILES, FORMATS, OPS, code
 C_LAYERS = (
     "include", "core", "parse", "images/pixels", "images/codecs", "files", "index", "sources",
     "dataset", "registry", "loader/plan", "loader/watch", "loader/rows", "loader/ring", "loader",
-    "kit",
 )  # fmt: skip
 # Beside each other on top of a layer: a format's folder sees neither another's nor the ops'.
 C_OPS = {
     "formats": "sources", "ops": "sources", "images/ops": "sources", "views": "dataset",
-    "kit/bench": "kit",
 }  # fmt: skip
 # The files that name what lies above them.
 LISTS = ("builtin_ops.c", "builtin_views.c", "builtin_formats.c", "builtin_fusions.c")
 
 
 def folder_of(path: Path | str) -> str:
-    """Of a file or an include: "core", "ops", "formats/csv" or "loader/ring"; kit/watch/ is "kit"."""
-    if str(path).endswith("pyflowdata/kit.h"):
-        return "kit"
+    """That of a file or an include: "core", "ops", "formats/csv" or "loader/ring"."""
     parts = Path(str(path).replace("pyflowdata/", "include/")).parts
     folder = "/".join(parts[:2])
     is_deep = parts[0] == "formats" or folder in C_LAYERS or folder in C_OPS

@@ -6,10 +6,10 @@
 #include "core/hash.h"
 #include "core/random.h"
 #include "core/tables.h"
+#include "dataset/shuffle.h"
 #include "dataset/view.h"
-#include "dataset/window_lanes.h"
 #include "index/index_cache.h"
-#include "registry/node_files.h"
+#include "registry/node.h"
 #include "registry/version.h"
 
 #include <inttypes.h>

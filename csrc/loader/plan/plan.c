@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "registry/attr_value.h"
-#include "registry/node_order.h"
+#include "registry/node.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -382,7 +382,7 @@ static pfd_status open_view(pfd_plan *plan, pfd_view_tree *tree, const pfd_plan_
     pfd_spec spec = {0};
     pfd_spec_add(&spec, "op=", op->node->op->op->name);
     pfd_view_tree_describe(tree, &spec);
-    return pfd_data_reader_open_view(reader, op->reader, pfd_view_size(tree->top), tree->leaves,
+    return pfd_data_reader_open_view(reader, op->reader, tree->top->size, tree->leaves,
                                      tree->num_leaves, &spec, plan->bounds, err);
 }
 

@@ -7,7 +7,7 @@
 #include "loader/plan/data_reader.h"
 #include "loader/rows/kernel_call.h"
 #include "loader/rows/ragged_rows.h"
-#include "registry/reader_attrs.h"
+#include "registry/attrs.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
