@@ -187,7 +187,8 @@ def need_lib_fuzzer(folder):
     command = ["clang", "-fsanitize=address,fuzzer", "-x", "c", "-", "-o", str(folder / "probe")]
     linked = subprocess.run(command, input=LEAST_TARGET, capture_output=True, text=True)
     if linked.returncode != 0:
-        pytest.skip(f"clang cannot link libFuzzer (Debian: libclang-rt-dev): {linked.stderr[-300:]}")
+        said = linked.stderr[-300:]
+        pytest.skip(f"clang cannot link libFuzzer, which is in libclang-rt-dev of Debian: {said}")
 
 
 @pytest.mark.slow
