@@ -212,7 +212,7 @@ class Ragged:
 
     def _repr_html_(self) -> str:
         """For notebooks: the repr(), and the beginning of the first rows."""
-        from .html_text import code, joined, note, table, title
+        from .words.html_text import code, joined, note, table, title
 
         rows = []
         for index in range(min(len(self), _ROWS_SHOWN)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from ..plain_text import number, percent, short_count, size
+from ..words.plain_text import number, percent, short_count, size
 from .bench import Bench, Part, cores
 
 _MOST_DECODERS = 4  # lines of the table; the fastest ones share the last of them

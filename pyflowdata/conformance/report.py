@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from ..plain_text import counted
+from ..words.plain_text import counted
 from .consequences import cause_of
 
 _COLUMNS = 96

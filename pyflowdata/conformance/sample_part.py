@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import Error
-from ..plain_text import counted
+from ..words.plain_text import counted
 from .spec import Spec
 
 MOST_FILES = 64

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from ..hints.loader_methods import LoaderHints
 
 if TYPE_CHECKING:
-    from ..speed.results import Ceiling, Speed
-    from ..tracing.trace import Trace
+    from ..insight.speed import Ceiling, Speed
+    from ..insight.trace import Trace
 
 BatchT = TypeVar("BatchT", covariant=True)
 
@@ -50,7 +50,7 @@ class AnyLoader(LoaderHints, Generic[BatchT]):
         Raises:
             InvalidArgumentError: A number is out of range, or an epoch has no batches.
         """
-        from ..speed.measure import measure_speed
+        from ..insight.speed import measure_speed
 
         return measure_speed(self, seconds, steps)
 
@@ -77,7 +77,7 @@ class AnyLoader(LoaderHints, Generic[BatchT]):
         Raises:
             InvalidArgumentError: A number is out of range, or an epoch has no batches.
         """
-        from ..speed.measure import measure_ceiling
+        from ..insight.speed import measure_ceiling
 
         return measure_ceiling(self, step, steps, warm_up)
 

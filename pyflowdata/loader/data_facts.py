@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import Error
 from ..nodes import Blob
-from ..reports.data_facts import DataFacts
+from ..insight.counters import DataFacts
 from .order_sample import sample_order
 from .state import Reader
 
@@ -34,7 +34,7 @@ def data_facts(
 
 
 def _graph(blobs: Any) -> str:
-    from ..graphs import graph
+    from ..insight.graph_drawing import graph
 
     try:
         return graph(blobs)._repr_html_()

@@ -11,7 +11,7 @@ from ..errors import Error, InvalidArgumentError, WrongUseError, shown
 from ..native.calls import inside
 from ..nodes import Blob
 from ..nodes.argument_hints import refuse_arguments
-from ..reports.at_end import check_report_variable
+from ..insight.at_end import check_report_variable
 from .any_loader import AnyLoader
 from .batches import Array
 from .epochs import Batches
@@ -22,9 +22,9 @@ from .reader_advice import advise_on_orders
 from .state import LAST_EPOCH, Reader
 
 if TYPE_CHECKING:
-    from ..reports.report import Report
-    from ..reports.tuning import Tuning
-    from ..stalls.watchdog import Stall
+    from ..insight.report import Report
+    from ..insight.tuning import Tuning
+    from ..insight.stalls import Stall
 
 __all__ = ["DataLoader"]
 

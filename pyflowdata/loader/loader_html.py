@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..html_text import Html, joined, note, table, title
+from ..words.html_text import Html, joined, note, table, title
 from ..nodes import Blob
-from ..plain_text import size
+from ..words.plain_text import size
 from .state import Reader
 
 _MOST_ROWS = 40

@@ -10,9 +10,9 @@ from .any_loader import AnyLoader
 from .data_loader import DataLoader
 
 if TYPE_CHECKING:
-    from ..reports.report import RankReport, Report
-    from ..reports.tuning import Tuning
-    from ..stalls.watchdog import Stall
+    from ..insight.report import RankReport, Report
+    from ..insight.tuning import Tuning
+    from ..insight.stalls import Stall
 
 BatchT = TypeVar("BatchT", covariant=True)
 

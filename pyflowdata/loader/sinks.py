@@ -22,7 +22,7 @@ from ..errors import (
     WrongUseError,
     shown,
 )
-from ..reports.step_times import StepTimes
+from ..insight.counters import StepTimes
 from .data_loader import DataLoader
 from .epochs import Cursor
 from .lease import CLOSED, Lease
@@ -30,7 +30,7 @@ from .loader_argument_hints import not_a_loader
 from .loader_wrapper import LoaderWrapper
 
 if TYPE_CHECKING:
-    from ..reports.report import Report
+    from ..insight.report import Report
 
 __all__ = ["HandOver", "OnHost", "Sink"]
 

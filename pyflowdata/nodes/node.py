@@ -266,7 +266,7 @@ class Blob(BlobHints):
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        from ..html_text import joined, table, title
+        from ..words.html_text import joined, table, title
 
         size = "rows differ in size" if self.is_ragged else f"{self._row_bytes():,} a row"
         rows = [

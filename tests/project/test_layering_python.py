@@ -16,54 +16,43 @@ from pyflowdata import cli
 PYTHON_LAYERS = {
     "errors": set(),
     "hints": {"errors"},
-    "plain_text": {"hints", "errors"},
-    "html_text": set(),
-    "text_files": {"plain_text", "errors"},
+    "words": {"hints", "errors"},
     "batch_forms": set(),
-    "ragged": {"hints", "html_text", "plain_text"},
+    "ragged": {"hints", "words"},
     "image_files": set(),
     "image_statistics": set(),
     "native": {"errors"},
     "about": {"native"},
-    "nodes": {"native", "ragged", "html_text", "plain_text", "hints", "errors"},
+    "nodes": {"native", "ragged", "words", "hints", "errors"},
     "ops": {"nodes"},
     "stubs": {"nodes"},
     "packaging": {"native"},
-    "reports": {"nodes", "native", "html_text", "text_files", "plain_text", "errors"},
-    "tracing": {"reports", "native", "errors"},
-    "stalls": {"reports", "native", "plain_text", "errors"},
-    "speed": {"ragged", "batch_forms", "plain_text", "errors"},
-    "progress_bars": {"plain_text", "errors"},
-    "graphs": {"nodes", "native", "html_text", "text_files", "plain_text", "errors"},
-    "loader": {
-        "graphs", "tracing", "stalls", "speed", "reports", "nodes", "native", "ragged", "html_text",
-        "plain_text", "hints", "errors",
+    "insight": {
+        "ops", "nodes", "native", "ragged", "batch_forms", "image_files", "words", "errors",
     },
+    "loader": {"insight", "nodes", "native", "ragged", "words", "hints", "errors"},
     "datasets": {
-        "pyops", "formats", "loader", "progress_bars", "nodes", "native", "ragged", "html_text",
-        "plain_text", "hints", "errors",
+        "pyops", "formats", "loader", "insight", "nodes", "native", "ragged", "words", "hints",
+        "errors",
     },
-    "sheet": {"loader", "ops", "nodes", "ragged", "image_files", "errors"},
     "plugins": {"ops", "nodes", "native", "hints", "errors"},
     "pyops": {"plugins", "ops", "nodes", "native", "ragged", "errors"},
     "__init__": {
-        "datasets", "formats", "pyops", "plugins", "sheet", "graphs", "loader", "tracing", "stalls",
-        "speed", "reports", "progress_bars", "ops", "nodes", "native", "ragged",
-        "image_statistics", "errors",
+        "datasets", "formats", "pyops", "plugins", "loader", "insight", "ops", "nodes", "native",
+        "ragged", "image_statistics", "errors",
     },
-    "conformance": {"plugins", "loader", "nodes", "native", "plain_text", "errors"},
+    "conformance": {"plugins", "loader", "nodes", "native", "words", "errors"},
     "testing": {"conformance", "plugins", "nodes", "errors"},
-    "formats": {"loader", "nodes", "native", "ragged", "image_files", "plain_text", "errors"},
+    "formats": {"loader", "nodes", "native", "ragged", "image_files", "words", "errors"},
     "selftest": {"about", "pyops", "plugins", "loader", "ops", "nodes", "native", "errors"},
     "io": {"formats"},
     "integrations": {
-        "__init__", "loader", "reports", "nodes", "native", "batch_forms", "errors",
+        "__init__", "loader", "insight", "nodes", "native", "batch_forms", "errors",
     },
     "cli": {
-        "__init__", "about", "selftest", "testing", "conformance", "formats", "io", "plugins",
-        "sheet", "loader", "stubs", "speed", "progress_bars", "reports", "nodes", "native",
-        "ragged", "batch_forms",
-        "plain_text", "errors",
+        "__init__", "about", "selftest", "testing", "conformance", "datasets", "formats", "io",
+        "plugins", "loader", "stubs", "insight", "nodes", "native", "ragged", "batch_forms",
+        "words", "errors",
     },
     "__main__": {"cli"},
 }  # fmt: skip
@@ -172,7 +161,7 @@ def test_formats_take_little_of_what_is_below():
     allowed = {
         "native.__init__", "errors", "ragged", "nodes.__init__", "nodes.attr_values",
         "nodes.eager", "nodes.registry", "image_files", "loader.__init__", "nodes.sampled_attrs",
-        "nodes.node_files", "plain_text",
+        "nodes.node_files", "words.plain_text",
     }  # fmt: skip
     for path, tree in modules("formats"):
         names = {name for name in imported(path, tree) if layer_of(name) != "formats"}
@@ -251,8 +240,8 @@ def test_integrations_are_on_top():
         "loader.batches", "loader.epoch_steps", "loader.epochs", "loader.opening", "loader.state",
         "loader.loader_wrapper", "loader.state_form", "loader.wrapped_loader",
         "loader.iterator_hook", "loader.loader_argument_hints", "loader.sinks",
-        "nodes.argument_hints", "nodes.world", "reports.report", "reports.counters",
-        "reports.stats", "reports.step_times", "native.__init__",
+        "nodes.argument_hints", "nodes.world", "insight.report", "insight.counters",
+        "insight.stats", "native.__init__",
     }  # fmt: skip
     for path, tree in modules("integrations"):
         names = {name for name in imported(path, tree) if layer_of(name) != "integrations"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...errors import Error
-from ...plain_text import counted
+from ...words.plain_text import counted
 from ..corpus import Corpus, case_of
 from ..kit import FORWARD, Kit
 from .check import Check

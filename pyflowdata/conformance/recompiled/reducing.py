@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...plain_text import counted
+from ...words.plain_text import counted
 
 Fails = Callable[[bytes], bool]
 

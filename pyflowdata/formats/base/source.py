@@ -11,7 +11,7 @@ from ...nodes import Blob, Node, Op, find_op
 from ...nodes.attr_values import parse_attr
 from ...nodes.registry import FileFormat
 from ...loader import DataLoader
-from ...plain_text import no_field
+from ...words.plain_text import no_field
 from .fields import Field, notes_of, output_fields, port_name, specs
 
 RECORD = "__record__"  # the name of the blob of whole records

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ....errors import InvalidArgumentError, shown
-from ....plain_text import no_field
+from ....words.plain_text import no_field
 from ..fields import BYTES
 from .decode import Feature
 
