@@ -56,7 +56,9 @@ COMPILE   = $(CC) -std=c11 -ffp-contract=off -D_GNU_SOURCE -fPIC -fvisibility=hi
 DO        = $(if $(V),,@echo '  $(1) $@' &&)
 
 LIBRARIES := $(LIBRARY) $(KIT)
-all: $(LIBRARIES) $(if $(filter release,$(FLAVOUR)),$(LIBRARIES:$(BUILD)/%=pyflowdata/%))
+DECLARED := pyflowdata/native/declared.py pyflowdata/conformance/declared.py
+STUB := pyflowdata/ops.pyi
+all: $(LIBRARIES) $(DECLARED) $(if $(filter release,$(FLAVOUR)),$(LIBRARIES:$(BUILD)/%=pyflowdata/%) $(STUB))
 objects: $(COMPILED) $(C_TESTS:%=%.o) $(LAYOUT)
 c-tests: $(C_TESTS) $(LAYOUT)
 
@@ -71,6 +73,17 @@ $(LIBRARY): $(OBJECTS) csrc/pyflowdata.map
 $(KIT): $(KIT_OBJECTS) $(LIBRARY) csrc/pyflowdata_kit.map
 	$(call DO,link) $(LINK) -Wl,--version-script=csrc/pyflowdata_kit.map -Wl,--gc-sections \
 	    -Wl,-rpath,'$$ORIGIN' -o $@ $(KIT_OBJECTS) $(LIBRARY) $(LIBS)
+
+# What Python knows of the headers, and the types of the ops: written by Python alone, which has to have
+# nothing installed.  Without Python they are left out, and the libraries are made all the same.
+WRITE = @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || \
+    { echo '  $@ is left out: there is no $(PYTHON) of 3.10 or newer'; exit 0; }; echo '  write $@' && $(PYTHON)
+LISTS := csrc/registry/builtin_ops.c csrc/registry/builtin_formats.c
+$(DECLARED): $(wildcard csrc/include/pyflowdata/*.h) $(LISTS) tools/c_headers.py tools/declarations.py | $(LIBRARIES)
+	$(WRITE) -m tools.declarations $@
+$(STUB): $(LIBRARY) $(addprefix pyflowdata/,stubs.py nodes/op_facts.py nodes/op_texts.py) \
+         tools/c_headers.py tools/write_stubs.py
+	$(WRITE) -m tools.write_stubs $(LIBRARY) $@
 
 # Moved into place, so that a process that has the old library mapped keeps it.
 pyflowdata/%.so: $(BUILD)/%.so
@@ -212,9 +225,8 @@ check-lines:
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
 check-types: all .venv/types
 	$(IN_VENV) tools/abi_layout.py
-	$(IN_VENV) tools/declarations.py
-	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata tools/declarations.py \
-	    tools/page_types.py tools/site/*.py
+	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata tools/c_headers.py \
+	    tools/declarations.py tools/write_stubs.py tools/page_types.py tools/site/*.py
 	$(IN_VENV) -m tools.page_types build/pages
 	$(IN_VENV) -m mypy --cache-dir build/mypy-pages --follow-imports=silent --ignore-missing-imports \
 	    --allow-redefinition --local-partial-types $$(find build/pages docs examples -name '*.py') \
@@ -223,9 +235,6 @@ check-types: all .venv/types
 check-tests: all .venv/test
 	$(PYTEST) tests/project/test_layering_c.py tests/project/test_layering_python.py \
 	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py -m 'not slow'
-
-stubs: all .venv/train
-	$(IN_VENV) -m tools.write_stubs
 
 # The site of docs/ in build/site; a link that leads nowhere is an error.  `make docs-serve` shows it and
 # follows changes of the pages.
@@ -239,11 +248,9 @@ docs-serve: all .venv/docs
 pictures: all .venv/train
 	$(IN_VENV) -m tools.site.pictures
 
-# After a change of the headers: the files that pin the layout of op.h, which may only grow, and the
-# declarations that Python reads.
+# After a change of the headers: the files that pin the layout of op.h, which may only grow.
 abi: .venv/train
 	$(IN_VENV) tools/abi_layout.py --write
-	$(IN_VENV) tools/declarations.py --write
 
 # The same tests under other flags.  Leaks are looked for in the C tests: CPython has its own.
 # Without address randomisation, where that may be set: older sanitizers trip over it.
@@ -296,7 +303,7 @@ wheel sdist test-wheel release-check:
 	@$(MAKE) --no-print-directory -f tools/wheel/Makefile $@
 
 clean:
-	rm -rf build dist pyflowdata/*.so *.egg-info
+	rm -rf build dist pyflowdata/*.so $(DECLARED) $(STUB) *.egg-info
 
 help:
 	@echo 'make          the shared libraries, in build/release and pyflowdata/'
@@ -319,11 +326,10 @@ help:
 	@echo 'make instructions  counts what a record and a batch cost; are they as recorded?'
 	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
 	@echo 'make fixtures makes the files in tests/fixtures again with their libraries, and compares'
-	@echo 'make stubs    writes the .pyi stubs'
 	@echo 'make docs     the site of docs/ in build/site, with its tools in .venv'
 	@echo 'make docs-serve  the same in a browser, at port 8000; pages follow the files'
 	@echo 'make pictures writes the pictures of the docs'
-	@echo 'make abi      writes the declarations for Python, and the files that pin the layout of op.h'
+	@echo 'make abi      writes the files that pin the layout of op.h'
 	@echo 'make wheel    wheels for x86_64 and aarch64 in dist/, with the codecs in them'
 	@echo 'make sdist    the source distribution in dist/'
 	@echo 'make test-wheel  installs wheels and sdist into bare venvs and uses them there'
@@ -332,7 +338,7 @@ help:
 
 .PHONY: all objects c-tests run-c-tests train test test-arm test-reports test-torch test-jax \
         test-numba test-ray test-trainers test-pages soak check check-warnings check-lines check-types \
-        check-tests stubs abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
+        check-tests abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
         bench-smoke instructions wheel sdist test-wheel \
         release-check clean docs docs-serve run-arm help pictures always
 .DELETE_ON_ERROR:

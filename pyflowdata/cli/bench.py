@@ -15,7 +15,8 @@ from ..conformance.spec import Spec, output_of
 from ..errors import InvalidArgumentError
 from ..nodes import Blob, Node
 from ..nodes.attr_values import parse_attr
-from ..nodes.registry import HOST_OUTPUTS, Op, find_op
+from ..nodes.op_facts import Op
+from ..nodes.registry import HOST_OUTPUTS, find_op
 from ..plugins.packages import load_named
 from .op_arguments import input_of, pairs
 from .usage import UsageError

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from ..nodes.registry import Attr, find_op
+from ..nodes.op_facts import Attr
+from ..nodes.registry import find_op
 from .spec import Spec
 
 Variant = tuple[str, Spec]  # how it differs, in words, and what makes it

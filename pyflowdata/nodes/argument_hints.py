@@ -10,7 +10,8 @@ from typing import Any, ParamSpec, TypeVar
 from ..errors import WrongUseError, shown
 from ..hints.arguments import ARGUMENTS, ATTRS, OF_READERS, SOURCE_THREADS
 from ..hints.similar import did_you_mean
-from .registry import Op, find_op
+from .op_facts import Op
+from .registry import find_op
 
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")

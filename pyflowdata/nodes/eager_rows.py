@@ -17,6 +17,7 @@ from ..errors import InvalidArgumentError, shown
 from ..native import CData, ffi, lib
 from ..ragged import Ragged
 from .dtypes import NUMBERS, dtype_name, dtype_number
+from .op_texts import ROWS_RULE
 from .row_types import RAGGED_ROW
 
 Array = npt.NDArray[Any]
@@ -28,9 +29,6 @@ _UINT8 = np.dtype(np.uint8)
 _MAX_DIMS: int = lib.PFD_MAX_DIMS
 _from_buffer = ffi.from_buffer
 _ONE = ffi.typeof("pfd_ragged_row *")  # a text would be parsed each time
-
-RULE = "an array is one row, a list of arrays is a batch"
-
 
 class Rows(ABC):
     """The rows of one input.
@@ -198,7 +196,7 @@ def _other_array(name: str, value: object) -> Array:
     if array is None or array.dtype == object:
         raise InvalidArgumentError(
             f"input '{name}' is {shown(value)} ({type(value).__name__}); it must be a Blob, as op "
-            f"functions return it, or rows: arrays, bytes or numbers, where {RULE}"
+            f"functions return it, or rows: arrays, bytes or numbers, where {ROWS_RULE}"
         )
     return array
 

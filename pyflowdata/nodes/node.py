@@ -16,10 +16,11 @@ import numpy as np
 
 from ..errors import Error, InvalidArgumentError, shown
 from ..hints.blob_methods import BlobHints
-from ..native import CData, check, encode, ffi, lib, new_error, text
+from ..native import CData, build_hint, check, encode, ffi, lib, new_error, text
 from .dtypes import dtype_name, dtype_of
 from .attr_values import Plain, attr_values, found_values, plain_values
-from .registry import Op, find_op, with_ports_of
+from .op_facts import Op
+from .registry import find_op, with_ports_of
 from .sampled_attrs import Found, sampled_values, say_notes
 from .world import World, find_world, is_left_open
 
@@ -96,6 +97,8 @@ class Node:
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name
+            if any(op.attr(name) is None for name in values):
+                failure.message += build_hint()
             say_notes(failure, inputs)
             is_of_world = failure.reason == "world-size" or failure.attr in ("rank", "world_size")
             if found and is_of_world:

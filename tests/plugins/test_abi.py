@@ -92,7 +92,7 @@ def test_struct_sizes_of_python_are_those_of_the_libraries():
 
 def test_what_python_knows_of_the_headers_is_current():
     written = {path: path.read_text() for path in declarations.modules(ROOT)}
-    assert written == declarations.modules(ROOT), "run `make abi`"
+    assert written == declarations.modules(ROOT), "run `make`"
 
 
 def test_only_checks_and_benchmarks_load_the_kit():

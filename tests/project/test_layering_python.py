@@ -235,7 +235,7 @@ def test_a_format_that_is_known_elsewhere_is_found(tmp_path):
 def test_integrations_are_on_top():
     """They take the public face, types, and the graph as data; only messages name them."""
     allowed = {
-        "__init__", "batch_forms", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
+        "__init__", "batch_forms", "errors", "nodes.__init__", "nodes.node", "nodes.op_texts",
         "nodes.world",
         "loader.batches", "loader.epoch_steps", "loader.epochs", "loader.opening", "loader.state",
         "loader.loader_wrapper", "loader.state_form", "loader.wrapped_loader",
