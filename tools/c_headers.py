@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-INCLUDE = Path("csrc", "include", "pyflowdata")
 _CDEF = re.compile(r"/\* cdef-begin \*/(.*)/\* cdef-end \*/", re.DOTALL)
 _TOKEN = re.compile(r"\s*([A-Za-z_]\w*|\d+|\.\.\.|[^\s\w])")
 _NUMBER = re.compile(r"#define (\w+) (-?\d+)u?\s*$", re.MULTILINE)
@@ -83,11 +82,11 @@ class Declarations:
         _Reader(self, plain).read()
 
 
-def read_headers(root: Path, names: tuple[str, ...]) -> Declarations:
+def read_headers(root: Path, headers: tuple[Path, ...]) -> Declarations:
     """The declarations of headers of a tree, of which later ones may use the former."""
     found = Declarations()
-    for name in names:
-        found.add((root / INCLUDE / name).read_text(encoding="utf-8"))
+    for header in headers:
+        found.add((root / header).read_text(encoding="utf-8"))
     return found
 
 

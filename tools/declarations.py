@@ -10,18 +10,20 @@ needs nothing that would have to be installed; a test compares what both say.
 from __future__ import annotations
 
 import argparse
+import os
 import pprint
 import sys
 import zlib
 from pathlib import Path
 
-from .c_headers import INCLUDE, Array, Declarations, Function, Named, Pointer, Type, read_headers
+from .c_headers import Array, Declarations, Function, Named, Pointer, Type, read_headers
 
 ROOT = Path(__file__).resolve().parent.parent
+_INCLUDE = Path("csrc", "include", "pyflowdata")
+_HEADERS = (_INCLUDE / "op.h", _INCLUDE / "pyflowdata.h")
+_KIT_HEADER = Path("include", "pyflowdata_kit", "kit.h")
 # What Python has to agree with, besides the headers: what ops and formats there are.
-_LISTS = ("csrc/registry/builtin_ops.c", "csrc/registry/builtin_formats.c")
-_PRODUCT = ("pyflowdata.native.declared", ("op.h", "pyflowdata.h"), _LISTS)
-_KIT = ("pyflowdata.conformance.declared", ("kit.h",), ())
+_LISTS = (Path("csrc/registry/builtin_ops.c"), Path("csrc/registry/builtin_formats.c"))
 
 # As in cffi's parse_c_type.h: a word of four bytes is a number and one of these.
 _PRIMITIVE, _POINTER, _ARRAY, _STRUCT, _FUNCTION, _FUNCTION_END = 1, 3, 5, 9, 13, 15
@@ -114,22 +116,21 @@ class _Tables:
         return [_word(self._structs.index(kind.name), _STRUCT)]
 
 
-def _checksums(root: Path, paths: list[str]) -> dict[str, int]:
-    return {path: zlib.crc32((root / path).read_bytes()) for path in paths}
+def _module(name: str, sources: tuple[Path, ...], tables: _Tables, root: Path, known: str) -> str:
+    """The text of a module, in lines of at most 100 columns; `known`: the one that it includes."""
 
-
-def _module(name: str, headers: tuple[str, ...], tables: _Tables, sums: dict[str, int],
-            includes: str) -> str:  # fmt: skip
-    """The text of a module, in lines of at most 100 columns."""
     def written(value: object) -> str:
         return pprint.pformat(value, width=98, compact=True)
 
-    includes_it = f"from {includes} import ffi as _known\n" if includes else ""
+    headers = " and ".join(path.name for path in sources if path.suffix == ".h")
+    sums = {os.path.relpath(root / path, root): zlib.crc32((root / path).read_bytes())
+            for path in sources}  # fmt: skip
     return f'''\
-"""What cffi knows of {" and ".join(headers)}.  Written by `make`, not by hand."""
+"""What cffi knows of {headers}.  Written by `make`, not by hand."""
 
 import _cffi_backend
-{includes_it}
+{f"from {known} import ffi as _known" if known else ""}
+
 SOURCES = {written(sums)}
 ffi = _cffi_backend.FFI(
 "{name}",
@@ -138,31 +139,28 @@ _types={written(tables.types)},
 _globals={written(tables.globals)},
 _struct_unions={written(tables.structs)},
 _typenames={written(tables.names)},
-{"_includes=(_known,)," if includes else ""}
+{"_includes=(_known,)," if known else ""}
 )
 '''
 
 
-def modules(root: Path) -> dict[Path, str]:
-    """The modules and their text."""
-    texts = {}
-    known, includes = Declarations(), ""
-    for name, headers, others in (_PRODUCT, _KIT):
-        declared = read_headers(root, headers)
-        sums = _checksums(root, [*(str(INCLUDE / header) for header in headers), *others])
-        text = _module(name, headers, _Tables(declared, known), sums, includes)
-        texts[root.joinpath(*name.split(".")).with_suffix(".py")] = text
-        known, includes = declared, name
-    return texts
+def module(path: Path, root: Path = ROOT) -> str:
+    """The text of a `declared.py` in a tree: of the product, or of the kit, which includes it."""
+    product = read_headers(root, _HEADERS)
+    if path.parent.name != "pyflowdata_kit":
+        tables = _Tables(product, Declarations())
+        return _module("pyflowdata.native.declared", (*_HEADERS, *_LISTS), tables, root, "")
+    header = path.parent / _KIT_HEADER
+    tables = _Tables(read_headers(root, (header,)), product)
+    known = "pyflowdata.native.declared"
+    return _module("pyflowdata_kit.declared", (header,), tables, root, known)
 
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="declarations", description=__doc__.splitlines()[0])
-    parser.add_argument("module", type=Path, help="its file, from the root of the tree")
-    parser.add_argument("--root", type=Path, default=ROOT, help="the tree to read and write in")
+    parser.add_argument("module", type=Path, help="its file")
     args = parser.parse_args(arguments)
-    path = args.root / args.module
-    path.write_text(modules(args.root)[path], encoding="utf-8")
+    args.module.write_text(module(args.module), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 PATH = ROOT / "pyflowdata" / "ops.pyi"
+_INCLUDE = Path("csrc", "include", "pyflowdata")
+_HEADERS = (_INCLUDE / "op.h", _INCLUDE / "pyflowdata.h")
 _READ = ("pfd_port", "pfd_attr", "pfd_op")  # the structs that are looked into, each after its parts
 _WORDS: dict[str, Any] = {
     "double": ctypes.c_double,
@@ -52,7 +54,7 @@ class _Library:
 
     def __init__(self, path: Path) -> None:
         """Raises OSError: it is not for this machine."""
-        declared = read_headers(ROOT, ("op.h", "pyflowdata.h"))
+        declared = read_headers(ROOT, _HEADERS)
         self.constants = SimpleNamespace(**declared.numbers)
         structs: dict[str, Any] = {}
         for name in _READ:
@@ -77,12 +79,12 @@ class _Library:
 
 
 def _import_without_library() -> ModuleType:
-    """pyflowdata.stubs, without the packages around it, which load the library by cffi."""
+    """pyflowdata.nodes.stubs, without the packages around it, which load the library by cffi."""
     for name in ("pyflowdata", "pyflowdata.nodes"):
         package = ModuleType(name)
         package.__path__ = [str(ROOT.joinpath(*name.split(".")))]
         sys.modules[name] = package
-    from pyflowdata import stubs
+    from pyflowdata.nodes import stubs
 
     return stubs
 

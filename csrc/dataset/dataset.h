@@ -8,12 +8,12 @@
  * ERRORS     After a failure of next() or seek() a seek() comes before the following next(), to the
  *            batch after the failed one: decorators do not repair their cursors.
  *
- * The chain, innermost first, built by loader/data_reader.c:
+ * The chain, innermost first, built by loader/plan/data_reader.c:
  *
  *   source -> [cancellation] -> random_shuffle | window_shuffle | window_lanes | shuffle_buffer
  *          -> batch | view_batch | group_batch -> distributed_training
  *
- * The source may be one of places, for the views of loader/view_tree.h.
+ * The source may be one of places, for the views of loader/plan/view_tree.h.
  *
  * cancellation is there only where the source is a stream, or where there is a shuffle_buffer or a
  * group_batch.

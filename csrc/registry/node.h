@@ -12,7 +12,7 @@
 pfd_node *pfd_node_retain(pfd_node *node);
 
 /* As pfd_node_create(), of an op that is not a reader, with the types of the inputs' rows in place
- * of blobs: the node has no nodes upstream, and is for loader/eager.c alone. */
+ * of blobs: the node has no nodes upstream, and is for loader/rows/eager.c alone. */
 pfd_status pfd_node_create_on_rows(const char *op, const char *name, const pfd_attr_value *values,
                                    int64_t num_values, const pfd_row_type *inputs,
                                    int64_t num_inputs, pfd_node **out, pfd_error *err);

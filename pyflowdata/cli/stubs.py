@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..nodes import find_op, registered_ops
 from ..plugins.packages import load_named
-from ..stubs import make_plugin_stubs
+from ..nodes.stubs import make_plugin_stubs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from ..hints.similar import similar
+from ..words.remedies import similar
 from . import eager
-from .node import Blob, Node
-from .records import Records
+from .node import Blob, Node, Records
 from .op_facts import ROW_OPTIONS, Attr, Op, Port
 from .op_texts import docstring, ordered_attrs, positional_names, python_name
 

@@ -12,7 +12,7 @@ from pyflowdata.native import library_path
 from pyflowdata.nodes import registered_ops
 from pyflowdata.nodes.op_facts import ATTR_TYPES, Attr, Op, Port
 from pyflowdata.nodes.op_texts import python_name
-from pyflowdata.stubs import make_stubs
+from pyflowdata.nodes.stubs import make_stubs
 from tools.write_stubs import PATH
 
 BUILT_IN = [op.name for op in registered_ops() if op.origin == "built in"]  # no plugins
