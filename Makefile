@@ -127,32 +127,21 @@ $(BUILD)/flags: always
 # Hundreds of processes import the same modules: each of them once compiled, whatever is set outside.
 unexport PYTHONDONTWRITEBYTECODE
 IN_VENV := .venv/bin/python
-.venv/train: requirements.txt
-.venv/test: requirements-test.txt .venv/train
-.venv/torch: requirements-torch.txt .venv/test
-.venv/lightning: requirements-lightning.txt .venv/torch
-.venv/accelerate: requirements-accelerate.txt .venv/torch
-.venv/examples: requirements-examples.txt .venv/torch
-.venv/transformers: requirements-transformers.txt .venv/accelerate
-.venv/datasets: requirements-datasets.txt .venv/torch
-.venv/trainers: requirements-trainers.txt .venv/lightning .venv/transformers .venv/datasets \
-                .venv/examples .venv/flax .venv/ray .venv/titan
-# torchtitan asks for an older datasets; what its loaders need is in the list.
-.venv/titan: requirements-titan.txt .venv/torch
+# Each name is one of tools/requirements.py, and comes after what stands on its right.
+.venv/test .venv/docs: .venv/train
+.venv/types .venv/torch .venv/jax .venv/numba .venv/ray .venv/pages: .venv/test
+.venv/lightning .venv/accelerate .venv/examples .venv/datasets .venv/titan: .venv/torch
+.venv/transformers: .venv/accelerate
+.venv/flax: .venv/jax
+.venv/trainers: $(addprefix .venv/,lightning transformers datasets examples flax ray titan)
 .venv/titan: private PIP_FLAGS = --no-deps
-.venv/types: requirements-types.txt .venv/test
-.venv/jax: requirements-jax.txt .venv/test
-.venv/flax: requirements-flax.txt .venv/jax
-.venv/numba: requirements-numba.txt .venv/test
-.venv/ray: requirements-ray.txt .venv/test
-.venv/pages: requirements-pages.txt .venv/test
-.venv/docs: requirements-docs.txt .venv/train
-.venv/%:
+.venv/%: pyproject.toml lock.txt tools/requirements.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
 	@[ -x $(IN_VENV) ] || $(PYTHON) -m venv .venv || { rm -rf .venv; \
 	    echo 'No venv could be made: install the venv module (Debian, Ubuntu: python3-venv)'; exit 1; }
-	$(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-compile $(PIP_FLAGS) -r $< -c constraints.txt
+	@$(IN_VENV) tools/requirements.py $* > $@.txt
+	$(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-compile $(PIP_FLAGS) -r $@.txt -c lock.txt
 	@touch $@
 
 train: all .venv/train
@@ -201,7 +190,7 @@ test-jax: all .venv/flax
 test-numba: all .venv/numba
 	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
 	    tests/project/test_pages.py $(ARGS)
-# The matrix of docs/how-to/trainers.md with every trainer, of the versions in constraints.txt, and torch's own
+# The matrix of docs/how-to/trainers.md with every trainer, of the versions in lock.txt, and torch's own
 # tests of its DataLoader, where they can be fetched.  QUICK=1, as in CI, leaves out what takes seconds.
 QUICK ?= $(CI)
 test-trainers: all .venv/trainers
