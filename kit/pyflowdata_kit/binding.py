@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pyflowdata.native import CData
-from pyflowdata.native.shared_library import Interface
-from .declared import ffi as _ffi
+from pyflowdata.native.shared_library import Interface, declared
 from .kit_path import kit_path
 
-ffi: Any = _ffi
+ffi: Any = declared("pyflowdata_kit.declared")
 _interface = Interface(
     ffi,
     abi_function="pfd_kit_abi_version",

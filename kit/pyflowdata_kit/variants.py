@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from pyflowdata.nodes.registry import Attr, find_op
+from pyflowdata.nodes import Attr
+from pyflowdata.nodes.registry import find_op
 from .spec import Spec
 
 Variant = tuple[str, Spec]  # how it differs, in words, and what makes it
