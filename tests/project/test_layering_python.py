@@ -24,6 +24,7 @@ PYTHON_LAYERS = {
     "image_files": set(),
     "image_statistics": set(),
     "native": {"errors"},
+    "workers": set(),
     "about": {"native"},
     "nodes": {"native", "ragged", "html_text", "plain_text", "hints", "errors"},
     "ops": {"nodes"},
@@ -45,7 +46,7 @@ PYTHON_LAYERS = {
     },
     "sheet": {"loader", "ops", "nodes", "ragged", "image_files", "errors"},
     "plugins": {"ops", "nodes", "native", "hints", "errors"},
-    "pyops": {"plugins", "ops", "nodes", "native", "ragged", "errors"},
+    "pyops": {"workers", "plugins", "ops", "nodes", "native", "ragged", "errors"},
     "__init__": {
         "datasets", "formats", "pyops", "plugins", "sheet", "graphs", "loader", "tracing", "stalls",
         "speed", "reports", "progress_bars", "ops", "nodes", "native", "ragged",
@@ -57,10 +58,10 @@ PYTHON_LAYERS = {
     "selftest": {"about", "pyops", "plugins", "loader", "ops", "nodes", "native", "errors"},
     "io": {"formats"},
     "integrations": {
-        "__init__", "loader", "reports", "nodes", "native", "batch_forms", "errors",
+        "__init__", "workers", "loader", "reports", "nodes", "native", "batch_forms", "errors",
     },
     "cli": {
-        "__init__", "about", "selftest", "testing", "conformance", "formats", "io", "plugins",
+        "__init__", "workers", "about", "selftest", "testing", "conformance", "formats", "io", "plugins",
         "sheet", "loader", "stubs", "speed", "progress_bars", "reports", "nodes", "native",
         "ragged", "batch_forms",
         "plain_text", "errors",
@@ -252,7 +253,8 @@ def test_integrations_are_on_top():
         "loader.loader_wrapper", "loader.state_form", "loader.wrapped_loader",
         "loader.iterator_hook", "loader.loader_argument_hints", "loader.sinks",
         "nodes.argument_hints", "nodes.world", "reports.report", "reports.counters",
-        "reports.stats", "reports.step_times", "native.__init__",
+        "reports.stats", "reports.step_times", "native.__init__", "workers.pool",
+        "workers.remote_errors", "workers.shared_memory",
     }  # fmt: skip
     for path, tree in modules("integrations"):
         names = {name for name in imported(path, tree) if layer_of(name) != "integrations"}

@@ -19,7 +19,7 @@ from support.paths import ROOT
 from support.process_functions import everything, everything_of_a_batch, faulty, pid_of
 
 import pyflowdata as flow
-from pyflowdata.pyops.processes import RemoteTraceback
+from pyflowdata.workers.remote_errors import RemoteTraceback
 
 HAS_CLOUDPICKLE = importlib.util.find_spec("cloudpickle") is not None
 

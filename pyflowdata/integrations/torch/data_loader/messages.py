@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import pickle
 import struct
-import traceback
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ....workers.remote_errors import RemoteError, remote_error
+from ....workers.shared_memory import SharedFile
 from .fetching import Fetching, StreamPlace
 from .packing import SharedPickle
-from .slots import SharedFile
 
 LENGTH = struct.Struct("<q")  # before an answer
 INDIRECT = struct.Struct("<qqqq")  # -1, slot, offset and length of a message in a slot
 LONG = 1 << 13  # bytes; a longer message is in a slot
 POSITION = struct.Struct("q")  # first in the worker's file: of the sample that it fetches
 FIRST_PAGE = 4096  # bytes of the worker's file before the slots
-_TRACE = 3000  # characters of a traceback
-_LONGEST = 1 << 20  # bytes of a pickled exception
 
 
 class Begin(NamedTuple):
@@ -85,15 +82,10 @@ class RemoteFailure(NamedTuple):
     """An exception of a worker.
 
     Attributes:
-        failure: Pickled; b"" where it cannot be.
-        said: Class and text.
-        trace: The traceback as text.
         when: "" or what the worker was doing before any batch.
     """
 
-    failure: bytes
-    said: str
-    trace: str
+    error: RemoteError
     when: str
 
 
@@ -121,16 +113,4 @@ class Job(NamedTuple):
 
 def remote_failure(failure: BaseException, when: str = "") -> RemoteFailure:
     """An exception as a message."""
-    text = "".join(traceback.format_exception(failure))
-    try:
-        content = pickle.dumps(failure)
-        pickle.loads(content)
-    except BaseException:  # noqa: BLE001  (what a user's class raises)
-        content = b""
-    try:
-        said = f"{type(failure).__name__}: {failure}"
-    except Exception:  # noqa: BLE001
-        said = type(failure).__name__
-    if len(content) > _LONGEST:
-        content = b""
-    return RemoteFailure(content, said, text[-_TRACE:], when)
+    return RemoteFailure(remote_error(failure, failure.__traceback__), when)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 
 from .... import InvalidArgumentError
-from .slots import SharedFile, aligned
+from ....workers.shared_memory import SharedFile, aligned
 
 try:
     import cloudpickle

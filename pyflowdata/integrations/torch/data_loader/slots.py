@@ -8,7 +8,6 @@ once the tensors and arrays in it are collected.
 from __future__ import annotations
 
 import mmap
-import multiprocessing.reduction
 import os
 import weakref
 from collections import deque
@@ -16,42 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from ....workers.shared_memory import SharedFile, aligned
+
 _APART = 1 << 36  # bytes from one slot to the next
-_ALIGNMENT = 64
 _LEAST_MAPPED = 1 << 16  # bytes of a slot
-
-
-def aligned(offset: int) -> int:
-    """The next offset at which an array may begin."""
-    return -(-offset // _ALIGNMENT) * _ALIGNMENT
 
 
 def _offset_of(slot: int) -> int:
     """Where it begins; what comes before is that of the first page, see `messages.FIRST_PAGE`."""
     return (slot + 1) * _APART
-
-
-class SharedFile:
-    """A file in memory, or a socket, that goes to a new process of multiprocessing.
-
-    Attributes:
-        fd: Its descriptor in this process.
-    """
-
-    def __init__(self, fd: int | None = None) -> None:
-        self.fd = os.memfd_create("pyflowdata", os.MFD_CLOEXEC) if fd is None else fd
-
-    def close(self) -> None:
-        """Closes it in this process."""
-        fd, self.fd = self.fd, -1
-        if fd >= 0:
-            os.close(fd)
-
-    def __getstate__(self) -> Any:
-        return multiprocessing.reduction.DupFd(self.fd)
-
-    def __setstate__(self, sent: Any) -> None:
-        self.fd = sent.detach()
 
 
 class WorkerSlot:

@@ -13,7 +13,6 @@ import signal
 import socket
 import sys
 import time
-import weakref
 from typing import Any
 
 import numpy as np
@@ -58,15 +57,8 @@ def _set_worker_info(job: Job, dataset: Any) -> None:
         )
 
 
-# The program's ends of its connections.  A fork closes those that it inherits: the workers are to
-# see the end of the program, whoever lives on.
-ends_of_program: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-
-
 def main(job: Job) -> None:
     """The process."""
-    for end in list(ends_of_program):
-        end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program
     torch.set_num_threads(1)
     for one in job.path:
