@@ -17,8 +17,7 @@ from ..workers import inside, pool
 from ..workers.pool import Worker, WorkerEnded
 from ..workers.remote_errors import RemoteTraceback, raised_there
 from . import worker_calls
-from .runner import Runner
-from .tensors import Told
+from .tensors import Runner, Told
 from .worker_calls import Done, Place, Raised, Sending, Sent, Task, send, take_output
 
 Array = npt.NDArray[Any]

@@ -26,8 +26,10 @@ from ..nodes.row_types import RowType
 from ..workers.remote_errors import RemoteError, remote_error
 from ..workers.shared_memory import SharedMemory, aligned
 from .callbacks import place_of, text_of
-from .runner import Generators, Rows, Runner
 from .tensors import (
+    Generators,
+    Rows,
+    Runner,
     copy_ragged_values,
     output_view,
     place_ragged,

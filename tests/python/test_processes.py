@@ -156,7 +156,7 @@ def test_an_exception_has_its_traceback_and_the_place(folder, workers):  # noqa:
     assert isinstance(cause.__cause__, RemoteTraceback)
     trace = str(cause.__cause__)
     assert 'raise ValueError("of a record")' in trace and "in faulty" in trace
-    assert "runner.py" not in trace and "worker.py" not in trace
+    assert "tensors.py" not in trace and "worker_calls.py" not in trace
     assert children() != set()
 
 
