@@ -504,7 +504,7 @@ def _ids(args: CData) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def _key(args: CData, row: int) -> tuple[int, int]:
-    """Of a row's random numbers: of seed, epoch, op and record, the same on any thread or rank."""
+    """The key of a row's random numbers: it depends on seed, epoch, op and record alone."""
     ordinal, bits = args.records[row].ordinal, args.host.random_bits
     return bits(args.random_key, ordinal, 0), bits(args.random_key, ordinal, 1)
 

@@ -95,7 +95,7 @@ class Pool:
         Args:
             keywords: The attrs.
             inputs, outputs: Their types.
-            ids, keys: Of the rows, for functions that take `ids` and `rng`.
+            ids, keys: For each row, where the function takes `ids` and `rng`.
 
         Raises:
             BaseException: What the function raised; or a worker has ended.
@@ -152,7 +152,7 @@ class _Piece:
     """Some rows of a call, and the worker that has them.
 
     Attributes:
-        failure: Of the worker, or of its function.
+        failure: The death of the worker, or what its function raised.
         cannot_begin: What it says if it cannot import the function.
         seconds: How long the worker took.
     """

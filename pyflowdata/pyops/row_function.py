@@ -37,9 +37,9 @@ class RowFunction:
         are_bytes: Sequence[bool],
     ) -> None:
         """Args:
-            function: Of the user.
+            function: The user's function.
             keywords: Arguments of it that are the same for all rows.
-            are_bytes: Of each input, whether its rows are bytes.
+            are_bytes: For each input, whether its rows are bytes.
 
         Raises:
             InvalidArgumentError: It does not take as many rows.

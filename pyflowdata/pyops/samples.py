@@ -167,7 +167,7 @@ def _check_splits(said: str, key: Any, column: Ragged) -> None:
 
 
 def _length(values: Any) -> int:
-    """Of a column or a list; 0 for what has none."""
+    """The length of a column or a list; 0 for what has none."""
     try:
         return len(values)
     except TypeError:

@@ -298,7 +298,7 @@ class Runner:
 
         Args:
             ids, generator: What the function is given as `ids` and `rng`: all, and that of a row.
-            types, outputs: Of the outputs; None in place of a ragged one.
+            types, outputs: The types and the arrays of the outputs; None in place of a ragged one.
             before_row: Called before each row.
 
         Raises:

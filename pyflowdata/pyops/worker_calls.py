@@ -167,7 +167,7 @@ class Place(NamedTuple):
 
     Attributes:
         data: Offset of the first value; rows follow each other.
-        shapes: Of a ragged blob, offset of int64 (rows, dimensions).
+        shapes: Offset of the shapes of a ragged blob, int64 (rows, dimensions).
     """
 
     data: int
@@ -178,7 +178,7 @@ class Task(NamedTuple):
     """Rows to call the function with.
 
     Attributes:
-        memory_size: Of the shared memory.
+        memory_size: Bytes of the shared memory.
         end: The first free offset in it.
         inputs, outputs: Where rows are and, if they are dense, are to be.
         ids, keys: Where the ids of the records and the keys of their random numbers are; None
@@ -202,7 +202,7 @@ class Done(NamedTuple):
     """The outputs are in the memory.
 
     Attributes:
-        memory_size: Of the shared memory, which may have grown.
+        memory_size: Bytes of the shared memory, which may have grown.
         outputs: Where the rows are.
         seconds: How long it took.
     """

@@ -27,7 +27,7 @@ class Task:
         shards: (number, first record, record after the last; -1 for the end).
         folder: Where they are made.
         batch_size: Records that are read at a time.
-        threads: Of the loader; None: its default.
+        threads: How many threads the loader has; None: its default.
     """
 
     source: Source

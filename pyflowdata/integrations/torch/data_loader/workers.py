@@ -21,7 +21,7 @@ from ....workers.pool import end_together, forget_in_forks, killed_by
 from ....workers.remote_errors import RemoteTraceback, raised_there
 from ....workers.shared_memory import SharedFile
 from .fetching import Fetching
-from .messages import (
+from .worker_main import (
     FIRST_PAGE,
     INDIRECT,
     LENGTH,
@@ -32,11 +32,10 @@ from .messages import (
     Begin,
     Job,
     RemoteFailure,
+    main,
 )
-from .packing import NotPicklable, SharedPickle, pickle_to_memory, unpack
+from .packing import NotPicklable, SharedPickle, SlotPool, pickle_to_memory, unpack
 from .randomness import mixed
-from .slots import SlotPool
-from .worker_main import main
 
 _CLOSE_SECONDS = 2.0  # that workers have to end by themselves
 _TRACE = 3000  # characters of a traceback
@@ -65,7 +64,7 @@ class _Process:
     """One worker.
 
     Attributes:
-        number: Of 0 to the number of workers.
+        number: From 0 to the number of workers.
         pending: Tasks that it has, with their slots.
         asked: What each task is of.
     """
@@ -269,7 +268,7 @@ class Workers:
     Attributes:
         processes: One for each worker.
         run: Number of the epoch's run.
-        pid: Of the program; a fork of it has no workers.
+        pid: The process of the program; a fork of it has no workers.
     """
 
     def __init__(
@@ -281,7 +280,7 @@ class Workers:
             how: What makes batches.
             count: How many.
             init: worker_init_fn.
-            context: Of multiprocessing; None: its default.
+            context: A context of multiprocessing; None: its default.
             seed: Worker i has seed + i.
 
         Raises:
@@ -318,7 +317,7 @@ class Workers:
         """An epoch begins.
 
         Args:
-            key: Of the random numbers of iterable datasets.
+            key: The key of the random numbers of iterable datasets.
             places: Where each worker goes on in one.
             epoch: As of Stream.
         """
