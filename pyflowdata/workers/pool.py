@@ -337,8 +337,10 @@ class Pool:
             return None
 
     def give_back(self, one: Worker) -> None:
-        """A worker is free again; one that may still be at work is ended, and starts anew."""
-        if one.is_pending:
+        """A worker is free again.  One that may still be at work is ended, and starts anew when it
+        is needed; so is one that was taken before the pool was released."""
+        is_own = one in self.workers
+        if one.is_pending or not is_own:
             one.stop()
-        if one in self.workers:
+        if is_own:
             self._free.put(one)
