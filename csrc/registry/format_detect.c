@@ -6,9 +6,7 @@
 #include "files/compression.h"
 #include "parse/foreign_files.h"
 #include "parse/text_probe.h"
-#include "registry/attr_text.h"
 #include "registry/attr_value.h"
-#include "registry/formats.h"
 #include "registry/registry.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob, Node, find_op
 from ..nodes.row_types import RowType, row_type
-from ..plain_text import no_field
+from ..words.plain_text import no_field
 from ..pyops.row_function import RowFunction, is_bytes, mapped_op
 from .base import named_view
 from .map_types import Outputs, SampleBatch, SampleRows, named, types_of

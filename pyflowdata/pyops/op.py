@@ -26,9 +26,16 @@ from ..errors import (
     shown,
 )
 from ..native import CData, check, encode, ffi, lib, new_error, new_struct, text_value
-from ..nodes.dtypes import dtype_name, dtype_of, numpy_dtype
 from ..nodes.in_use import note_interpreted, provide
-from ..nodes.row_types import RowType, read_row_type, row_type, write_row_type
+from ..nodes.row_types import (
+    RowType,
+    dtype_name,
+    dtype_of,
+    numpy_dtype,
+    read_row_type,
+    row_type,
+    write_row_type,
+)
 from .callbacks import c_function, message_of, status_of
 from .tensors import Generators, Runner, Told, input_batch, input_rows, output_view, write_ragged
 

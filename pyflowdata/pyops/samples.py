@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from ..errors import CorruptDataError, OutOfMemoryError, UserFunctionError, shown
 from ..native import CData, ffi
-from ..nodes.dtypes import as_dtype, converted, dtype_name, is_bfloat16, widened
-from ..nodes.row_types import RowType
+from ..nodes.row_types import RowType, as_dtype, converted, dtype_name, is_bfloat16, widened
 from ..ragged import Ragged
 from .callbacks import message_of, text_of
 

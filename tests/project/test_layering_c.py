@@ -15,21 +15,18 @@ from support.source_tree import C_FILES, FORMATS, OPS, code
 # The folders of csrc/ from the lowest up: a file may include its own and those before it.
 C_LAYERS = (
     "include", "core", "parse", "images/pixels", "images/codecs", "files", "index", "sources",
-    "dataset", "registry", "loader", "kit",
+    "dataset", "registry", "loader/plan", "loader/watch", "loader/rows", "loader/ring", "loader",
 )  # fmt: skip
 # Beside each other on top of a layer: a format's folder sees neither another's nor the ops'.
 C_OPS = {
     "formats": "sources", "ops": "sources", "images/ops": "sources", "views": "dataset",
-    "kit/bench": "kit",
 }  # fmt: skip
 # The files that name what lies above them.
 LISTS = ("builtin_ops.c", "builtin_views.c", "builtin_formats.c", "builtin_fusions.c")
 
 
 def folder_of(path: Path | str) -> str:
-    """Of a file or an include: "core", "ops", "formats/csv" or "kit/bench"; kit/watch/ is "kit"."""
-    if str(path).endswith("pyflowdata/kit.h"):
-        return "kit"
+    """That of a file or an include: "core", "ops", "formats/csv" or "loader/ring"."""
     parts = Path(str(path).replace("pyflowdata/", "include/")).parts
     folder = "/".join(parts[:2])
     is_deep = parts[0] == "formats" or folder in C_LAYERS or folder in C_OPS
@@ -219,11 +216,11 @@ def test_a_format_is_named_in_its_folder_and_in_the_lists():
 
 def test_a_format_that_is_named_elsewhere_is_found(tmp_path):
     shutil.copytree(ROOT / "csrc", tmp_path / "csrc")
-    for name, text in (("registry/host.c", '"csv"'), ("loader/plan.c", '"TarReader"')):
+    for name, text in (("registry/host.c", '"csv"'), ("loader/plan/plan.c", '"TarReader"')):
         with (tmp_path / "csrc" / name).open("a") as file:
             file.write(f"static const char *const planted = {text};\n")
     assert misplaced_format_names(tmp_path / "csrc") == [
-        "loader/plan.c names TarReader",
+        "loader/plan/plan.c names TarReader",
         "registry/host.c names csv",
     ]
 

@@ -23,7 +23,8 @@ def take_objects(tree: Path, build: str = "build/release", without: str = "") ->
     compiled, taken = ROOT / "build" / "release", tree / build
     if not (compiled / "flags").is_file():
         return
-    shutil.copytree(compiled / "csrc", taken / "csrc")
+    for sources in ("csrc", "kit"):
+        shutil.copytree(compiled / sources, taken / sources)
     (taken / "flags").write_text((compiled / "flags").read_text().replace(without, ""))
     shutil.copystat(compiled / "flags", taken / "flags")
 

@@ -18,14 +18,13 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from ... import Blob, DataLoader, InvalidArgumentError, RankReport, Report, UnsupportedError
-from ...batch_forms import arrays_of, map_arrays
+from ...nodes.batch_forms import arrays_of, map_arrays
 from ...errors import shown
 from ...loader.batches import Array
 from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
-from ...loader.loader_wrapper import LoaderWrapper
+from ...loader.loader_wrapper import LoaderWrapper, WrappedLoader
 from ...loader.state import Reader
-from ...loader.wrapped_loader import WrappedLoader
 from ...nodes.argument_hints import refuse_arguments
 from ..equal_rows import skips_rows, why_short
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ... import CancelledError, DataLoader, Error
 from ...loader.epochs import OVER, as_epoch
-from ...loader.wrapped_loader import WrappedLoader
+from ...loader.loader_wrapper import WrappedLoader
 from .hand_over import HandOver
 from .lookahead import Lookahead
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ... import DataLoader, InvalidArgumentError
-from ...loader.wrapped_loader import WrappedLoader
+from ...loader.loader_wrapper import WrappedLoader
 from ..equal_rows import check_equal_rows
 from .devices import copies_to, counted, pinned
 from .meshes import MeshPlacement

@@ -15,12 +15,12 @@ import torch
 import torch.distributed as dist
 
 from ... import Blob, DataLoader, InvalidArgumentError, Ragged
-from ...batch_forms import identity, map_items
+from ...nodes.batch_forms import identity, map_items
 from ...errors import WrongUseError, shown
 from ...loader.batches import Array
 from ...loader.opening import arrange
 from ...loader.state import Reader
-from ...loader.wrapped_loader import WrappedLoader
+from ...loader.loader_wrapper import WrappedLoader
 from ...nodes.node import Node, reader_nodes, with_reader_attrs
 from ...nodes.world import is_left_open
 from ..equal_rows import skips_rows

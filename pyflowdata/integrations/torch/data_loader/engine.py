@@ -16,10 +16,9 @@ from torch.utils.data import IterableDataset, default_collate
 from .... import InvalidArgumentError
 from ....loader.epoch_steps import EpochSteps
 from ....native import version
-from ....reports.counters import Counters, ReaderFacts, Work
-from ....reports.report import Report
-from ....reports.stats import empty_stats
-from ....reports.step_times import StepTimes
+from ....insight.counters import Counters, ReaderFacts, StepTimes, Work
+from ....insight.report import Report
+from ....insight.stats import empty_stats
 from .fetching import Fetcher, Fetching, StreamPlace, collate
 from .packing import SlotPool
 from .progress import Progress

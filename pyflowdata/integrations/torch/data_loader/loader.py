@@ -25,7 +25,7 @@ from ....errors import shown
 from ....loader.epoch_steps import EpochSteps
 from ....loader.epochs import as_epoch
 from ....loader.iterator_hook import hooked
-from ....loader.state_form import malformed
+from ....loader.state import malformed
 from ..accelerate_signal import PreparedLoader, announced, gradient_state
 from ..lookahead import Lookahead
 from ..rows import TrainerEpochs

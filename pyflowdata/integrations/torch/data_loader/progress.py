@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....errors import shown
-from ....loader.state_form import as_state, malformed, refuse, whole
+from ....loader.state import as_state, malformed, refuse, whole
 from .fetching import StreamPlace
 
 

@@ -23,7 +23,7 @@ from torch.utils.data import (
 from .... import DataLoader as FlowLoader
 from .... import from_arrays
 from ....loader.epoch_steps import EpochSteps
-from ....loader.wrapped_loader import WrappedLoader
+from ....loader.loader_wrapper import WrappedLoader
 from .randomness import OwnGenerators
 
 
