@@ -23,6 +23,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError
 from ..native import CData
 from ..nodes.row_types import RowType
+from ..workers.inside import Send
 from ..workers.remote_errors import RemoteError, remote_error
 from ..workers.shared_memory import SharedMemory, aligned
 from .callbacks import place_of, text_of
@@ -421,13 +422,14 @@ class _Worker:
         return Done(memory.size, places, time.perf_counter() - started)
 
 
-def begin(content: bytes, memory: SharedMemory) -> Callable[[bytes], bytes]:
+def begin(content: bytes, memory: SharedMemory, send: Send) -> Callable[[bytes], None]:
     """What answers tasks, for pyflowdata.workers.
 
     Args:
         content: A pickled Sent, and how the function is called.
     """
-    return _Worker(content, memory).answer
+    worker = _Worker(content, memory)
+    return lambda task: send(worker.answer(task))
 
 
 def _pickled(failure: BaseException, *, has_begun: bool) -> bytes:

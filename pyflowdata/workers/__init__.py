@@ -10,8 +10,8 @@ What each user asks of it:
   with its traceback; which sample a worker had when it died.
 - `pyflowdata convert --jobs` (`cli/conversion/workers.py`): new processes, one task after the
   other, how far each of them is, and no word of Ctrl-C.
-- The checks of ops (`conformance/workers.py`): a new process that is kept for the next job, with an
-  environment of its own, which can end its forks before it ends.
+- The checks of ops, by a package of their own: a new process that is kept for the next job, with an
+  environment of its own, which makes forks, and ends them before it ends.
 
 All of them: a worker ends with the program, also where that is killed; Ctrl-C is for the program; a
 fork of the program has no workers; the death of a worker is noticed at once, and is told with its

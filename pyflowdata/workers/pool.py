@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from .shared_memory import SharedMemory
@@ -23,7 +23,7 @@ _WAIT_MS = 20  # that a worker has to answer before the program looks at anythin
 _PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from {module} import begin; "
     "from pyflowdata.workers.inside import serve; "
-    "serve({connection}, {memory}, begin, has_session={has_session})"
+    "serve({connection}, {memory}, begin, has_session={has_session}, is_forked={is_forked})"
 )
 # NumPy's own threads, one set for each worker, would compete for the cores.
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -118,15 +118,21 @@ class Worker:
         is_pending: Whether it was given a message, and has not answered.
     """
 
-    def __init__(self, module: str, begin: bytes, *, has_session: bool = True) -> None:
+    def __init__(
+        self, module: str, begin: bytes, *, has_session: bool = True, is_forked: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
         """Args:
-            module: Its function `begin` is given the first message and the memory, and returns the
-                function that answers further messages; both messages and answers are bytes.
+            module: Its function `begin` is given the first message, the memory and what sends
+                answers, and returns the function that answers further messages.
             begin: The first message.
             has_session: A session of its own keeps Ctrl-C from it and from all that it starts;
                 else it ignores Ctrl-C, and Ctrl-Z stops it with the program.
+            is_forked: It makes forks, and so has one thread.
+            environment: None: that of the program, where NumPy has one thread.
         """
         self._module, self._begin, self._has_session = module, begin, has_session
+        self._is_forked, self._environment = is_forked, environment
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Any = None
         self._poll = select.poll()
@@ -173,16 +179,29 @@ class Worker:
     def _new_process(self, connection: int, memory: int) -> subprocess.Popen[bytes]:
         program = _PROGRAM.format(
             path=sys.path, module=self._module, connection=connection, memory=memory,
-            has_session=self._has_session,
+            has_session=self._has_session, is_forked=self._is_forked,
         )  # fmt: skip
         flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         return subprocess.Popen(
             [os.fsdecode(multiprocessing.spawn.get_executable()), *flags, "-c", program],
-            env={**dict.fromkeys(_ONE_THREAD, "1"), **os.environ},
+            env=self._environment or {**dict.fromkeys(_ONE_THREAD, "1"), **os.environ},
             stdin=subprocess.DEVNULL,
             pass_fds=(connection, memory),
             start_new_session=self._has_session,
         )
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process has started, and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def end(self, seconds: float) -> None:
+        """As stop(), but gives the process so long to end what it has started."""
+        if self._process is not None:
+            self._process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
+        self.stop()
 
     def stop(self) -> None:
         """Ends the process, also in the middle of a call."""
@@ -230,13 +249,18 @@ class Worker:
         self.is_pending = False
         return answer
 
-    def how_it_ended(self) -> str:
-        """What is to be said of a process that has ended."""
+    @property
+    def status(self) -> int:
+        """What a process has ended with, which closed its connection: -9 for SIGKILL."""
         assert self._process is not None
         try:
-            status = self._process.wait(5)
-        except subprocess.TimeoutExpired:  # it has closed its connection, and goes on
-            status = 0
+            return self._process.wait(5)
+        except subprocess.TimeoutExpired:  # it goes on
+            return 0
+
+    def how_it_ended(self) -> str:
+        """What is to be said of a process that has ended."""
+        status = self.status
         signal_ = killed_by(status)
         return f"was killed by {signal_}" if signal_ else f"ended with exit status {status}"
 

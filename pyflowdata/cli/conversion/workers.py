@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from ...errors import UserFunctionError
 from ...plugins import load_library
+from ...workers.inside import Send
 from ...workers.pool import Pool, Worker, WorkerEnded, answered
 from ...workers.remote_errors import RemoteError, RemoteTraceback, raised_there, remote_error
 from ...workers.shared_memory import SharedMemory
@@ -99,7 +100,7 @@ def _death(one: Worker) -> UserFunctionError:
 # ---- In a worker --------------------------------------------------------------------------------
 
 
-def begin(content: bytes, memory: SharedMemory) -> Callable[[bytes], bytes]:
+def begin(content: bytes, memory: SharedMemory, send: Send) -> Callable[[bytes], None]:
     """What answers pickled tasks, for pyflowdata.workers.
 
     Args:
@@ -115,10 +116,12 @@ def begin(content: bytes, memory: SharedMemory) -> Callable[[bytes], bytes]:
 
     add = _counter(count)
 
-    def answer(message: bytes) -> bytes:
+    def answer(message: bytes) -> None:
+        found: list[int] | RemoteError
         try:
-            return pickle.dumps(write_shards(pickle.loads(message), add))
+            found = write_shards(pickle.loads(message), add)
         except BaseException as failure:  # noqa: BLE001  (the program raises it)
-            return pickle.dumps(remote_error(failure, failure.__traceback__))
+            found = remote_error(failure, failure.__traceback__)
+        send(pickle.dumps(found))
 
     return answer
