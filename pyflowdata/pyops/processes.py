@@ -26,7 +26,7 @@ IsCancelled = Callable[[], bool]
 _PIECE_SECONDS = 0.001  # rows are not divided into pieces of less work than this
 
 
-class Pool:
+class Pool(pool.Pool):
     """The worker processes of an op, for all loaders that use it.
 
     Memory: each worker has room for the largest range of rows that it has had, of a function that
@@ -34,6 +34,7 @@ class Pool:
     """
 
     def __init__(self, runner: Runner, processes: int) -> None:
+        super().__init__(worker_calls.__name__, self._first_message, processes)
         self._runner = runner
         self._how = {
             "said": runner.said,
@@ -42,16 +43,10 @@ class Pool:
             "is_batch": runner.is_batch,
         }
         self.processes = processes
-        self._pool = pool.Pool(worker_calls.__name__, processes)
         self._cannot_begin: Raised | None = None  # as every process would say
         self._row_seconds = 0.0  # what a row takes in a worker; 0: not known
 
     # ---- Life -----------------------------------------------------------------------------------
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a loader uses it."""
-        return self._pool.is_open
 
     def check(self) -> Sent:
         """What workers need to have the function.
@@ -69,15 +64,11 @@ class Pool:
                 "main module was imported there. What the program does belongs under "
                 "if __name__ == '__main__':"
             )
-        self._pool.acquire(self._begin)
+        super().acquire()
 
-    def _begin(self) -> bytes:
+    def _first_message(self) -> bytes:
         self._cannot_begin = None
         return pickle.dumps((self.check(), self._how))
-
-    def release(self) -> None:
-        """Ends the processes, with the last loader."""
-        self._pool.release()
 
     # ---- Calls ----------------------------------------------------------------------------------
 
@@ -124,7 +115,7 @@ class Pool:
                 piece.finish(is_cancelled)
         finally:
             for one in workers:
-                self._pool.give_back(one)
+                self.give_back(one)
         for piece in pieces:
             if piece.failure is not None:
                 self._cannot_begin = self._cannot_begin or piece.cannot_begin
@@ -142,9 +133,9 @@ class Pool:
         while not taken:
             if is_cancelled():
                 raise CancelledError("the batch was given up")
-            one = self._pool.take()
+            one = self.take()
             taken += [one] if one is not None else []
-        while len(taken) < most and (one := self._pool.take(0)) is not None:
+        while len(taken) < most and (one := self.take(0)) is not None:
             taken.append(one)
 
 

@@ -293,12 +293,16 @@ class Pool:
         workers: All of them; none while nobody uses the pool.
     """
 
-    def __init__(self, module: str, count: int, *, has_session: bool = True) -> None:
+    def __init__(
+        self, module: str, begin: Callable[[], bytes], count: int, *, has_session: bool = True
+    ) -> None:
         """Args:
             module, has_session: As of Worker.
+            begin: Gives the first message of the workers, when the first user comes.
             count: How many workers.
         """
-        self._module, self._count, self._has_session = module, count, has_session
+        self._module, self._begin = module, begin
+        self._count, self._has_session = count, has_session
         self._lock = threading.Lock()
         self._users = 0
         self._free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
@@ -310,15 +314,11 @@ class Pool:
         """Whether somebody uses it."""
         return self._users > 0
 
-    def acquire(self, begin: Callable[[], bytes]) -> None:
-        """Starts the workers, for the first user.
-
-        Args:
-            begin: Gives their first message.
-        """
+    def acquire(self) -> None:
+        """Starts the workers, for the first user."""
         with self._lock:
             if self._users == 0:
-                message, self._free = begin(), queue.SimpleQueue()
+                message, self._free = self._begin(), queue.SimpleQueue()
                 self.workers = [
                     Worker(self._module, message, has_session=self._has_session)
                     for _ in range(self._count)

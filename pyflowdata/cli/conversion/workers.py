@@ -31,14 +31,15 @@ def run_tasks(
         progress: Called now and then with the records that are written.
     """
     if jobs == 1 or len(tasks) <= 1:
-        count = _counter(progress)
+        add = _counter(progress)
         for task in tasks:
-            write_shards(task, count, conversion.note, conversion.note_left_out)
+            write_shards(task, add, conversion.note, conversion.note_left_out)
         return
     origin = conversion.source.format.origin
     plugins = [origin] if os.path.isfile(origin) else []  # "built in" for most
-    pool = Pool(__name__, min(jobs, len(tasks)), has_session=False)
-    pool.acquire(lambda: pickle.dumps(plugins))
+    count = min(jobs, len(tasks))
+    pool = Pool(__name__, lambda: pickle.dumps(plugins), count, has_session=False)
+    pool.acquire()
     try:
         _run_in(pool, conversion, tasks, progress)
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from ... import CancelledError, DataLoader, Error
 from ...loader.epochs import OVER, as_epoch
@@ -15,26 +15,6 @@ from .lookahead import Lookahead
 
 # ---- The place in an epoch ----------------------------------------------------------------------
 # Where the user of a TorchLoader is, and where its next iterator begins.
-
-
-class _AheadOfUser(Protocol):
-    """An iterator that has taken batches which the user does not have yet."""
-
-    @property
-    def at_end(self) -> bool:
-        """The user has the last batch of the epoch."""
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Where the DataLoader was after the last batch that the user has."""
-
-    @property
-    def end(self) -> tuple[int, int]:
-        """Where it was after the end of the epoch; where at_end is true."""
-
-    @property
-    def epoch(self) -> int:
-        """Its last started epoch, when that batch came."""
 
 
 class EpochPlace:
@@ -49,7 +29,7 @@ class EpochPlace:
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader, self._wrapped = loader, WrappedLoader(loader)
-        self.ahead: _AheadOfUser | None = None
+        self.ahead: Ahead | None = None
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
 
     # ---- Where the user is --------------------------------------------------------------------
@@ -151,8 +131,8 @@ class EpochPlace:
 # As batches come, and one batch ahead.
 
 
-class OnHost(Iterator[Any]):
-    """The batches of a loader as tensors of the host."""
+class _Iterator(Iterator[Any]):
+    """The batches of a loader as tensors."""
 
     def __init__(
         self,
@@ -171,13 +151,19 @@ class OnHost(Iterator[Any]):
         """
         self._place, self._hand_over = place, hand_over
         self._move, self._iterate = move, iterate
-        self._batches: Iterator[Any] | None = None
+        self._batches: Iterator[Any]
+
+
+class OnHost(_Iterator):
+    """The batches as tensors of the host."""
+
+    _is_begun = False
 
     def __next__(self) -> Any:
-        if self._batches is None:
+        if not self._is_begun:
             self._move()
             self._batches = self._iterate()
-            self._place.ahead = None
+            self._place.ahead, self._is_begun = None, True
         return self._hand_over.on_host(next(self._batches))
 
     @property
@@ -186,24 +172,13 @@ class OnHost(Iterator[Any]):
         return self._place.next()[1] == 0
 
 
-class Ahead(Iterator[Any]):
+class Ahead(_Iterator):
     """Starts the copy of the next batch before it hands out one; on the host, without copies, it
     only takes the next one, and so knows the last batch of a stream.
     """
 
-    def __init__(
-        self,
-        place: EpochPlace,
-        hand_over: HandOver,
-        move: Callable[[], None],
-        iterate: Callable[[], Iterator[Any]],
-    ) -> None:
-        """Args: as of OnHost."""
-        self._place, self._hand_over = place, hand_over
-        self._move, self._iterate = move, iterate
-        self._batches: Iterator[Any]
-        self._lookahead: Lookahead | None = None
-        self._has_ended = False
+    _lookahead: Lookahead | None = None
+    _has_ended = False
 
     def __next__(self) -> Any:
         if self._lookahead is None:
