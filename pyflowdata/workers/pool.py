@@ -32,7 +32,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # ---- The end of processes -----------------------------------------------------------------------
 
 
-class Process(Protocol):
+class _Process(Protocol):
     """A process of multiprocessing, as far as its end is concerned."""
 
     def join(self, timeout: float) -> None: ...
@@ -40,7 +40,7 @@ class Process(Protocol):
     def kill(self) -> None: ...
 
 
-def end_together(processes: Sequence[Process], seconds: float) -> None:
+def end_together(processes: Sequence[_Process], seconds: float) -> None:
     """Waits for processes that end by themselves, all together so long, and kills the others."""
     until = time.monotonic() + seconds
     for one in processes:
@@ -53,7 +53,7 @@ def end_together(processes: Sequence[Process], seconds: float) -> None:
             one.join(1)
 
 
-def signal_name(number: int) -> str:
+def _signal_name(number: int) -> str:
     """SIGKILL of 9; "signal 40" of a number without a name."""
     try:
         return signal.Signals(number).name
@@ -70,7 +70,7 @@ def killed_by(status: int | None) -> str:
     if status is None or status >= 0:
         return ""
     hint = "; the system was probably out of memory" if status == -signal.SIGKILL else ""
-    return signal_name(-status) + hint
+    return _signal_name(-status) + hint
 
 
 # ---- Forks of the program, which have none of its workers ----------------------------------------
