@@ -1,13 +1,12 @@
-"""The process in which ops are checked: `python -m pyflowdata_kit.worker`, jobs on stdin.
+"""The process in which ops are checked: a worker of pyflowdata.workers, which gets jobs.
 
 Each group of checks runs in a fork of its own, so that an op which crashes or does not end costs
 that group alone, and nothing of a job remains for the next one.  As many run at a time as there are
-cores.  Lines of JSON go to stdout; an empty one ends a job.
+cores.  Its messages are JSON; an empty one ends a job.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import gc
 import json
@@ -23,6 +22,8 @@ from dataclasses import replace
 from . import own_children
 from pyflowdata.errors import Error
 from pyflowdata.native import lib
+from pyflowdata.workers.inside import Send
+from pyflowdata.workers.shared_memory import SharedMemory
 from .checks import GROUPS, Check, Group
 from .recompiled.driver import driver_job
 from .group_process import STOP, Said
@@ -245,20 +246,14 @@ def run(job: Job, say: Callable[[Said], None]) -> None:
             say({"group": group, **one})
 
 
-def main() -> None:
-    """Does the jobs that come by stdin, until it ends; an empty line ends the results of each."""
+def begin(_content: bytes, _memory: SharedMemory, send: Send) -> Callable[[bytes], None]:
+    """What does a pickled job, for pyflowdata.workers."""
     gc.freeze()  # forks need not look through the objects that exist now
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))  # and ends its forks
-    with contextlib.suppress(EOFError, BrokenPipeError):  # who asked has ended
-        while True:
-            run(pickle.load(sys.stdin.buffer), _print)
-            print(flush=True)
 
+    def answer(job: bytes) -> None:
+        run(pickle.loads(job), lambda said: send(json.dumps(said).encode()))
+        send(b"")
 
-def _print(said: Said) -> None:
-    print(json.dumps(said), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    return answer

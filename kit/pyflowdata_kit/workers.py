@@ -9,8 +9,6 @@ import atexit
 import json
 import os
 import pickle
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -18,50 +16,39 @@ from typing import Any
 
 import pyflowdata
 from pyflowdata.plugins.loading import PLUGINS_VARIABLE
+from pyflowdata.workers.pool import Worker, WorkerEnded, forget_in_forks
 from .job import Job
 
 _LEFT_OUT = (PLUGINS_VARIABLE, "PYTEST_CURRENT_TEST")  # the latter is another one for each test
 _END = 2.0  # seconds in which a process ends itself
 Take = Callable[[dict[str, Any]], None]
-_Started = tuple[int, str, dict[str, str]]  # by which process, in which directory and environment
+_Started = tuple[str, dict[str, str]]  # in which directory and environment
 
 
-class _Worker:
-    """A process that runs one job after the other."""
+class _Worker(Worker):
+    """A process that runs one job after the other.
+
+    Attributes:
+        started: In which directory and environment it was started.
+    """
 
     def __init__(self, started: _Started) -> None:
+        super().__init__(
+            "pyflowdata_kit.worker", b"", has_session=False, is_forked=True, environment=started[1]
+        )
         self.started = started
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "pyflowdata_kit.worker"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=started[1], env=started[2],
-        )  # fmt: skip
+        forget_in_forks(self)
+        self.start()
 
     def ask(self, job: Job, take: Take) -> None:
         """Gives what it says about a job, line by line; a finding says if the process has ended."""
-        assert self._process.stdin is not None and self._process.stdout is not None
         try:
-            self._process.stdin.write(pickle.dumps(job))
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            pass
-        for line in self._process.stdout:
-            if line == b"\n":
-                return
-            take(json.loads(line))
-        status = self._process.wait()
-        text = f"the checking process ended with status {status}; see its output above"
-        take({"group": "descriptor", "id": "kit-fails", "text": text})
-
-    def is_running(self) -> bool:
-        return self._process.poll() is None
-
-    def end(self) -> None:
-        self._process.terminate()  # so that it ends its forks
-        try:
-            self._process.communicate(timeout=_END)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
+            self.give(pickle.dumps(job))
+            while line := self.take():
+                take(json.loads(line))
+        except WorkerEnded:
+            text = f"the checking process ended with status {self.status}; see its output above"
+            take({"group": "descriptor", "id": "kit-fails", "text": text})
 
 
 _idle: list[_Worker] = []  # the last one may be taken by any thread
@@ -69,20 +56,20 @@ _idle: list[_Worker] = []  # the last one may be taken by any thread
 
 def prepare() -> None:
     """Starts a process for the next job, which takes as long as to compile a plugin."""
-    started = (os.getpid(), os.getcwd(), _environment())
+    started = (os.getcwd(), _environment())
     _idle.append(_take(started) or _Worker(started))
 
 
 def ask(job: Job, take: Take) -> None:
     """Gives the messages of a checking process about a job, as they come."""
-    started = (os.getpid(), os.getcwd(), _environment())
+    started = (os.getcwd(), _environment())
     worker = _take(started) or _Worker(started)
     try:
         worker.ask(job, take)
     except BaseException:  # Ctrl-C: it is still at work
-        worker.end()
+        worker.end(_END)
         raise
-    if worker.is_running():
+    if worker.is_running:
         _idle.append(worker)
 
 
@@ -105,10 +92,9 @@ def _take(started: _Started) -> _Worker | None:
         worker = _idle.pop()
     except IndexError:
         return None
-    if worker.started == started and worker.is_running():
+    if worker.started == started and worker.is_running:
         return worker
-    if worker.started[0] == os.getpid():  # else it belongs to the one that forked this one
-        worker.end()
+    worker.end(_END)
     return None
 
 
@@ -131,9 +117,7 @@ def _without_thread_caches(tunables: str) -> str:
 
 def _end_all() -> None:
     while _idle:
-        worker = _idle.pop()
-        if worker.started[0] == os.getpid():
-            worker.end()
+        _idle.pop().end(_END)
 
 
 atexit.register(_end_all)

@@ -25,4 +25,5 @@ MODULES = """
     pyflowdata.nodes pyflowdata.nodes.attr_values pyflowdata.nodes.node pyflowdata.nodes.objects
     pyflowdata.nodes.registry pyflowdata.nodes.tables pyflowdata.words.plain_text pyflowdata.plugins
     pyflowdata.plugins.compiler pyflowdata.plugins.loading pyflowdata.plugins.packages
+    pyflowdata.workers.inside pyflowdata.workers.pool pyflowdata.workers.shared_memory
 """.split()

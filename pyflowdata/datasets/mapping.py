@@ -9,8 +9,7 @@ from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob, Node, find_op
 from ..nodes.row_types import RowType, row_type
 from ..words.plain_text import no_field
-from ..pyops.mapped import mapped_op
-from ..pyops.row_function import RowFunction, is_bytes
+from ..pyops.row_function import RowFunction, is_bytes, mapped_op
 from .base import named_view
 from .map_types import Outputs, SampleBatch, SampleRows, named, types_of
 from .reading import Reading

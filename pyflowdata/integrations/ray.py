@@ -204,9 +204,9 @@ class _Source:
 
     Attributes:
         key: Another for each source, also over the same files.
-        blobs: Of a graph in the order of the files; its batch_size is that of the user.
+        blobs: Those of a graph in the order of the files; its batch_size is that of the user.
         columns: Their names.
-        num_threads: Of each loader.
+        num_threads: How many threads each loader has.
         num_records: -1 where it is known only by reading.
         fingerprints: Name, fingerprint of the data and number of files of each reader.
         may_skip: Records may be left out, so that there may be fewer rows than records.

@@ -135,7 +135,7 @@ def register_decoder(
         per: "batch" or "row": what one call gets.
         processes: Worker processes that call the function, in place of threads; 0: none.  They are
             there while a loader uses the op, and import the function by its module and name.
-        name: Of the op; None: the function's own in CamelCase.
+        name: The name of the op; None: the function's own in CamelCase.
         replace: Whether to replace an existing op of this name.  The same function, by module and
             name, is replaced without it, for example when a notebook's cell is run again.  Existing
             nodes keep the former function.

@@ -19,8 +19,7 @@ from numba.extending import intrinsic
 
 from ..errors import InvalidArgumentError, UnsupportedError
 from ..native import CData, ffi, lib
-from .attrs import PythonAttr, python_attrs
-from .op import Described, name_of
+from .op import Described, PythonAttr, name_of, python_attrs
 from ..nodes.row_types import RowType
 
 _RAISED = (

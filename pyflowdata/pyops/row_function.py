@@ -1,16 +1,20 @@
-"""A function of a user as one of rows: its inputs, and bytes in place of arrays of bytes."""
+"""A user's function as one of rows, with bytes in place of arrays of bytes; and the op of it."""
 
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import InvalidArgumentError
+from ..nodes import Op, find_op
+from ..nodes.node import carried_ops
 from ..nodes.row_types import RowType
-from .op import GIVEN_BY_HOST, name_of
+from .decoders import check_processes
+from .op import GIVEN_BY_HOST, PythonOp, describe, name_of, op_name
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -33,9 +37,9 @@ class RowFunction:
         are_bytes: Sequence[bool],
     ) -> None:
         """Args:
-            function: Of the user.
+            function: The user's function.
             keywords: Arguments of it that are the same for all rows.
-            are_bytes: Of each input, whether its rows are bytes.
+            are_bytes: For each input, whether its rows are bytes.
 
         Raises:
             InvalidArgumentError: It does not take as many rows.
@@ -123,3 +127,71 @@ def _check_keywords(
             raise InvalidArgumentError(
                 f"{name_of(function)}() needs the argument '{one.name}': give it by name"
             )
+
+
+# ---- Ops of such functions ----------------------------------------------------------------------
+# Made where a data set is mapped with them, without a name that programs know.
+
+_lock = threading.RLock()  # of the following
+_names: set[str] = set()
+_made: dict[Any, str] = {}  # by what they are made of
+
+
+class _Carried:
+    """Becomes the name of the op when it is unpickled, where it makes the op."""
+
+    def __init__(self, *given: Any) -> None:
+        self._given = given
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _name_of, self._given
+
+
+def _name_of(
+    function: RowFunction, outputs: Mapping[str, RowType], per: str, processes: int
+) -> str:
+    return mapped_op(function, outputs, per=per, processes=processes).name
+
+
+def mapped_op(
+    function: RowFunction, outputs: Mapping[str, RowType], *, per: str, processes: int
+) -> Op:
+    """The op of a function; the same one for the same function, arguments and outputs.
+
+    Raises:
+        InvalidArgumentError: It cannot be an op; the text says why.
+    """
+    check_processes(processes)
+    with _lock:
+        try:
+            key: Any = (function.function, frozenset(function.keywords.items()),
+                        function.are_bytes, tuple(outputs.items()), per, processes)  # fmt: skip
+            name = _made.get(key)
+        except TypeError:  # an argument that has no hash
+            key, name = None, None
+        if name is None:
+            name = _free_name(f"Map{op_name(function)}")
+            described = describe(function, None, outputs)
+            op = PythonOp(name, described, per, None, processes, takes_any_names=True)
+            op.add(replace=False)
+            _names.add(name)
+            carried_ops[name] = _Carried(function, dict(outputs), per, processes)
+            if key is not None:
+                _made[key] = name
+    return find_op(name)
+
+
+def _free_name(wanted: str) -> str:
+    name, number = wanted, 1
+    while name in _names or _is_known(name):
+        number += 1
+        name = f"{wanted}{number}"
+    return name
+
+
+def _is_known(name: str) -> bool:
+    try:
+        find_op(name)
+    except InvalidArgumentError:
+        return False
+    return True

@@ -5,22 +5,376 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
-from collections.abc import Mapping, Sequence
-from typing import Any
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CorruptDataError, OutOfMemoryError, shown
+from ..errors import CorruptDataError, OutOfMemoryError, UserFunctionError, shown
 from ..native import CData, ffi
+from ..nodes.row_types import RowType, as_dtype, converted, dtype_name, is_bfloat16, widened
+from ..ragged import Ragged
 from .callbacks import message_of, text_of
-from .numbers import array_of, has_mask, numbers_as
-from .record_layout import RecordLayout
-from .sample_columns import column_of, ragged_column_of, values_by_field
-from ..nodes.row_types import RowType, as_dtype, dtype_name
 
 Array = npt.NDArray[Any]
+
+
+# ---- Numbers of Python --------------------------------------------------------------------------
+# Which numbers of Python, and lists of them, fit into a declared dtype. They have no dtype of
+# their own. They fit where none of them loses anything: a whole number is exact; another number
+# loses only the digits that the float dtype has no room for.
+
+_WIDER = {"b": "biuf", "i": "iuf", "u": "uf", "f": "f"}  # what a kind of dtype may become
+_MOST_DIMS = 64  # of NumPy's arrays: a deeper list is none
+
+
+def _array_of(value: Any, dtype: np.dtype[Any]) -> Array:
+    """`np.asarray(value)`; for a field of bfloat16 also of torch's tensors of it, which refuse."""
+    if is_bfloat16(dtype) and str(getattr(value, "dtype", "")) == "torch.bfloat16":
+        return np.asarray(value.view(sys.modules["torch"].int16)).view(dtype)
+    return np.asarray(value)
+
+
+def _numbers_as(found: Any, array: Array, dtype: np.dtype[Any]) -> Array | None:
+    """An array of the dtype; None where the numbers do not fit.
+
+    Args:
+        found: A number, or a list or tuple of what is a number or an array.
+        array: `np.asarray(found)`.
+    """
+    if array.size == 0:
+        return array.astype(dtype)
+    if is_bfloat16(dtype):
+        narrow = converted(array, dtype) if array.dtype.kind in _WIDER else None
+        is_held = narrow is not None and _are_held(found, array, widened(narrow), 7)
+        return narrow if is_held else None
+    if dtype.kind not in _WIDER.get(array.dtype.kind, ""):
+        return None
+    with np.errstate(all="ignore"):
+        fitting = array.astype(dtype, copy=False)
+        is_fit = (
+            _are_held(found, array, fitting, np.finfo(dtype).nmant)
+            if dtype.kind == "f"
+            else np.array_equal(fitting, array)
+        )
+    return fitting if is_fit else None
+
+
+def _are_held(found: Any, array: Array, fitting: Array, fraction_bits: int) -> bool:
+    """Whether floats hold all numbers: the whole ones exactly, the others as finite ones."""
+    limit = 2 ** (fraction_bits + 1)  # below, every whole number is there
+    if array.dtype.kind == "b" or not np.any((array >= limit) | (array <= -limit)):
+        return True
+    if array.dtype.kind != "f":
+        return bool(fitting.tolist() == array.tolist())  # Python compares an int exactly
+    if np.any(np.isinf(fitting) & ~np.isinf(array)):
+        return False
+    return all(  # whole numbers among others have become floats already
+        not isinstance(number, int) or number == held
+        for number, held in zip(_leaves(found), fitting.ravel().tolist(), strict=True)
+    )
+
+
+def _leaves(found: Any) -> Iterator[Any]:
+    if isinstance(found, (list, tuple)):
+        for element in found:
+            yield from _leaves(element)
+    elif isinstance(found, (int, float)):
+        yield found
+    else:
+        yield from np.asarray(found).ravel().tolist()
+
+
+def _has_mask(found: Any, depth: int = 0) -> bool:
+    """Whether it is a masked array, or a list with one; np.asarray() would drop the mask."""
+    if isinstance(found, np.ma.MaskedArray):
+        return True
+    if not isinstance(found, (list, tuple)) or depth == _MOST_DIMS:
+        return False
+    kinds = set(map(type, found))  # a list of numbers is not gone through one by one
+    if not any(issubclass(kind, (list, tuple, np.ma.MaskedArray)) for kind in kinds):
+        return False
+    return any(_has_mask(element, depth + 1) for element in found)
+
+
+# ---- Many samples at once -----------------------------------------------------------------------
+# What a source gives for several indices: a list of samples, or a dict of columns.
+
+
+class _Columns(Sequence[dict[str, Any]]):
+    """Samples given by field: a column has a value for each sample.  Its rows are dicts."""
+
+    def __init__(self, columns: dict[Any, Any], size: int) -> None:
+        self.columns = columns
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, index: Any) -> Any:
+        if not 0 <= index < self._size:
+            raise IndexError(index)
+        return {key: column[index] for key, column in self.columns.items()}
+
+
+def samples_of(said: str, given: Any, size: int) -> Sequence[Any]:
+    """What a source gave for several indices: a list of samples, or Columns.
+
+    Args:
+        said: What was called, for messages.
+        size: How many indices there were.
+
+    Raises:
+        UserFunctionError: It is something else, or has another length.
+    """
+    if isinstance(given, Mapping):
+        columns = dict(given)
+        for key, column in columns.items():
+            if (found := _length(column)) != size:
+                raise UserFunctionError(
+                    f"{said} was given {size} indices, and the column {shown(key)} that it "
+                    f"returned has {found} values; it needs one for each"
+                )
+            if isinstance(column, Ragged):
+                _check_splits(said, key, column)
+        return _Columns(columns, size)
+    if not hasattr(type(given), "__iter__") or isinstance(given, (str, bytes)):
+        raise UserFunctionError(
+            f"{said} returned {shown(given)}; it must be a list of samples, or a dict of columns"
+        )
+    samples: Sequence[Any] = given
+    if type(given) not in (list, tuple, np.ndarray):
+        samples = list(given)
+    if _length(samples) != size:
+        raise UserFunctionError(
+            f"{said} was given {size} indices, and returned {_length(samples)} samples"
+        )
+    return samples
+
+
+def _check_splits(said: str, key: Any, column: Ragged) -> None:
+    splits, size = column.row_splits, len(column.values)
+    if splits[0] < 0 or splits[-1] > size or np.any(splits[1:] < splits[:-1]):
+        raise UserFunctionError(
+            f"{said} returned the column {shown(key)}, a Ragged of {size} values with row_splits "
+            "beyond them: row_splits must not decrease, from 0 to that number"
+        )
+
+
+def _length(values: Any) -> int:
+    """The length of a column or a list; 0 for what has none."""
+    try:
+        return len(values)
+    except TypeError:
+        return 0
+
+
+# ---- Columns ------------------------------------------------------------------------------------
+# The values of many samples field by field, where all of them are plain: an array for a field of
+# one shape, the bytes of each sample for a field whose shape varies. Other samples are left to the
+# code that looks at one after the other, and names the one that is wrong.
+
+_LARGE = 1 << 14  # bytes of a sample: it is better copied by NumPy, which needs no GIL for it
+
+
+class _RaggedColumn(NamedTuple):
+    """The values of a ragged field.
+
+    Attributes:
+        data: The bytes of each sample.
+        sizes: int64 (samples,), how many bytes they are.
+        shapes: int64 (samples, dimensions).
+    """
+
+    data: Sequence[Any]
+    sizes: Array
+    shapes: Array
+
+
+def values_by_field(samples: Sequence[Any], keys: Sequence[str]) -> Sequence[Any] | None:
+    """For each key its value in every sample; None: the samples differ in kind, or are others."""
+    if isinstance(samples, _Columns):
+        given = samples.columns
+        return [given[key] for key in keys] if all(key in given for key in keys) else None
+    kinds = set(map(type, samples))
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    if kind is dict:
+        try:
+            return [[sample[key] for sample in samples] for key in keys]
+        except KeyError:
+            return None
+    if kind is tuple or (kind is list and len(keys) > 1):
+        return [*zip(*samples, strict=True)] if set(map(len, samples)) == {len(keys)} else None
+    return [samples] if len(keys) == 1 and not issubclass(kind, (Mapping, tuple)) else None
+
+
+def _column_of(values: Any, row_type: RowType) -> Array | None:
+    """The values of a field as an array (values, ...); None: not all of them are as declared."""
+    dtype, shape = row_type.dtype, (len(values), *(n for n in row_type.shape if n is not None))
+    if type(values) is np.ndarray:
+        return values if values.dtype == dtype and values.shape == shape else None
+    kinds = set(map(type, values))
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    if kind in (int, float, bool, list, tuple):
+        return _of_numbers(values, shape, dtype)
+    if not issubclass(kind, (np.ndarray, np.generic)) and hasattr(kind, "__array__"):
+        try:
+            values = [_array_of(value, dtype) for value in values]  # tensors
+        except Exception:  # noqa: BLE001  (what their class raises: said of the sample, later)
+            return None
+        kind = np.ndarray
+    if kind is np.ndarray:
+        are_so = all(value.dtype == dtype and value.shape == shape[1:] for value in values)
+        return _stacked(values, shape) if are_so else None
+    if issubclass(kind, np.generic) and len(shape) == 1 and values[0].dtype == dtype:
+        return np.array(values, dtype)
+    return None
+
+
+def _stacked(arrays: Sequence[Array], shape: tuple[int, ...]) -> Array:
+    if len(shape) == 1:
+        return np.array(arrays)
+    found: Array = np.concatenate(arrays).reshape(shape)
+    return found
+
+
+def _of_numbers(
+    values: Sequence[Any], shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array | None:
+    if _has_mask(values):
+        return None
+    try:
+        array: Array = np.array(values)
+    except Exception:  # noqa: BLE001  (lists of several lengths; what classes in them raise)
+        return None
+    return _numbers_as(values, array, dtype) if array.shape == shape else None
+
+
+# ---- Columns whose shape varies -----------------------------------------------------------------
+
+
+def _ragged_column_of(values: Any, row_type: RowType) -> _RaggedColumn | None:
+    """The values of a ragged field; None: not all of them are as declared, or they are large."""
+    found = _ragged_column(values, row_type)
+    return found if found is not None and found.sizes.sum() <= _LARGE * len(found.data) else None
+
+
+def _ragged_column(values: Any, row_type: RowType) -> _RaggedColumn | None:
+    dtype, shape = row_type.dtype, row_type.shape
+    if isinstance(values, Ragged):
+        is_so = values.dtype == dtype and values.row_shape == shape and len(shape) == 1
+        return _of_flat(values.values, values.row_splits) if is_so else None
+    kinds = set(map(type, values))
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    if kind in (bytes, bytearray, str):
+        return _of_bytes(values, kind) if dtype == np.uint8 and len(shape) == 1 else None
+    if kind in (list, tuple):
+        return _of_lists(values, dtype) if len(shape) == 1 else None
+    return _of_arrays(values, row_type) if kind is np.ndarray else None
+
+
+def _of_bytes(values: Sequence[Any], kind: type) -> _RaggedColumn | None:
+    if kind is str:
+        try:
+            values = [value.encode("utf-8", "surrogateescape") for value in values]
+        except UnicodeEncodeError:
+            return None
+    sizes = np.fromiter(map(len, values), np.int64, len(values))
+    return _RaggedColumn(values, sizes, sizes.reshape(-1, 1))
+
+
+def _of_lists(values: Sequence[Any], dtype: np.dtype[Any]) -> _RaggedColumn | None:
+    flat = [*itertools.chain.from_iterable(values)]
+    array = None if _has_mask(flat) else _of_numbers(flat, (len(flat),), dtype)
+    splits = np.cumsum([0, *map(len, values)])
+    return None if array is None else _of_flat(array, splits)
+
+
+def _of_flat(flat: Array, splits: Array) -> _RaggedColumn:
+    lengths, size = np.diff(splits), flat.dtype.itemsize
+    memory = np.ascontiguousarray(flat).view(np.uint8).data
+    ends = (splits * size).tolist()
+    data = [memory[begin:end] for begin, end in itertools.pairwise(ends)]
+    return _RaggedColumn(data, lengths * size, lengths.reshape(-1, 1))
+
+
+def _of_arrays(values: Sequence[Array], row_type: RowType) -> _RaggedColumn | None:
+    dtype, shape = row_type.dtype, row_type.shape
+    if any(value.dtype != dtype or value.ndim != len(shape) for value in values):
+        return None
+    if sum(value.nbytes for value in values) > _LARGE * len(values):
+        return None
+    shapes = np.array([value.shape for value in values], np.int64)
+    fits = all(n is None or (shapes[:, i] == n).all() for i, n in enumerate(shape))
+    sizes = shapes.prod(axis=1) * dtype.itemsize
+    return _RaggedColumn([value.tobytes() for value in values], sizes, shapes) if fits else None
+
+
+# ---- The records of columns ---------------------------------------------------------------------
+
+
+class _RecordLayout:
+    """The records of samples, as pfd_object_fields in pyflowdata.h describes them.
+
+    Attributes:
+        begins, sizes: int64 (samples,): of the records, in bytes, one after the other.
+    """
+
+    def __init__(self, fields: Sequence[Array | _RaggedColumn], size: int) -> None:
+        self._fields = fields
+        self._words = np.full((len(fields) + 1, size), 1)  # of 8 bytes; the first says: not damaged
+        for index, field in enumerate(fields):
+            if isinstance(field, _RaggedColumn):
+                self._words[index + 1] = field.shapes.shape[1] + (field.sizes + 7) // 8
+            else:
+                self._words[index + 1] = (field[0].nbytes + 7) // 8
+        self.sizes = 8 * self._words.sum(axis=0)
+        self.begins = np.cumsum(self.sizes) - self.sizes
+
+    def write(self, target: Array) -> None:
+        """Fills in the records.
+
+        Args:
+            target: uint8, as many bytes as the records have.
+        """
+        words, bytes_, at = target.view(np.int64), target.data, self.begins // 8
+        words[at] = 0
+        for count, before, field in zip(self._words[1:], self._words, self._fields, strict=False):
+            at = at + before
+            if not isinstance(field, _RaggedColumn):
+                _scatter(words, at, _as_words(field, int(count[0])))
+                continue
+            _scatter(words, at, field.shapes)
+            starts = 8 * (at + field.shapes.shape[1])
+            places = zip(starts.tolist(), (starts + field.sizes).tolist(), field.data, strict=True)
+            for begin, end, data in places:
+                bytes_[begin:end] = data
+
+
+def _scatter(words: Array, at: Array, rows: Array) -> None:
+    words[at[:, None] + np.arange(rows.shape[1])] = rows
+
+
+def _as_words(column: Array, count: int) -> Array:
+    """Each value as int64, up to a multiple of 8 bytes."""
+    n, size = len(column), column[0].nbytes
+    padded = np.zeros((n, 8 * count), np.uint8)
+    padded[:, :size] = np.ascontiguousarray(column).reshape(-1).view(np.uint8).reshape(n, size)
+    return padded.view(np.int64)
+
+
+# ---- Samples ------------------------------------------------------------------------------------
+
 _BYTES = (bytes, bytearray, memoryview, str)
 _UINT8 = np.dtype(np.uint8)
 _DAMAGED = struct.Struct("<qQ")  # how the record of a sample that is damaged begins
@@ -174,13 +528,13 @@ class Samples:
         return array
 
     def _array_of_numbers(self, key: str, value: Any, dtype: np.dtype[Any]) -> Array:
-        if has_mask(value):
+        if _has_mask(value):
             raise Damaged(
                 f"'{key}' is a masked array, whose mask would be lost: yield {key}.filled(VALUE), "
                 f"and np.ma.getmaskarray({key}) as a field of its own"
             )
         try:
-            array = array_of(value, dtype)
+            array = _array_of(value, dtype)
         except (CorruptDataError, MemoryError):
             raise
         except Exception as failure:  # noqa: BLE001  (what the class of the value raises)
@@ -188,7 +542,7 @@ class Samples:
         if array.dtype == object:
             raise Damaged(f"'{key}' is {shown(value)}; {dtype_name(dtype)} is declared")
         if isinstance(value, (bool, int, float, list, tuple)):
-            fitting = numbers_as(value, array, dtype)
+            fitting = _numbers_as(value, array, dtype)
             if fitting is not None:
                 return fitting
         elif array.dtype == dtype:
@@ -269,7 +623,7 @@ class Samples:
         fields = values_by_field(samples, self._keys)
         found: list[Any] = []
         for values, row_type in zip(fields or (), self._types, strict=False):
-            column = (ragged_column_of if row_type.is_ragged else column_of)(values, row_type)
+            column = (_ragged_column_of if row_type.is_ragged else _column_of)(values, row_type)
             if column is None:
                 return None
             found.append(column)
@@ -280,7 +634,7 @@ class Samples:
     ) -> list[tuple[int, Damaged]]:
         columns = self._columns(samples)
         if columns is not None:
-            self._write_columns(RecordLayout(columns, len(samples)), records, host, scratch)
+            self._write_columns(_RecordLayout(columns, len(samples)), records, host, scratch)
             return []
         bad, found, sizes = [], [], np.zeros(len(samples), np.int64)
         for index, sample in enumerate(samples):
@@ -306,7 +660,7 @@ class Samples:
         return bad
 
     @staticmethod
-    def _write_columns(layout: RecordLayout, records: Array, host: CData, scratch: CData) -> None:
+    def _write_columns(layout: _RecordLayout, records: Array, host: CData, scratch: CData) -> None:
         size = int(layout.sizes.sum())
         memory = _alloc(host, scratch, size)
         layout.write(np.frombuffer(ffi.buffer(memory, size), np.uint8))

@@ -22,9 +22,7 @@ from ..nodes.objects import object_of
 from ..native import CData, ffi, lib, new_struct, text
 from .callbacks import c_function, is_ctrl_c, message_of, status_of
 from ..nodes.row_types import read_row_type
-from .many_samples import samples_of
-from .sample_columns import values_by_field
-from .samples import Damaged, Raised, Samples
+from .samples import Damaged, Raised, Samples, samples_of, values_by_field
 
 _END = lib.PFD_END
 _OWN_FILES = (

@@ -1,4 +1,5 @@
-"""Rows of blobs inside an op: copied out of C's memory into arrays, and back into it.
+"""Rows of blobs inside an op: copied out of C's memory into arrays, given to a Python function, and
+what it returns copied back.
 
 C's memory is borrowed until the op returns.  A Python function therefore gets a copy, which it may
 change and keep.
@@ -6,7 +7,7 @@ change and keep.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,15 @@ import numpy.typing as npt
 
 from ..errors import OutOfMemoryError, UserFunctionError, shown
 from ..native import CData, ffi
-from ..ragged import Ragged
 from ..nodes.row_types import RAGGED_ROW, RowType, as_dtype, dtype_name, read_row_type
+from ..ragged import Ragged
 
 Array = npt.NDArray[Any]
+Rows = Array | list[Array] | Ragged  # of an input; a batch of ragged rows is a Ragged
 
 _UINT8 = np.dtype(np.uint8)
 _LARGE = 1 << 14  # bytes
+
 
 def _view(address: CData, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     size = dtype.itemsize
@@ -96,7 +99,7 @@ class Told(UserFunctionError):
     """A failure whose message says all there is to say."""
 
 
-class Mismatch(Told):
+class _Mismatch(Told):
     """A function returned a value other than declared."""
 
 
@@ -106,7 +109,7 @@ class Mismatch(Told):
 _WIDER = {"b": "biuf", "i": "iuf", "f": "f"}  # kinds of dtype that numbers of Python may become
 
 
-def are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
+def _are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
     """Whether these are numbers of Python, which have no dtype, that the dtype can hold."""
     if not isinstance(found, (bool, int, float, list, tuple)):
         return False
@@ -117,7 +120,7 @@ def are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or np.array_equal(array.astype(dtype), array)
 
 
-def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) -> Array:
+def _checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) -> Array:
     """What a function returned for an output, as an array of its dtype and a fitting shape.
 
     Args:
@@ -132,17 +135,17 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
         is_fit = array.dtype == dtype
     else:
         if found is None or isinstance(found, Ragged):
-            raise Mismatch(
+            raise _Mismatch(
                 f"the output '{name}' is {shown(found)}; it must be an array"
                 + ("; is a return missing?" if found is None else "")
             )
         try:
             array = np.asarray(found)
         except ValueError as failure:
-            raise Mismatch(f"the output '{name}' is not an array: {failure}") from None
-        is_fit = array.dtype == dtype or are_numbers_of(found, array, dtype)
+            raise _Mismatch(f"the output '{name}' is not an array: {failure}") from None
+        is_fit = array.dtype == dtype or _are_numbers_of(found, array, dtype)
     if not is_fit:
-        raise Mismatch(
+        raise _Mismatch(
             f"the output '{name}' has dtype {array.dtype}, and {dtype_name(dtype)} is declared: "
             f"return {as_dtype(name, dtype)}, or declare the other"
         )
@@ -151,28 +154,28 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
         array.ndim == len(shape)
         and all(n in (None, size) for n, size in zip(shape, array.shape, strict=True))
     ):
-        raise Mismatch(
+        raise _Mismatch(
             f"the output '{name}' has shape {array.shape}, and {shape} is declared"
             + (": the rows of the batch come first" if leading else " for a row")
         )
     return array if array.dtype == dtype else array.astype(dtype)
 
 
-def ragged_rows_of(name: str, found: Any, row_type: RowType, num_rows: int) -> list[Array]:
+def _ragged_rows_of(name: str, found: Any, row_type: RowType, num_rows: int) -> list[Array]:
     """The rows of a ragged output of a whole batch: of a Ragged, or of a sequence of arrays."""
     if found is None or not hasattr(found, "__len__") or not hasattr(found, "__getitem__"):
-        raise Mismatch(
+        raise _Mismatch(
             f"the output '{name}' is {shown(found)}; it must be a Ragged or a list of arrays"
         )
     if len(found) != num_rows:
-        raise Mismatch(
+        raise _Mismatch(
             f"the output '{name}' has {len(found)} rows, and the batch has {num_rows}"
         )
     rows = []
     for index in range(num_rows):
         try:
-            rows.append(checked(name, found[index], row_type, ()))
-        except Mismatch as failure:
+            rows.append(_checked(name, found[index], row_type, ()))
+        except _Mismatch as failure:
             failure.message += f" (row {index})"
             raise
     return rows
@@ -248,3 +251,145 @@ def copy_ragged_values(
         else:  # without the GIL
             target[at : at + num_bytes] = _view(_at(address), (num_bytes,), _UINT8)
         at += num_bytes
+
+
+# ---- Calls of a function over rows --------------------------------------------------------------
+# In a thread of the loader, and in a worker process.
+
+
+class Runner:
+    """A function, and how it is called.
+
+    Attributes:
+        function: The user's function.
+        said: Its name, for messages.
+        outputs: Names.
+        from_host: Which of `rng` and `ids` it takes.
+        is_batch: Whether it is called once with all rows.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        said: str,
+        outputs: Sequence[str],
+        from_host: Sequence[str],
+        is_batch: bool,
+    ) -> None:
+        self.function = function
+        self.said = said
+        self.outputs = tuple(outputs)
+        self.from_host = tuple(from_host)
+        self.is_batch = is_batch
+
+    def run(
+        self,
+        inputs: Sequence[Rows],
+        num_rows: int,
+        keywords: dict[str, Any],
+        ids: Array | None,
+        generator: Callable[[int], np.random.Generator] | None,
+        types: Sequence[RowType],
+        outputs: Sequence[Array | None],
+        before_row: Callable[[int], None],
+    ) -> list[list[Array]]:
+        """Writes dense outputs in place, and returns the rows of the ragged ones.
+
+        Args:
+            ids, generator: What the function is given as `ids` and `rng`: all, and that of a row.
+            types, outputs: The types and the arrays of the outputs; None in place of a ragged one.
+            before_row: Called before each row.
+
+        Raises:
+            BaseException: What the function raised.  `pyflowdata_row` is the index of its row,
+                where one call gets one row.
+        """
+        if self.is_batch:
+            return self._run_batch(inputs, num_rows, keywords, ids, generator, types, outputs)
+        ragged: list[list[Array]] = [[] for _ in types]
+        for row in range(num_rows):
+            before_row(row)
+            try:
+                if ids is not None:
+                    keywords["ids"] = ids[row]
+                if generator is not None:
+                    keywords["rng"] = generator(row)
+                found = self._outputs(self.function(*[rows[row] for rows in inputs], **keywords))
+                for index, (name, declared) in enumerate(zip(self.outputs, types, strict=True)):
+                    array, out = _checked(name, found[index], declared, ()), outputs[index]
+                    if out is None:
+                        ragged[index].append(array)
+                    else:
+                        out[row] = array
+            except BaseException as failure:
+                BaseException.__setattr__(failure, "pyflowdata_row", row)
+                raise
+        return [rows for rows, out in zip(ragged, outputs, strict=True) if out is None]
+
+    def _run_batch(
+        self,
+        inputs: Sequence[Rows],
+        num_rows: int,
+        keywords: dict[str, Any],
+        ids: Array | None,
+        generator: Callable[[int], np.random.Generator] | None,
+        types: Sequence[RowType],
+        outputs: Sequence[Array | None],
+    ) -> list[list[Array]]:
+        if ids is not None:
+            keywords["ids"] = ids
+        if generator is not None:
+            keywords["rng"] = generator(0)
+        found = self._outputs(self.function(*inputs, **keywords))
+        ragged = []
+        for name, value, declared, out in zip(self.outputs, found, types, outputs, strict=True):
+            if out is None:
+                ragged.append(_ragged_rows_of(name, value, declared, num_rows))
+            else:
+                out[...] = _checked(name, value, declared, (num_rows,))
+        return ragged
+
+    def _outputs(self, found: Any) -> Sequence[Any]:
+        """What the function returned, one for each output."""
+        names = self.outputs
+        if isinstance(found, Mapping):
+            if set(found) != set(names):
+                raise _Mismatch(
+                    f"{self.said}() returned the outputs {', '.join(map(str, found))}; declared "
+                    f"are {', '.join(names)}"
+                )
+            return [found[name] for name in names]
+        if len(names) == 1:
+            return (found,)
+        if not isinstance(found, (tuple, list)) or len(found) != len(names):
+            what = f"{len(found)} values" if isinstance(found, (tuple, list)) else shown(found)
+            raise _Mismatch(
+                f"{self.said}() returned {what}; {len(names)} outputs are declared: return "
+                f"({', '.join(names)})"
+            )
+        return found
+
+
+class Generators:
+    """Makes one NumPy generator, and sets it for one row after the other.
+
+    To make one costs as much as many numbers.
+    """
+
+    def __init__(self) -> None:
+        start, self._key = np.zeros(4, np.uint64), np.zeros(2, np.uint64)
+        self._state = {
+            "bit_generator": "Philox",
+            "state": {"counter": start, "key": self._key},
+            "buffer": start,
+            "buffer_pos": 4,
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
+        self._generator = np.random.Generator(np.random.Philox(0))
+
+    def of(self, first: int, second: int) -> np.random.Generator:
+        """The generator of a key of 128 bits; valid until the next call."""
+        self._key[0], self._key[1] = first, second
+        self._generator.bit_generator.state = self._state
+        return self._generator

@@ -18,6 +18,7 @@ PYTHON_LAYERS = {
     "words": {"errors"},
     "ragged": {"words"},
     "native": {"errors"},
+    "workers": set(),
     "nodes": {"native", "ragged", "words", "errors"},
     "ops": {"nodes"},
     "packaging": {"native"},
@@ -27,7 +28,7 @@ PYTHON_LAYERS = {
         "pyops", "formats", "loader", "insight", "nodes", "native", "ragged", "words", "errors",
     },
     "plugins": {"ops", "nodes", "native", "words", "errors"},
-    "pyops": {"plugins", "ops", "nodes", "native", "ragged", "errors"},
+    "pyops": {"workers", "plugins", "ops", "nodes", "native", "ragged", "errors"},
     "__init__": {
         "datasets", "formats", "pyops", "plugins", "loader", "insight", "ops", "nodes", "native",
         "ragged", "errors",
@@ -35,9 +36,9 @@ PYTHON_LAYERS = {
     "testing": set(),
     "formats": {"loader", "nodes", "native", "ragged", "words", "errors"},
     "io": {"formats"},
-    "integrations": {"__init__", "loader", "insight", "nodes", "native", "errors"},
+    "integrations": {"__init__", "workers", "loader", "insight", "nodes", "native", "errors"},
     "cli": {
-        "__init__", "datasets", "formats", "io", "plugins", "pyops", "ops", "loader",
+        "__init__", "workers", "datasets", "formats", "io", "plugins", "pyops", "ops", "loader",
         "insight", "nodes", "native", "ragged", "words", "errors",
     },
     "__main__": {"cli"},
@@ -221,7 +222,8 @@ def test_integrations_are_on_top():
         "loader.loader_wrapper",
         "loader.iterator_hook", "loader.loader_argument_hints", "loader.sinks",
         "nodes.argument_hints", "nodes.world", "insight.report", "insight.counters",
-        "insight.stats", "native.__init__",
+        "insight.stats", "native.__init__", "workers.pool", "workers.remote_errors",
+        "workers.shared_memory",
     }  # fmt: skip
     for path, tree in modules("integrations"):
         names = {name for name in imported(path, tree) if layer_of(name) != "integrations"}

@@ -19,7 +19,7 @@ from support.paths import ROOT
 from support.process_functions import everything, everything_of_a_batch, faulty, pid_of
 
 import pyflowdata as flow
-from pyflowdata.pyops.processes import RemoteTraceback
+from pyflowdata.workers.remote_errors import RemoteTraceback
 
 HAS_CLOUDPICKLE = importlib.util.find_spec("cloudpickle") is not None
 
@@ -156,7 +156,7 @@ def test_an_exception_has_its_traceback_and_the_place(folder, workers):  # noqa:
     assert isinstance(cause.__cause__, RemoteTraceback)
     trace = str(cause.__cause__)
     assert 'raise ValueError("of a record")' in trace and "in faulty" in trace
-    assert "runner.py" not in trace and "worker.py" not in trace
+    assert "tensors.py" not in trace and "worker_calls.py" not in trace
     assert children() != set()
 
 

@@ -9,8 +9,8 @@ import threading
 
 import torch
 
-from pyflowdata.integrations.torch import hand_over, loader, sinks
-from pyflowdata.integrations.torch.copies import DeviceCopies
+from pyflowdata.integrations.torch import hand_over, loader
+from pyflowdata.integrations.torch.devices import DeviceCopies
 
 
 class FakeStream:
@@ -60,10 +60,9 @@ class LateCopies(DeviceCopies):
 
 def use_late_copies(monkeypatch):
     """Has loaders and sinks copy every batch to "a device"."""
-    for module in (hand_over, sinks):
+    for module in (hand_over, loader):
         monkeypatch.setattr(module, "copies_to", LateCopies)
-    for module in (loader, sinks):
-        monkeypatch.setattr(module, "find_device", lambda device: torch.device("cuda", 0))
+    monkeypatch.setattr(loader, "find_device", lambda device: torch.device("cuda", 0))
 
 
 def fake_cuda(monkeypatch, user_stream, recorded):

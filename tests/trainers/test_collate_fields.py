@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from torch.utils.data import default_collate  # noqa: E402
 from torch.utils.data._utils.collate import default_collate_fn_map  # noqa: E402
 
-from pyflowdata.integrations.torch.data_loader.collating import collate  # noqa: E402
+from pyflowdata.integrations.torch.data_loader.fetching import collate  # noqa: E402
 
 X = np.arange(24, dtype=np.float32).reshape(4, 2, 3)
 Pair = collections.namedtuple("Pair", "x y")

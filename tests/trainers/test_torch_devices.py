@@ -9,9 +9,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pyflowdata[torch]")
 
 import pyflowdata as flow  # noqa: E402
-from pyflowdata.integrations.torch import TorchLoader, copies, sink  # noqa: E402
-from pyflowdata.integrations.torch.devices import find_device  # noqa: E402
-from pyflowdata.integrations.torch.copies import DeviceCopies, PlainCopies, copies_to  # noqa: E402
+from pyflowdata.integrations.torch import TorchLoader, devices, sink  # noqa: E402
+from pyflowdata.integrations.torch.devices import (  # noqa: E402
+    DeviceCopies,
+    PlainCopies,
+    copies_to,
+    find_device,
+)
 from support.late_copies import FakeEvent, FakeStream  # noqa: E402
 
 X = np.arange(22, dtype=np.float32).reshape(11, 2)
@@ -104,7 +108,7 @@ def test_pinned_memory_is_that_of_the_accelerator(monkeypatch):
     put_xpu(monkeypatch, FakeStream())
     asked = []
     empty = torch.empty
-    monkeypatch.setattr(copies, "can_pin", lambda: True)
+    monkeypatch.setattr(devices, "can_pin", lambda: True)
 
     def made(*size, pin_memory=False, **options):
         asked.append(pin_memory)

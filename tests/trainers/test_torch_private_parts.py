@@ -13,7 +13,7 @@ import torch.utils.data as torch_data  # noqa: E402
 import pyflowdata as flow  # noqa: E402
 from pyflowdata.integrations.torch import DataLoader  # noqa: E402
 from pyflowdata.integrations.torch.data_loader import (  # noqa: E402
-    numpy_words,
+    randomness,
     worker_main,
     workers,
 )
@@ -92,16 +92,16 @@ def test_a_forkserver_of_another_form_costs_the_preload_alone(monkeypatch):
 
 @pytest.mark.parametrize("shift", [0, 1, 8])
 def test_numpy_words_are_read_only_where_they_are(monkeypatch, shift):
-    monkeypatch.setattr(numpy_words, "_KEY_WORDS", 624 - shift)
-    numpy_words._has_known_layout.cache_clear()
+    monkeypatch.setattr(randomness, "_KEY_WORDS", 624 - shift)
+    randomness._has_known_layout.cache_clear()
     try:
-        assert (numpy_words.words_of(np.random.MT19937(3)) is None) == (shift > 0)
-        assert numpy_words.words_of(np.random.PCG64(3)) is None
+        assert (randomness.words_of(np.random.MT19937(3)) is None) == (shift > 0)
+        assert randomness.words_of(np.random.PCG64(3)) is None
         whole = [part.tolist() for part in _drawn(1)]
         assert [part.tolist() for part in _drawn(4)] == whole  # draws are seen without them, too
     finally:
         monkeypatch.undo()
-        numpy_words._has_known_layout.cache_clear()
+        randomness._has_known_layout.cache_clear()
 
 
 def _drawn(batch_size):
@@ -112,7 +112,7 @@ def _drawn(batch_size):
 @pytest.mark.parametrize("seed", [3, [3, 5]])
 def test_every_form_of_seed_changes_the_words(seed):
     random = np.random.RandomState(1)
-    words = numpy_words.words_of(random._bit_generator)
+    words = randomness.words_of(random._bit_generator)
     before = words.word.value
     random.seed(seed)
     assert words.word.value != before and words.position.value == 624

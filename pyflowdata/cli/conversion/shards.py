@@ -27,7 +27,7 @@ class Task:
         shards: (number, first record, record after the last; -1 for the end).
         folder: Where they are made.
         batch_size: Records that are read at a time.
-        threads: Of the loader; None: its default.
+        threads: How many threads the loader has; None: its default.
     """
 
     source: Source
@@ -36,22 +36,6 @@ class Task:
     shards: tuple[tuple[int, int, int], ...]
     batch_size: int
     threads: int | None = None
-
-
-_progress: Any = None  # in a worker: the counter that all share
-
-
-def share(counter: Any) -> None:
-    """Sets the counter of this worker process."""
-    global _progress
-    _progress = counter
-
-
-def count(records: int) -> None:
-    """Adds converted records to the counter that all workers share, if there is one."""
-    if _progress is not None:
-        with _progress.get_lock():
-            _progress.value += records
 
 
 def _batches(
@@ -85,6 +69,7 @@ def _slice(batch: dict[str, Any], begin: int, end: int) -> dict[str, Any]:
 
 def write_shards(
     task: Task,
+    count: Callable[[int], None],
     done: Callable[[int, int], None] | None = None,
     left_out: LeftOut | None = None,
 ) -> list[int]:
@@ -92,12 +77,13 @@ def write_shards(
 
     Args:
         task: What to do.
+        count: Called with the records of each batch that is written.
         done: Called with the number of each shard and its records.
         left_out: Called at the end of the source with how many damaged records were left out, and
             errors that name the latest.
     """
     with contextlib.closing(_batches(task, task.shards[0][1], left_out)) as batches:
-        return _write_from(task, batches, done)
+        return _write_from(task, batches, count, done)
 
 
 def _write(writer: Writer, part: dict[str, Any], task: Task, shapes: dict[str, Any]) -> None:
@@ -112,6 +98,7 @@ def _write(writer: Writer, part: dict[str, Any], task: Task, shapes: dict[str, A
 def _write_from(
     task: Task,
     batches: Iterator[tuple[int, int, Any]],
+    count: Callable[[int], None],
     done: Callable[[int, int], None] | None,
 ) -> list[int]:
     counts = []

@@ -1,38 +1,22 @@
-"""The processes of a conversion."""
+"""The tasks of a conversion: in this process, or in several."""
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import multiprocessing.connection
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from typing import Any
+import pickle
+from collections import deque
+from collections.abc import Callable
 
+from ...errors import UserFunctionError
 from ...plugins import load_library
+from ...workers.inside import Send
+from ...workers.pool import Pool, Worker, WorkerEnded, answered
+from ...workers.remote_errors import RemoteError, RemoteTraceback, raised_there, remote_error
+from ...workers.shared_memory import SharedMemory
 from .plan import Conversion
-from .shards import Task, share, write_shards
+from .shards import Task, write_shards
 
-
-def _begin_worker(counter: Any, plugins: list[str]) -> None:
-    """A worker ends with the process that started it, also where that is killed, and says nothing
-    of an interrupt, which was held back while it began."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-    share(counter)
-    for library in plugins:
-        load_library(library)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
-
-
-def _follow(sentinel: int) -> None:
-    multiprocessing.connection.wait([sentinel])
-    os._exit(1)
+_LOOK_MS = 200  # how often the progress is told
 
 
 def run_tasks(
@@ -47,66 +31,98 @@ def run_tasks(
         progress: Called now and then with the records that are written.
     """
     if jobs == 1 or len(tasks) <= 1:
-        counter = _Counter(progress)
-        share(counter)
-        try:
-            for task in tasks:
-                write_shards(task, conversion.note, conversion.note_left_out)
-        finally:
-            share(None)
+        add = _counter(progress)
+        for task in tasks:
+            write_shards(task, add, conversion.note, conversion.note_left_out)
         return
     origin = conversion.source.format.origin
     plugins = [origin] if os.path.isfile(origin) else []  # "built in" for most
-    spawn = multiprocessing.get_context("spawn")
-    shared = spawn.Value("q", 0)
-    others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(
-        min(jobs, len(tasks)), mp_context=spawn, initializer=_begin_worker,
-        initargs=(shared, plugins),
-    ) as pool:
-        pending: dict[Future[list[int]], Task] = {}
-        try:
-            with _held_back(signal.SIGINT):  # processes begin here, and inherit that
-                pending |= {pool.submit(write_shards, task): task for task in tasks}
-            while pending:
-                finished, _ = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-                progress(shared.value)
-                for one in finished:
-                    task = pending.pop(one)
-                    for (number, _, _), records in zip(task.shards, one.result(), strict=True):
-                        conversion.note(number, records)
-        except BaseException:
-            for process in set(multiprocessing.active_children()) - others:
-                process.kill()  # whatever it is at: nothing of it is wanted, nor what it says
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-@contextlib.contextmanager
-def _held_back(number: int) -> Iterator[None]:
-    """A signal comes when this is over."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+    count = min(jobs, len(tasks))
+    pool = Pool(__name__, lambda: pickle.dumps(plugins), count, has_session=False)
+    pool.acquire()
     try:
-        yield
+        _run_in(pool, conversion, tasks, progress)
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        pool.release()
 
 
-class _Counter:
-    """Counts in this process, as the shared one does."""
+def _counter(told: Callable[[int], None]) -> Callable[[int], None]:
+    """What adds up, and tells the sum."""
+    total = 0
 
-    def __init__(self, progress: Callable[[int], None]) -> None:
-        self._progress, self._value = progress, 0
+    def count(records: int) -> None:
+        nonlocal total
+        total += records
+        told(total)
 
-    def get_lock(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
+    return count
 
-    @property
-    def value(self) -> int:
-        """Records so far."""
-        return self._value
 
-    @value.setter
-    def value(self, value: int) -> None:
-        self._value = value
-        self._progress(value)
+def _run_in(
+    pool: Pool, conversion: Conversion, tasks: list[Task], progress: Callable[[int], None]
+) -> None:
+    waiting, busy = deque(tasks), dict[Worker, Task]()
+    while waiting or busy:
+        while waiting and (one := pool.take(0)) is not None:
+            busy[one] = waiting.popleft()
+            _give(one, busy[one])
+        ready = answered(busy, _LOOK_MS)
+        progress(sum(one.memory.place[0] for one in pool.workers))
+        for one in ready:
+            counts = _take(one)
+            pool.give_back(one)
+            for (number, _, _), records in zip(busy.pop(one).shards, counts, strict=True):
+                conversion.note(number, records)
+
+
+def _give(one: Worker, task: Task) -> None:
+    try:
+        one.give(pickle.dumps(task))
+    except WorkerEnded:
+        raise _death(one) from None
+
+
+def _take(one: Worker) -> list[int]:
+    """The records of each shard of a task."""
+    try:
+        answer: list[int] | RemoteError = pickle.loads(one.take())
+    except WorkerEnded:
+        raise _death(one) from None
+    if isinstance(answer, RemoteError):
+        failure = raised_there(answer) or UserFunctionError(answer.said)
+        raise failure from RemoteTraceback(answer.trace)
+    return answer
+
+
+def _death(one: Worker) -> UserFunctionError:
+    return UserFunctionError(f"a process of the conversion (pid {one.pid}) {one.how_it_ended()}")
+
+
+# ---- In a worker --------------------------------------------------------------------------------
+
+
+def begin(content: bytes, memory: SharedMemory, send: Send) -> Callable[[bytes], None]:
+    """What answers pickled tasks, for pyflowdata.workers.
+
+    Args:
+        content: The files of plugins, pickled.
+        memory: Its number is that of the records that this worker has written.
+    """
+    for library in pickle.loads(content):
+        load_library(library)
+    place = memory.place
+
+    def count(total: int) -> None:
+        place[0] = total
+
+    add = _counter(count)
+
+    def answer(message: bytes) -> None:
+        found: list[int] | RemoteError
+        try:
+            found = write_shards(pickle.loads(message), add)
+        except BaseException as failure:  # noqa: BLE001  (the program raises it)
+            found = remote_error(failure, failure.__traceback__)
+        send(pickle.dumps(found))
+
+    return answer

@@ -12,10 +12,8 @@
 
 from __future__ import annotations
 
-from .blobs import rank_and_world_size
-from .loader import JaxLoader
-from .scans import Scan
-from .sinks import scan, sink
+from .loader import JaxLoader, rank_and_world_size
+from .sinks import Scan, scan, sink
 
 __all__ = ["JaxLoader", "Scan", "rank_and_world_size", "scan", "sink"]
 

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from .loader import TorchLoader
-from .meshes.ranks import rank_and_world_size
-from .meshes.sequences import ContextParallel
-from .sinks import sink
+from .loader import TorchLoader, sink
+from .meshes import ContextParallel, rank_and_world_size
 
 if TYPE_CHECKING:
     from .data_loader import DataLoader, sample_generator

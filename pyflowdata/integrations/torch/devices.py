@@ -1,14 +1,21 @@
-"""Devices that torch has here: the module of a type, and its streams and events."""
+"""Devices that torch has here, and copies of batches to them."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
+import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from ... import InvalidArgumentError, UnsupportedError
+from ... import DataLoader, InvalidArgumentError, UnsupportedError
+from .tensors import each_tensor, tensors_of
+
+
+# ---- Devices ------------------------------------------------------------------------------------
 
 _OF_STREAMS = ("Stream", "Event", "stream", "current_stream")
 
@@ -30,13 +37,13 @@ def find_device(device: Any) -> torch.device:
         if chosen.index:
             raise InvalidArgumentError(f"device = {device!r}; there is one device 'cpu'")
         return chosen
-    module = module_of(chosen.type)
+    module = _module_of(chosen.type)
     if module is None:
         raise UnsupportedError(
             f"device = {device!r}; TorchLoader brings batches to 'cpu' or 'cuda', or to what torch "
             "has a module for, as torch.xpu: leave device out and copy the tensors with .to()"
         )
-    if not is_available(chosen.type):
+    if not _is_available(chosen.type):
         is_cuda = chosen.type == "cuda"
         raise UnsupportedError(
             f"device = {device!r}, but torch.{chosen.type}.is_available() is false: this torch "
@@ -53,13 +60,13 @@ def find_device(device: Any) -> torch.device:
     return torch.device(chosen.type, index)
 
 
-def module_of(kind: str) -> Any:
+def _module_of(kind: str) -> Any:
     """torch.cuda for "cuda", and so on; None where there is none that says what is available."""
     module = getattr(torch, kind, None)
     return module if module is not None and _availability(kind, module) is not None else None
 
 
-def is_available(kind: str) -> bool:
+def _is_available(kind: str) -> bool:
     """Whether torch finds devices of a type that it has a module for."""
     asked = _availability(kind, getattr(torch, kind))
     return bool(asked is not None and asked())
@@ -71,21 +78,21 @@ def _availability(kind: str, module: Any) -> Any:
     return getattr(module, "is_available", None) or getattr(backend, "is_available", None)
 
 
-def has_streams(device: torch.device) -> bool:
+def _has_streams(device: torch.device) -> bool:
     """Whether copies can run beside computations, and be waited for: CUDA, XPU, not MPS."""
-    module = module_of(device.type)
+    module = _module_of(device.type)
     return module is not None and all(hasattr(module, name) for name in _OF_STREAMS)
 
 
-def make_event(device: torch.device) -> Any:
+def _make_event(device: torch.device) -> Any:
     """An event; where torch knows how, one that waits without taking a processor."""
-    event = module_of(device.type).Event
+    event = _module_of(device.type).Event
     return event(blocking=True) if device.type == "cuda" else event()
 
 
 def current_device(device: torch.device) -> contextlib.AbstractContextManager[Any]:
     """Makes it the current one of this thread: each thread has one of its own."""
-    chosen = getattr(module_of(device.type), "device", None)
+    chosen = getattr(_module_of(device.type), "device", None)
     found: contextlib.AbstractContextManager[Any]
     found = contextlib.nullcontext() if chosen is None else chosen(device)
     return found
@@ -98,3 +105,115 @@ def can_pin() -> bool:
         return bool(torch.empty(1, pin_memory=True).is_pinned())
     except RuntimeError:
         return False
+
+
+# ---- Copies -------------------------------------------------------------------------------------
+# To pinned memory, and from there to a device, asynchronously where that is possible.  A batch is a
+# list of leaves here, as tensors.py takes it apart.
+
+_Leaves = list[Any]
+
+
+def pinned(leaves: _Leaves) -> _Leaves:
+    """The same in pinned memory."""
+    return each_tensor(leaves, torch.Tensor.pin_memory)
+
+
+def counted(
+    loader: DataLoader[Any], leaves: _Leaves, device: str, copy_batch: Callable[[_Leaves], Any], *,
+    overlaps: bool = False,
+) -> Any:  # fmt: skip
+    """What a function that copies a batch of a loader returns; counted for reports."""
+    begin = time.perf_counter()
+    copied = copy_batch(leaves)
+    seconds = time.perf_counter() - begin
+    size = sum(tensor.nbytes for tensor in tensors_of(leaves))
+    loader.count_copy(seconds, size, device, overlaps=overlaps)
+    return copied
+
+
+def copies_to(device: torch.device) -> DeviceCopies | PlainCopies | None:
+    """What brings batches to a device; None: they stay on the host."""
+    if device.type == "cpu":
+        return None
+    return DeviceCopies(device) if _has_streams(device) else PlainCopies(device)
+
+
+class _PinnedBuffers:
+    """Pinned memory for one batch; `copied` is the event after the last copies out of it."""
+
+    __slots__ = ("_buffers", "copied")
+
+    def __init__(self) -> None:
+        self._buffers: list[torch.Tensor] = []  # bytes
+        self.copied: Any = None
+
+    def fill(self, index: int, source: torch.Tensor) -> torch.Tensor:
+        """Puts a tensor into the buffer of this index, which is replaced if it is too small."""
+        size = source.nbytes
+        if index == len(self._buffers) or len(self._buffers[index]) < size:
+            made = torch.empty(size, dtype=torch.uint8, pin_memory=can_pin())
+            self._buffers[index : index + 1] = [made]
+        buffer = self._buffers[index][:size].view(source.dtype).view(source.shape)
+        return buffer.copy_(source)
+
+
+class DeviceCopies:
+    """Copies batches to a device, on a stream of its own, through two sets of pinned buffers.
+
+    A buffer is written again only when the copy out of it is done.  The loader's own memory is
+    free as soon as send() returns.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._streams = _module_of(device.type)
+        self._stream = self._streams.Stream(device)
+        self._free = [_PinnedBuffers(), _PinnedBuffers()]  # the one used longest ago first
+
+    def send(self, leaves: _Leaves) -> tuple[_Leaves, Any]:
+        """Starts the copies; returns the leaves, and the event after which they are complete."""
+        buffers = self._free[0]
+        if buffers.copied is not None:
+            buffers.copied.synchronize()
+        self._free.reverse()
+        copied = _make_event(self._device)
+        number = itertools.count()
+        try:
+            with self._streams.stream(self._stream):
+                return each_tensor(
+                    leaves, lambda tensor: self._start_copy(buffers.fill(next(number), tensor))
+                ), copied
+        finally:  # also after the copies that were started before an interrupt
+            copied.record(self._stream)
+            buffers.copied = copied
+
+    def _start_copy(self, pinned: torch.Tensor) -> torch.Tensor:
+        return pinned.to(self._device, non_blocking=True)
+
+    def receive(self, leaves: _Leaves, copied: Any) -> None:
+        """Makes the current stream wait for the copies, and tells the allocator of its use."""
+        stream = self._streams.current_stream(self._device)
+        stream.wait_event(copied)
+        for tensor in tensors_of(leaves):
+            tensor.record_stream(stream)
+
+    def __str__(self) -> str:
+        return "copied ahead through pinned memory, on a stream of its own"
+
+
+class PlainCopies:
+    """Copies batches to a device without streams of torch, as MPS: a copy ends before send()."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+
+    def send(self, leaves: _Leaves) -> tuple[_Leaves, None]:
+        """The leaves on the device, and None."""
+        return each_tensor(leaves, lambda tensor: tensor.to(self._device)), None
+
+    def receive(self, leaves: _Leaves, copied: None) -> None:
+        """Nothing is left to wait for."""
+
+    def __str__(self) -> str:
+        return "copied ahead; the device has no streams of torch to copy beside the step"

@@ -1,4 +1,5 @@
-"""Batches as torch tensors: on the host without a copy, on a CUDA device one batch ahead.
+"""Batches as torch tensors: on the host without a copy, on a CUDA device one batch ahead; and sink
+mode with them.
 
     from pyflowdata.integrations.torch import TorchLoader
 
@@ -13,33 +14,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import torch
+import torch.distributed as dist
 
-from ... import Blob, DataLoader, RankReport, Report
+from ... import Blob, DataLoader, InvalidArgumentError, RankReport, Report
 from ...errors import WrongUseError, shown
 from ...loader.batches import Array
-from ...loader.loader_wrapper import LoaderWrapper
 from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
+from ...loader.loader_wrapper import LoaderWrapper
+from ...loader.sinks import Sink
+from ...nodes.argument_hints import takes_own_arguments
 from .accelerate_signal import PreparedLoader, announced, gradient_state
-from .devices import find_device
-from .epoch_place import EpochPlace
+from .devices import DeviceCopies, PlainCopies, copies_to, counted, current_device, find_device
+from .epoch_iterators import Ahead, EpochPlace, OnHost
 from .hand_over import HandOver
-from .iterators import Ahead, OnHost
-from .lightning_rebuild import saved_arguments, take_batch_sampler
-from .meshes.placement import MeshPlacement
-from .meshes.ranks import check_ranks
+from .meshes import MeshPlacement, check_ranks
 from .options import LoaderOptions, check_options, names_ranks
-from .reports import gathered
-from .rows import TrainerEpochs, steps_of
-from .trainer_attributes import TrainerAttributes
+from .rows import TrainerAttributes, TrainerEpochs, saved_arguments, steps_of, take_batch_sampler
+from .tensors import HostTensors
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["TorchLoader"]
+__all__ = ["TorchLoader", "sink"]
 
 BatchT = TypeVar("BatchT", covariant=True)
 
@@ -225,7 +225,7 @@ class TorchLoader(
         return self._hand_over.tensors_of(batch)
 
     def _gathered(self, report: Report) -> RankReport:
-        return gathered(report)
+        return _gathered(report)
 
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): what was delivered counts, what was made ahead does not."""
@@ -266,3 +266,128 @@ class TorchLoader(
     def __repr__(self) -> str:
         more = ", pin_memory=True" * self.pin_memory + ", static=True" * self.static
         return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{more})"
+
+
+def _gathered(report: Report) -> RankReport:
+    """The reports of all ranks, by all_gather_object(); without a process group this one."""
+    if not (dist.is_available() and dist.is_initialized()):
+        return RankReport([report])
+    reports: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(reports, report)
+    return RankReport(reports)
+
+
+# ---- Sink mode ----------------------------------------------------------------------------------
+
+ResultT = TypeVar("ResultT")
+
+
+class _OnHost:
+    """What a sink does with batches on the host."""
+
+    def __init__(self, tensors: HostTensors) -> None:
+        self._tensors = tensors
+
+    def send(self, batch: Any) -> Any:
+        """Tensors that view the batch."""
+        return self._tensors.convert(batch)
+
+    def receive(self, made: Any) -> Any:
+        """As it was sent."""
+        return made
+
+    def __str__(self) -> str:
+        return "on cpu: tensors view the loader's memory, nothing is pinned or copied"
+
+
+class _OnDevice:
+    """What a sink does with batches for a device."""
+
+    def __init__(
+        self,
+        loader: DataLoader[Any],
+        tensors: HostTensors,
+        device: torch.device,
+        copies: DeviceCopies | PlainCopies,
+    ) -> None:
+        self._loader, self._tensors, self._device = loader, tensors, device
+        self._copies = copies
+
+    def send(self, batch: Any) -> Any:
+        """Starts the copy, in the sink's thread: the leaves, and what tells that it is done."""
+        leaves = self._tensors.flatten(batch)
+        with current_device(self._device):
+            return counted(
+                self._loader, leaves, str(self._device), self._copies.send, overlaps=True
+            )
+
+    def receive(self, made: Any) -> Any:
+        """The tensors, for the stream of the training thread, which waits for their copy."""
+        leaves, copied = made
+        self._copies.receive(leaves, copied)
+        return self._tensors.unflatten(leaves)
+
+    def __str__(self) -> str:
+        return f"on {self._device}: {self._copies}"
+
+
+@takes_own_arguments
+def sink(
+    loader: DataLoader[Any] | TorchLoader[Any],
+    step: Callable[[Any], ResultT],
+    *,
+    sink_size: int = -1,
+    device: torch.device | str | int | None = None,
+    queue: int = 2,
+    ragged: Literal["dense", "jagged"] | None = None,
+) -> Sink[ResultT]:
+    """Runs `step(batch)` many times per call, with tensors that a thread brings to the device.
+
+    On a CUDA or XPU device the thread copies each batch to pinned memory, and from there on a
+    stream of its own; the stream of the step waits for the copies, and no thread does.  The device
+    has up to `queue` batches besides the one in use.  Without one the same thread and queue are
+    used, and a tensor views the loader's memory.
+
+    Args:
+        loader: A DataLoader, whose batches have the form of TorchLoader's; its position is where
+            this goes on.  Of a TorchLoader its DataLoader is taken, and its device.
+        step: Trains with a batch.  What it returns stays on the device: `loss.detach()` makes
+            nothing wait, `loss.item()` does.
+        sink_size: Steps of a call; calls go on over the ends of epochs.  -1: a call ends where its
+            epoch does.
+        device: As of TorchLoader.
+        queue: Batches that wait for steps at most.
+        ragged: As of TorchLoader, and of a TorchLoader its own.
+
+    Returns:
+        `run`: run() makes a call and returns what its steps returned; `for results in run` makes
+        calls without end.  It has state_dict(), load_state_dict(), report(), stats() and
+        close().
+
+    Raises:
+        InvalidArgumentError: A number is out of range, a blob is ragged and `ragged` does not say
+            what it becomes, the device does not exist, or the TorchLoader has static=True.
+        UnsupportedError: torch has no such device here, or no dtype for one of the blobs.
+    """
+    if isinstance(loader, TorchLoader):
+        if loader.static:
+            raise InvalidArgumentError(
+                "a TorchLoader with static=True was given, and sink() gives new tensors with each "
+                "batch: give its DataLoader, loader.loader"
+            )
+        device = loader.device if device is None else device
+        ragged = loader.ragged if ragged is None else ragged
+        loader._place.go_to_user()
+        loader = loader.loader
+    found = find_device(device)
+    hand_over: Any = None  # Sink refuses what is not a loader
+    if isinstance(loader, DataLoader):
+        hand_over = _hand_over(loader, ragged, found)
+    return Sink(loader, step, sink_size, queue, hand_over)
+
+
+def _hand_over(
+    loader: DataLoader[Any], ragged: str | None, device: torch.device
+) -> _OnHost | _OnDevice:
+    tensors, copies = HostTensors(loader, ragged), copies_to(device)
+    return _OnHost(tensors) if copies is None else _OnDevice(loader, tensors, device, copies)

@@ -1,4 +1,5 @@
-"""A loader's rows as torch's Dataset, Sampler and BatchSampler, for trainers that ask for these."""
+"""What trainers ask of a TorchLoader: its rows as Dataset, Sampler and BatchSampler of torch, and
+the attributes of a DataLoader of torch."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from torch.utils.data import (
 )
 
 from ... import DataLoader
-from ...nodes.batch_forms import map_arrays
+from ...nodes.batch_forms import identity, map_arrays
 from ...loader.epoch_steps import EpochSteps
 from ...loader.epochs import as_epoch
 from ...loader.loader_wrapper import WrappedLoader
@@ -234,3 +235,109 @@ class EpochBatches(BatchSampler):
     def set_epoch(self, epoch: int) -> None:
         """As that of the sampler."""
         self.sampler.set_epoch(epoch)
+
+
+# ---- Attributes that trainers read --------------------------------------------------------------
+
+
+class _Loader(Owner, Protocol):
+    """The loader whose attributes these are.
+
+    Attributes:
+        _epoch_steps: None where the rows of a step are not known before.
+        _steps: The steps to take in place of all.
+    """
+
+    _epoch_steps: EpochSteps | None
+    _steps: BatchSampler | None
+
+    @property
+    def sampler(self) -> EpochSampler: ...
+
+
+class TrainerAttributes:
+    """The attributes of torch's DataLoader, for one without worker processes.
+
+    Trainers make loaders again out of them: `DataLoader(loader.dataset, batch_sampler=...)` around
+    `loader.batch_sampler` gives the batches of the loader, since `dataset.__getitems__` takes the
+    positions of a step as that step.
+
+    Attributes:
+        num_workers, prefetch_factor, persistent_workers, timeout, worker_init_fn, generator,
+        in_order, pin_memory_device, multiprocessing_context: As of torch's, without workers.
+        collate_fn: Returns its argument, since `dataset.__getitems__` returns whole batches.
+    """
+
+    num_workers = 0
+    prefetch_factor = None
+    persistent_workers = False
+    timeout = 0
+    worker_init_fn = None
+    generator = None
+    in_order = True
+    pin_memory_device = ""
+    multiprocessing_context = None
+    collate_fn = staticmethod(identity)
+
+    @property
+    def dataset(self: _Loader) -> Dataset[Any]:
+        """The rows of the epoch, in the loader's order, over all ranks, with `len()`; of streams,
+        and of batches whose rows are not known before, an IterableDataset of whole batches.
+        """
+        steps = self._epoch_steps
+        return EpochStream(self) if steps is None else EpochRows(self, steps)
+
+    @property
+    def batch_size(self: _Loader) -> int | None:
+        """Rows that this rank has in a full batch; None where they are not known before."""
+        steps = self._epoch_steps
+        return None if steps is None else steps.batch_size // steps.world_size
+
+    @property
+    def sampler(self: _Loader) -> EpochSampler:
+        """The positions in `dataset` of this rank's rows.  Its set_epoch() is that of the loader;
+        after load_state_dict() the epochs of a trainer that counts from 0 again are those from the
+        state's epoch on.
+        """
+        return EpochSampler(self, self._epoch_steps)
+
+    @property
+    def batch_sampler(self: _Loader) -> BatchSampler | None:
+        """The same, step by step; None where they are not known before."""
+        if self._steps is not None or self._epoch_steps is None:
+            return self._steps
+        return EpochBatches(self.sampler)
+
+    @property
+    def drop_last(self: _Loader) -> bool:
+        """Whether the readers leave out a short last batch; False where batch_size is None, as
+        torch's DataLoader has it."""
+        drops = self.loader.readers[0].spec.get("last_batch") == "drop"
+        return drops and self._epoch_steps is not None
+
+
+# ---- How Lightning makes a loader again ---------------------------------------------------------
+# As it does to predict: by the arguments of the first one.
+
+
+def saved_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The attributes in which Lightning finds the arguments to make a loader again with."""
+    return {
+        "__pl_saved_args": (),
+        "__pl_saved_arg_names": (),
+        "__pl_saved_kwargs": arguments,
+        "__dataset": None,
+    }
+
+
+def take_batch_sampler(arguments: dict[str, Any]) -> Any:
+    """Takes torch's arguments out of those that a loader is made again with, as Lightning does to
+    predict: its batch_sampler is around one of ours, to see the positions.  Returns it, or None.
+    """
+    batch_sampler = arguments.get("batch_sampler")
+    sampler = getattr(batch_sampler, "sampler", arguments.get("sampler"))
+    if not isinstance(sampler, EpochSampler):
+        return None
+    for name in ("sampler", "shuffle", "batch_sampler", "batch_size", "drop_last"):
+        arguments.pop(name, None)
+    return batch_sampler

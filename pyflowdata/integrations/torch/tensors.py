@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,10 +23,98 @@ from ...nodes.batch_forms import arrays_of
 from ...errors import shown
 from ...loader.loader_wrapper import WrappedLoader
 from ...nodes import is_bfloat16
-from .jagged import Jagged, JaggedMaker, check_jagged, is_text, shared_offsets, texts_of
 
-Make = Callable[[Any], Any]  # of the array of a blob its leaf
 
+# ---- Ragged batches -----------------------------------------------------------------------------
+# As nested tensors of layout torch.jagged, without a copy.
+
+
+class _Jagged(NamedTuple):
+    """What a nested tensor is made of.
+
+    Attributes:
+        values: The elements of all rows, one row after another: (n, *fixed dimensions).
+        offsets: int64 of shape (rows + 1,): where each row begins, and n.
+        shortest, longest: Lengths of rows; None without rows.  torch would ask the device for them.
+    """
+
+    values: torch.Tensor
+    offsets: torch.Tensor
+    shortest: int | None
+    longest: int | None
+
+    def nested(self) -> torch.Tensor:
+        """The nested tensor, over the same memory."""
+        made: torch.Tensor = torch.nested.nested_tensor_from_jagged(
+            self.values, self.offsets, min_seqlen=self.shortest, max_seqlen=self.longest
+        )
+        return made
+
+
+class _JaggedMaker:
+    """Makes the parts of a nested tensor of a Ragged in which one dimension varies."""
+
+    def __init__(self, make: Callable[[Any], torch.Tensor]) -> None:
+        """Args: what makes a tensor of an array of the blob's dtype."""
+        self._make = make
+
+    def __call__(self, rows: Ragged) -> _Jagged:
+        lengths = rows.lengths
+        shortest, longest = (int(lengths.min()), int(lengths.max())) if len(rows) else (None, None)
+        return _Jagged(
+            self._make(rows.values), torch.from_numpy(rows.row_splits), shortest, longest
+        )
+
+
+def _is_text(blob: Blob) -> bool:
+    """Whether its rows are runs of bytes."""
+    return blob.dtype == np.uint8 and blob.shape[1:] == (None,)
+
+
+def _texts_of(rows: Ragged) -> list[bytes]:
+    """The rows as bytes."""
+    return rows.to_bytes_list()
+
+
+def _check_jagged(blob: Blob) -> None:
+    """Refuses rows of which another dimension than the first varies, and a torch that is too old.
+
+    Raises:
+        InvalidArgumentError, UnsupportedError: For these reasons.
+    """
+    if blob.shape[1] is not None or None in blob.shape[2:]:
+        raise InvalidArgumentError(
+            f"{blob.name} has rows of shape {blob.shape[1:]}: in a nested tensor of layout "
+            "torch.jagged the first dimension of a row varies, and no other; use Pad or PadBatch, "
+            "or leave the blob out"
+        )
+    if not hasattr(torch.nested, "nested_tensor_from_jagged"):
+        raise UnsupportedError(
+            f"ragged='jagged', but torch {torch.__version__} makes no nested tensors of values "
+            "and offsets; take torch 2.5 or newer, or PadBatch"
+        )
+
+
+def _shared_offsets(leaves: list[Any], jagged: Sequence[int]) -> list[Any]:
+    """Leaves, of which those with equal offsets share one tensor of them.
+
+    torch computes with two nested tensors only where their offsets are the same tensor.
+    """
+    known: list[torch.Tensor] = []
+    for index in jagged:
+        leaf = leaves[index]
+        for offsets in known:
+            if torch.equal(offsets, leaf.offsets):
+                leaves[index] = leaf._replace(offsets=offsets)
+                break
+        else:
+            known.append(leaf.offsets)
+    return leaves
+
+
+# ---- Batches ------------------------------------------------------------------------------------
+
+_Make = Callable[[Any], Any]  # makes the leaf of a blob's array
 _RAGGED = (None, "dense", "jagged")
 
 
@@ -46,9 +134,9 @@ class HostTensors:
         """
         self._makers = [_maker_of(blob, ragged) for blob in loader.blobs]
         self._form = WrappedLoader(loader).form
-        self._jagged = [i for i, make in enumerate(self._makers) if isinstance(make, JaggedMaker)]
+        self._jagged = [i for i, make in enumerate(self._makers) if isinstance(make, _JaggedMaker)]
         is_plain = all(make is torch.from_numpy for make in self._makers)
-        self.convert: Make = _plain(self._form) if is_plain else self._convert
+        self.convert: _Make = _plain(self._form) if is_plain else self._convert
 
     def _convert(self, batch: Any) -> Any:
         return self.unflatten(self.flatten(batch))
@@ -57,18 +145,18 @@ class HostTensors:
         """The same as leaves: tensors, Jagged, and lists of bytes."""
         arrays = arrays_of(batch)
         leaves = [make(array) for make, array in zip(self._makers, arrays, strict=True)]
-        return shared_offsets(leaves, self._jagged) if self._jagged else leaves
+        return _shared_offsets(leaves, self._jagged) if self._jagged else leaves
 
     def unflatten(self, leaves: list[Any]) -> Any:
         """A batch of leaves, in the loader's form."""
         if self._jagged:
-            leaves = [leaf.nested() if type(leaf) is Jagged else leaf for leaf in leaves]
+            leaves = [leaf.nested() if type(leaf) is _Jagged else leaf for leaf in leaves]
         return self._form(leaves)
 
 
-def _plain(form: Callable[[list[Any]], Any]) -> Make:
+def _plain(form: Callable[[list[Any]], Any]) -> _Make:
     """What converts batches of dense arrays in one step: it costs less than to take them apart."""
-    make: Make = torch.from_numpy
+    make: _Make = torch.from_numpy
     if form is tuple:
         return lambda batch: tuple(map(make, batch))
     if isinstance(form, operator.itemgetter):  # a blob alone
@@ -90,7 +178,7 @@ def each_tensor(
 
     return [
         leaf._replace(values=once(leaf.values), offsets=once(leaf.offsets))
-        if type(leaf) is Jagged
+        if type(leaf) is _Jagged
         else leaf if type(leaf) is list else once(leaf)
         for leaf in leaves
     ]
@@ -100,7 +188,7 @@ def tensors_of(leaves: Sequence[Any]) -> list[torch.Tensor]:
     """The tensors of leaves, each once."""
     found: dict[int, torch.Tensor] = {}
     for leaf in leaves:
-        if type(leaf) is Jagged:
+        if type(leaf) is _Jagged:
             found[id(leaf.values)], found[id(leaf.offsets)] = leaf.values, leaf.offsets
         elif type(leaf) is not list:
             found[id(leaf)] = leaf
@@ -110,7 +198,7 @@ def tensors_of(leaves: Sequence[Any]) -> list[torch.Tensor]:
 # ---- Blobs --------------------------------------------------------------------------------------
 
 
-def _maker_of(blob: Blob, ragged: str | None) -> Make:
+def _maker_of(blob: Blob, ragged: str | None) -> _Make:
     if ragged not in _RAGGED:
         raise InvalidArgumentError(
             f"ragged = {shown(ragged)}; it must be None, 'dense' or 'jagged'"
@@ -121,7 +209,7 @@ def _maker_of(blob: Blob, ragged: str | None) -> Make:
         return make
     if ragged == "dense" or has_equal_rows(blob):
         return _DenseMaker(blob, make)
-    if ragged is None and is_text(blob):
+    if ragged is None and _is_text(blob):
         raise InvalidArgumentError(
             f"{blob.name} has rows of bytes, and a tensor has rows of one shape: ragged='jagged' "
             "gives a list of bytes for each batch"
@@ -133,10 +221,10 @@ def _maker_of(blob: Blob, ragged: str | None) -> Make:
             "batch, ragged='jagged' gives nested tensors without a copy, and ragged='dense' takes "
             "rows that have one shape in each batch"
         )
-    if is_text(blob):
-        return texts_of
-    check_jagged(blob)
-    return JaggedMaker(make)
+    if _is_text(blob):
+        return _texts_of
+    _check_jagged(blob)
+    return _JaggedMaker(make)
 
 
 def _check_dtype(blob: Blob) -> None:

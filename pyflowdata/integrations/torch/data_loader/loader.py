@@ -10,40 +10,40 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import math
+import operator
+import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Generic, Literal, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from typing import Any, Generic, Literal, SupportsIndex, TypeVar, get_args
 
+import torch
 import torch.utils.data as torch_data
 
-from .... import Report
+from .... import InvalidArgumentError, Report, UnsupportedError, world
+from ....errors import shown
 from ....loader.epoch_steps import EpochSteps
 from ....loader.epochs import as_epoch
 from ....loader.iterator_hook import hooked
 from ....loader.state import malformed
 from ..accelerate_signal import PreparedLoader, announced, gradient_state
+from ..lookahead import Lookahead
 from ..rows import TrainerEpochs
-from . import states
-from .arguments import (
-    LastBatch,
-    check_own,
-    check_torchs,
-    find_ranks,
-    find_seed,
-    is_map_style,
-    last_batch_of,
-    make_order,
-    part_of,
-    warn_of_left_out,
-)
-from .description import describe
-from .engine import Engine, Kept, check_stream_count
+from .engine import Engine, Kept, check_stream_count, is_map_style
 from .fetching import StreamPlace
-from .iterators import BatchIterator
-from .orders import EpochOrder
-from .process_iterators import ProcessIterator, StreamIterator
-from .progress import Progress
+from .iterators import (
+    BatchIterator,
+    InlineIterator,
+    ProcessIterator,
+    StreamIterator,
+    ThreadIterator,
+)
+from .progress import Progress, read_state, write_state
+from .randomness import note_hidden_draw
 from .samplers import (
+    EpochOrder,
+    SequentialOrder,
+    ShuffledOrder,
     StreamSampler,
     epoch_of,
     generator_states,
@@ -51,10 +51,236 @@ from .samplers import (
     restore_epoch,
     tell_epoch,
 )
-from .stream_lookahead import StreamLookahead
-from .thread_iterators import InlineIterator, ThreadIterator
 
 __all__ = ["DataLoader"]
+
+
+# ---- Arguments ----------------------------------------------------------------------------------
+
+LastBatch = Literal["short", "even", "drop", "pad"]
+_SEEDS = 2**62 - 1  # the largest seed, and the bits that one has
+
+
+def _check_own(
+    workers: Any, num_workers: Any, dataset: Any, seed: Any, rank: Any, world_size: Any
+) -> None:
+    """Refuses what these cannot be."""
+    if workers not in ("processes", "threads"):
+        raise InvalidArgumentError(
+            f"workers = {shown(workers)}; it must be 'processes' or 'threads', and num_workers "
+            "says how many"
+        )
+    if workers == "threads" and num_workers and not is_map_style(dataset):
+        raise UnsupportedError(
+            "workers='threads' with an IterableDataset: its iterator is read by one thread at "
+            "a time; take processes, or num_workers=0"
+        )
+    if seed is not None and not 0 <= operator.index(seed) <= _SEEDS:
+        raise InvalidArgumentError(f"seed = {seed}; it must be in [0, 2**62)")
+    if (rank is None) != (world_size is None):
+        raise InvalidArgumentError("give both rank and world_size, or neither of them")
+    if rank is not None and not 0 <= rank < world_size:
+        raise InvalidArgumentError(
+            f"rank = {rank} and world_size = {world_size}; rank must be in [0, world_size)"
+        )
+
+
+def _check_torchs(num_workers: Any, timeout: Any, prefetch_factor: Any, generator: Any) -> None:
+    """Refuses at once what torch refuses when an iterator is made."""
+    if not isinstance(num_workers, SupportsIndex):
+        raise InvalidArgumentError(f"num_workers = {shown(num_workers)}; it must be an int")
+    if not 0 <= timeout < math.inf:
+        raise InvalidArgumentError(f"timeout = {timeout}; it must be seconds, 0 for no limit")
+    if timeout and not num_workers:
+        raise InvalidArgumentError(
+            f"timeout = {timeout} with num_workers=0: it limits the wait for workers, of which "
+            "there are none; leave it out, or take workers"
+        )
+    is_count = isinstance(prefetch_factor, SupportsIndex) and operator.index(prefetch_factor) > 0
+    if prefetch_factor is not None and not is_count:
+        raise InvalidArgumentError(
+            f"prefetch_factor = {shown(prefetch_factor)}; it must be an int from 1 on"
+        )
+    if generator is not None and not isinstance(generator, torch.Generator):
+        raise InvalidArgumentError(f"generator = {shown(generator)}; it must be a torch.Generator")
+
+
+def _find_ranks(rank: Any, world_size: Any) -> tuple[int, int]:
+    """Rank and world size of this process, where none are given those of the job."""
+    if rank is None:
+        job = world()
+        return job.rank, job.world_size
+    return operator.index(rank), operator.index(world_size)
+
+
+def _part_of(size: int, world_size: int, batch_size: Any, has_order: bool) -> int:
+    """The batch_size of a rank, from a global_batch_size.
+
+    Args:
+        size: The global_batch_size.
+        batch_size: The argument in whose place it is.
+        has_order: The order of a map-style dataset is this package's.
+    """
+    if batch_size not in (1, None) or not has_order:
+        raise InvalidArgumentError(
+            "global_batch_size takes the place of batch_size, sampler and batch_sampler, and is "
+            "for map-style datasets: leave the others out"
+        )
+    if size < 1 or size % world_size:
+        raise InvalidArgumentError(
+            f"global_batch_size = {size}; it must be a multiple of world_size = {world_size}"
+        )
+    return size // world_size
+
+
+def _last_batch_of(last: Any, drop_last: Any, has_order: bool) -> str:
+    """What becomes of the short last batch of an epoch.
+
+    Args:
+        last, drop_last: As of the DataLoader.
+        has_order: The order of a map-style dataset is this package's.
+    """
+    if last is None:
+        return "drop" if drop_last else "short"
+    if last not in get_args(LastBatch):
+        raise InvalidArgumentError(
+            f"last = {shown(last)}; it must be 'short', 'even', 'drop' or 'pad'"
+        )
+    if not has_order:
+        raise InvalidArgumentError(
+            f"last = '{last}' with a sampler, a batch_sampler or an IterableDataset, which decides "
+            "itself what the last batch has: leave it out, or leave the sampler out"
+        )
+    if drop_last and last != "drop":
+        raise InvalidArgumentError(f"drop_last = True and last = '{last}'; give one of the two")
+    return str(last)
+
+
+def _make_order(
+    dataset: Any, batch_size: Any, shuffle: Any, last: str, seed: int, rank: int, world_size: int
+) -> EpochOrder:
+    """The order of a dataset whose program gave no sampler."""
+    kind = ShuffledOrder if shuffle else SequentialOrder
+    is_size = isinstance(batch_size, int) and batch_size > 0
+    return kind(
+        dataset,
+        batch_size=batch_size if is_size else 1,  # torch checks it
+        seed=seed, shuffle=bool(shuffle), last=last, rank=rank, world_size=world_size,
+    )  # fmt: skip
+
+
+def _find_seed(seed: int | None, generator: Any, *, needs_same: bool) -> int:
+    """The seed in use; where none is given that of torch's generator, which torch.manual_seed()
+    sets.
+
+    Args:
+        needs_same: Ranks divide an order, for which they need the same seed.
+    """
+    if seed is not None:
+        return operator.index(seed)
+    if generator is not None and hasattr(generator, "initial_seed"):
+        initial: int = generator.initial_seed()
+        return initial & _SEEDS
+    note_hidden_draw()  # a sample that makes a DataLoader depends on the generator
+    return 0 if needs_same else int(torch.initial_seed()) & _SEEDS
+
+
+def _warn_of_left_out(order: EpochOrder) -> None:
+    """Warns of samples that no rank gets, if there are any."""
+    if not order.steps.left_out:
+        return
+    warnings.warn(
+        f"the last {order.steps.left_out} of {order.samples} samples of each epoch are left out, "
+        f"as they are fewer than the {order.num_replicas} ranks; last='pad' fills the last batches "
+        "instead, and real_rows says how many samples are no filling",
+        stacklevel=3,
+    )
+
+
+# ---- What print() says --------------------------------------------------------------------------
+
+
+def _describe(loader: DataLoader[Any]) -> str:
+    """Its dataset, order, batches, workers and steps, in a line."""
+    dataset, samples = type(loader.dataset).__name__, _len_of(loader.dataset)
+    parts = [
+        dataset if samples is None else f"{dataset} of {samples} samples",
+        _batches_of(loader),
+        _order_of(loader),
+        f"rank={loader.rank}/{loader.world_size}" if loader.world_size > 1 else "",
+        f"{loader.num_workers} worker {loader.workers}" if loader.num_workers else "no workers",
+        f"steps={_or_unknown(_len_of(loader))}, epoch={loader.epoch}",
+    ]
+    return f"DataLoader({'; '.join(filter(None, parts))})"
+
+
+def _batches_of(loader: DataLoader[Any]) -> str:
+    if loader.batch_sampler is None:
+        return "single samples"
+    last = "" if loader.order is None or loader.order.last == "short" else loader.order.last
+    size = f"batch_size={loader.batch_size}" if loader.batch_size is not None else ""
+    return ", ".join(filter(None, (size, f"last={last!r}" if last else "")))
+
+
+def _order_of(loader: DataLoader[Any]) -> str:
+    if loader.order is not None:
+        return f"shuffle={loader.order.shuffle}, seed={loader.seed}"
+    is_own = loader.batch_size is None and loader.batch_sampler is not None
+    sampler = type(loader.batch_sampler if is_own else loader.sampler).__name__
+    return "" if sampler == "StreamSampler" else f"{'batch_' * is_own}sampler={sampler}"
+
+
+def _len_of(one: Any) -> int | None:
+    try:
+        return len(one) if isinstance(one, Sized) else None
+    except (TypeError, NotImplementedError):
+        return None
+
+
+def _or_unknown(number: int | None) -> str:
+    return "unknown" if number is None else str(number)
+
+
+# ---- Iterable datasets, one batch ahead ---------------------------------------------------------
+
+
+class _StreamLookahead(Iterator[Any]):
+    """Gives the batches of an iterator, and keeps a progress that does not count the one ahead."""
+
+    def __init__(self, make: Callable[[Progress], BatchIterator], shown: Progress) -> None:
+        """Args: what makes the iterator, and the progress of the DataLoader."""
+        self._make = make
+        self._shown = shown
+        self._own: Progress
+        self._batches: BatchIterator
+        self._lookahead: Lookahead | None = None
+
+    def __next__(self) -> Any:
+        lookahead = self._lookahead
+        if lookahead is None:
+            self._own = self._shown.copy()
+            self._batches = self._make(self._own)
+            lookahead = self._lookahead = Lookahead(
+                lambda: next(self._batches), self._own.snapshot, self._go_back, (Exception,)
+            )
+        try:
+            return next(lookahead)
+        finally:
+            self._shown.become(lookahead.place)
+
+    @property
+    def at_end(self) -> bool:
+        """The last batch was handed out."""
+        return self._lookahead is not None and self._lookahead.at_end
+
+    def _go_back(self, place: Progress) -> None:
+        own = self._own
+        if (own.epoch, own.position) != (place.epoch, place.position):
+            own.become(place.snapshot())
+            self._batches = self._make(own)
+
+
+# ---- The DataLoader -----------------------------------------------------------------------------
 
 _Sample = TypeVar("_Sample", covariant=True)  # of the dataset, as in torch's DataLoader[Sample]
 
@@ -79,7 +305,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
     Used by one thread at a time.
 
     Attributes:
-        seed: Of order and random numbers.
+        seed: The seed of order and random numbers.
         rank, world_size: Which part of each step's samples this process gets, of how many.
         workers: "processes" or "threads".
     """
@@ -118,7 +344,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
             dataset ... in_order: As of torch.utils.data.DataLoader.
             workers: What `num_workers` counts: "processes", or "threads" of this process for a
                 map-style dataset that lets go of the GIL, and may be called by several threads.
-            seed: Of the order and of random numbers; None: that of `generator`, or of
+            seed: That of order and random numbers; None: the one of `generator`, or of
                 torch.manual_seed(); of several ranks 0, since they need the same one.
             seed_samples: False leaves the generators of the process to the dataset.
             global_batch_size: Samples of a step of all ranks together, in place of batch_size.
@@ -126,24 +352,24 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
                 which some may have one more; it is left out where a rank would have none.  "even":
                 it is cut so that each rank has as many.  "drop": as drop_last.  "pad": each rank
                 has a full batch, filled with the last sample; `real_rows` says how many are real.
-            rank, world_size: Of this process; None: as torch.distributed or the launcher say.
+            rank, world_size: Those of this process; None: as torch.distributed or the launcher say.
 
         Raises:
             ValueError, TypeError: As torch's.
             InvalidArgumentError: One of the own arguments is invalid.
         """
-        check_own(workers, num_workers, dataset, seed, rank, world_size)
-        self.rank, self.world_size = find_ranks(rank, world_size)
+        _check_own(workers, num_workers, dataset, seed, rank, world_size)
+        self.rank, self.world_size = _find_ranks(rank, world_size)
         has_order = sampler is None and batch_sampler is None and is_map_style(dataset)
         if global_batch_size is not None:
-            batch_size = part_of(global_batch_size, self.world_size, batch_size, has_order)
-        rule = last_batch_of(last, drop_last, has_order)
+            batch_size = _part_of(global_batch_size, self.world_size, batch_size, has_order)
+        rule = _last_batch_of(last, drop_last, has_order)
         drop_last = drop_last or rule == "drop"
         self.workers, self.seed_samples = workers, seed_samples
-        self.seed = find_seed(seed, generator, needs_same=has_order and self.world_size > 1)
+        self.seed = _find_seed(seed, generator, needs_same=has_order and self.world_size > 1)
         self.order: EpochOrder | None = None
         if has_order:
-            self.order = make_order(
+            self.order = _make_order(
                 dataset, batch_size, shuffle, rule, self.seed, self.rank, self.world_size
             )
             sampler, shuffle = self.order, None
@@ -162,9 +388,9 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         if self._is_iterable:
             self.__dict__["sampler"] = StreamSampler()
         self._listen()
-        check_torchs(num_workers, timeout, prefetch_factor, generator)
+        _check_torchs(num_workers, timeout, prefetch_factor, generator)
         if self.order is not None and self.world_size > 1 and rule == "short":
-            warn_of_left_out(self.order)
+            _warn_of_left_out(self.order)
 
     @property
     def _is_iterable(self) -> bool:
@@ -195,7 +421,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         kind = self._iterator_kind()
         engine, steps = self._engine(), self._epoch_steps
         if self._is_iterable and gradient_state() is not None:
-            return announced(StreamLookahead(functools.partial(kind, engine), progress), -1)
+            return announced(_StreamLookahead(functools.partial(kind, engine), progress), -1)
         return announced(kind(engine, progress), -1 if steps is None else steps.last_rows)
 
     def _iterator_kind(self) -> type[BatchIterator]:
@@ -249,7 +475,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
     @property
     def epoch(self) -> int:
-        """Of the last iterator; before any, that of the first one."""
+        """The epoch of the last iterator; before any, that of the first one."""
         return self._progress.epoch if self._progress is not None else self._wanted_epoch or 0
 
     def __len__(self) -> int:
@@ -320,7 +546,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         if streams is None and self._is_iterable and not self.num_workers:
             streams = _place_of(self.dataset)
         progress = dataclasses.replace(progress, streams=streams)
-        return copy.deepcopy(states.write(progress, self._facts()))
+        return copy.deepcopy(write_state(progress, self._facts()))
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Makes the next iterator, also one that has not started, continue from the state.
@@ -331,7 +557,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         Raises:
             InvalidArgumentError: The state is of another loader; the text lists each difference.
         """
-        progress = states.read(copy.deepcopy(state_dict), self._facts())
+        progress = read_state(copy.deepcopy(state_dict), self._facts())
         if self._epoch_steps is not None and progress.position > self._epoch_steps.num_steps:
             raise malformed(
                 f"position = {progress.position}, but an epoch has {len(self)} batches"
@@ -358,7 +584,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
         self._kept.close()
 
     def __repr__(self) -> str:
-        return describe(self)
+        return _describe(self)
 
     def __enter__(self) -> DataLoader[_Sample]:
         return self
@@ -396,7 +622,7 @@ class DataLoader(PreparedLoader, torch_data.DataLoader[_Sample], Generic[_Sample
 
 
 def _place_of(dataset: Any) -> list[StreamPlace] | None:
-    """Of an iterable dataset in this process, before its first batch."""
+    """The place of an iterable dataset in this process, before its first batch."""
     if not is_stateful(dataset):
         return None
     return [StreamPlace(0, ("dataset", dataset.state_dict()), False)]

@@ -1,4 +1,4 @@
-"""A worker process: fetches batches, and writes them into memory that the program shares."""
+"""A worker process, and its messages: it fetches batches, and writes them into shared memory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import random
 import select
 import signal
 import socket
+import struct
 import sys
 import time
-import weakref
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,22 +23,121 @@ import torch.utils.data._utils.worker as torch_worker
 from torch.utils.data import get_worker_info
 
 from .... import UnsupportedError
-from . import collating
-from .fetching import Ended, Fetcher, Fetching, Stream
-from .messages import (
-    FIRST_PAGE,
-    INDIRECT,
-    LENGTH,
-    LONG,
-    Answer,
-    Ask,
-    Begin,
-    Job,
-    RemoteFailure,
-    remote_failure,
-)
-from .packing import SharedPickle, pack
-from .slots import WorkerSlot
+from ....workers.remote_errors import RemoteError, remote_error
+from ....workers.shared_memory import SharedFile
+from .fetching import Ended, Fetcher, Fetching, Stream, StreamPlace, use_in_worker
+from .packing import SharedPickle, WorkerSlot, pack
+
+
+# ---- Messages -----------------------------------------------------------------------------------
+# Between the program and a worker process: pickled tuples over a socket.
+
+LENGTH = struct.Struct("<q")  # before an answer
+INDIRECT = struct.Struct("<qqqq")  # -1, slot, offset and length of a message in a slot
+LONG = 1 << 13  # bytes; a longer message is in a slot
+POSITION = struct.Struct("q")  # first in the worker's file: of the sample that it fetches
+FIRST_PAGE = 4096  # bytes of the worker's file before the slots
+
+
+class Begin(NamedTuple):
+    """An epoch begins.
+
+    Attributes:
+        number: The number of the epoch's run; answers have it, too.
+        key: The key of this worker's random numbers, for an iterable dataset.
+        place: Where the worker goes on in one.
+        epoch: As of Stream.
+    """
+
+    number: int
+    key: int
+    place: StreamPlace | None
+    epoch: int | None
+
+
+class Ask(NamedTuple):
+    """A batch is wanted.
+
+    Attributes:
+        number: The number of the epoch's run.
+        task: Counts up.
+        slot: Where it goes.
+        indices: Those of a map-style dataset.
+        key: The key of the random numbers.
+    """
+
+    number: int
+    task: int
+    slot: int
+    indices: Any
+    key: int
+
+
+class Answer(NamedTuple):
+    """The answer to `Ask`.
+
+    Attributes:
+        kind: "batch", "ended" or "raised".
+        content: Pickled: a batch, or a RemoteFailure; b"": it is in the slot, at `place`.
+        place: Offset and length of the pickled content in the slot.
+        places: Offsets and lengths of its arrays.
+        size: Bytes of the slot.
+        at: Where an iterable dataset is.
+        seconds, cpu_seconds: That it took.
+    """
+
+    number: int
+    task: int
+    slot: int
+    kind: str
+    content: bytes
+    place: tuple[int, int]
+    places: list[tuple[int, int]]
+    size: int
+    at: StreamPlace | None
+    seconds: float
+    cpu_seconds: float
+
+
+class RemoteFailure(NamedTuple):
+    """An exception of a worker.
+
+    Attributes:
+        when: "" or what the worker was doing before any batch.
+    """
+
+    error: RemoteError
+    when: str
+
+
+class Job(NamedTuple):
+    """What a worker is started with.
+
+    Attributes:
+        worker, workers: Its number, and how many there are.
+        seed: The seed of its generators, for worker_init_fn and get_worker_info().
+        fetching: A Fetching, or the SharedPickle of one and `init`, which is None then.
+        init: worker_init_fn.
+        socket, file: What it shares with the program.
+        path: sys.path.
+    """
+
+    worker: int
+    workers: int
+    seed: int
+    fetching: Fetching | SharedPickle
+    init: Callable[[int], Any] | None
+    socket: SharedFile
+    file: SharedFile
+    path: list[str]
+
+
+def _remote_failure(failure: BaseException, when: str = "") -> RemoteFailure:
+    """An exception as a message."""
+    return RemoteFailure(remote_error(failure, failure.__traceback__), when)
+
+
+# ---- The worker ---------------------------------------------------------------------------------
 
 _LOOK_FOR_PROGRAM_MS = 5000  # an idle worker looks so often whether the program is there
 
@@ -58,15 +158,8 @@ def _set_worker_info(job: Job, dataset: Any) -> None:
         )
 
 
-# The program's ends of its connections.  A fork closes those that it inherits: the workers are to
-# see the end of the program, whoever lives on.
-ends_of_program: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-
-
 def main(job: Job) -> None:
     """The process."""
-    for end in list(ends_of_program):
-        end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program
     torch.set_num_threads(1)
     for one in job.path:
@@ -105,7 +198,7 @@ class _Worker:
                 how, init = how.open()
             assert isinstance(how, Fetching)
             _set_worker_info(job, how.dataset)
-            collating.use_in_worker(self._allocate)
+            use_in_worker(self._allocate)
             when = "calling worker_init_fn"
             if init is not None:
                 init(job.worker)
@@ -113,7 +206,7 @@ class _Worker:
             at = memoryview(mmap.mmap(job.file.fd, FIRST_PAGE)).cast("q")  # [0] as POSITION
             self._fetcher = Fetcher(how, at)
         except Exception as failure:  # noqa: BLE001  (what user code raises)
-            self._cannot = remote_failure(failure, when)
+            self._cannot = _remote_failure(failure, when)
 
     def _allocate(self, size: int) -> memoryview:
         if self._slot is None:  # no batch is being made
@@ -172,7 +265,7 @@ class _Worker:
         try:
             self._stream = Stream(self._how, begin.key, begin.place, begin.epoch)
         except Exception as failure:  # noqa: BLE001
-            self._begin_failed = remote_failure(failure)
+            self._begin_failed = _remote_failure(failure)
 
     def _answer(self, ask: Ask) -> None:
         if ask.number != self._run:
@@ -192,17 +285,17 @@ class _Worker:
         except Ended:
             kind = "ended"
         except Exception as failure:  # noqa: BLE001
-            kind, value = "raised", remote_failure(failure)
+            kind, value = "raised", _remote_failure(failure)
         try:
             if self._stream is not None:
                 at = self._stream.place()
         except Exception as failure:  # noqa: BLE001
-            kind, value = "raised", remote_failure(failure, "taking the state of the dataset")
+            kind, value = "raised", _remote_failure(failure, "taking the state of the dataset")
         try:
             content, buffers = pack(value)
         except Exception as failure:  # noqa: BLE001
             kind = "raised"
-            content, buffers = pack(remote_failure(failure, "pickling a batch"))
+            content, buffers = pack(_remote_failure(failure, "pickling a batch"))
         places = [slot.place(buffer) for buffer in buffers]
         place, size = (0, 0), slot.size
         if len(content) > LONG // 2:
@@ -217,7 +310,7 @@ class _Worker:
         try:
             content = pickle.dumps(answer)
         except Exception as failure:  # noqa: BLE001  (of the state of a user's dataset)
-            said = pack(remote_failure(failure, "pickling the state of the dataset"))[0]
+            said = pack(_remote_failure(failure, "pickling the state of the dataset"))[0]
             answer = answer._replace(kind="raised", content=said, at=None, places=[], size=0)
             content = pickle.dumps(answer)
         if len(content) <= LONG:

@@ -7,10 +7,8 @@ import multiprocessing
 import os
 import pickle
 import select
-import signal
 import socket
 import sys
-import time
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
@@ -19,8 +17,11 @@ from typing import Any
 import torch
 
 from .... import UserFunctionError
+from ....workers.pool import end_together, forget_in_forks, killed_by
+from ....workers.remote_errors import RemoteTraceback, raised_there
+from ....workers.shared_memory import SharedFile
 from .fetching import Fetching
-from .messages import (
+from .worker_main import (
     FIRST_PAGE,
     INDIRECT,
     LENGTH,
@@ -31,21 +32,14 @@ from .messages import (
     Begin,
     Job,
     RemoteFailure,
+    main,
 )
-from .packing import NotPicklable, SharedPickle, pickle_to_memory, unpack
+from .packing import NotPicklable, SharedPickle, SlotPool, pickle_to_memory, unpack
 from .randomness import mixed
-from .slots import SlotPool, SharedFile
-from .worker_main import ends_of_program, main
 
 _CLOSE_SECONDS = 2.0  # that workers have to end by themselves
+_TRACE = 3000  # characters of a traceback
 _OWN = "pyflowdata.integrations.torch.data_loader.worker_main"
-
-
-class RemoteTraceback(Exception):
-    """The `__cause__` of an exception that a worker raised: its traceback there, as text."""
-
-    def __str__(self) -> str:
-        return f'\n"""\n{self.args[0]}"""'
 
 
 class WorkerError(UserFunctionError):
@@ -57,14 +51,12 @@ def exception_of(found: RemoteFailure, worker: int) -> BaseException:
     where = f"in DataLoader worker process {worker}"
     if found.when:
         where += f", while {found.when}"
-    trace = f"Caught {found.said.partition(':')[0]} {where}.\nOriginal {found.trace}"
-    failure: BaseException
-    try:
-        failure = pickle.loads(found.failure)
-        assert isinstance(failure, BaseException)
-    except Exception:  # noqa: BLE001  (what a user's class raises)
-        failure = UserFunctionError(f"the dataset raised {found.said} ({where})")
-    failure.__cause__ = RemoteTraceback(trace)
+    said, trace = found.error.said, found.error.trace[-_TRACE:]
+    text = f"Caught {said.partition(':')[0]} {where}.\nOriginal {trace}"
+    failure = raised_there(found.error)
+    if failure is None:
+        failure = UserFunctionError(f"the dataset raised {said} ({where})")
+    failure.__cause__ = RemoteTraceback(text)
     return failure
 
 
@@ -72,7 +64,7 @@ class _Process:
     """One worker.
 
     Attributes:
-        number: Of 0 to the number of workers.
+        number: From 0 to the number of workers.
         pending: Tasks that it has, with their slots.
         asked: What each task is of.
     """
@@ -89,7 +81,7 @@ class _Process:
         self.slots = SlotPool(self._file)
         os.ftruncate(self._file.fd, FIRST_PAGE)
         self.socket = mine
-        ends_of_program.add(mine)
+        forget_in_forks(self)
         theirs = SharedFile(other.detach())
         try:
             self.process = context.Process(
@@ -216,10 +208,8 @@ class _Process:
         self.process.join(2)
         code, pid = self.process.exitcode, self.process.pid
         how = f"(pid(s) {pid}) exited unexpectedly with exit code {code}"
-        if code is not None and code < 0:
-            how = f"(pid {pid}) is killed by signal: {_signal_name(-code)}"
-            if code == -signal.SIGKILL:
-                how += "; the system was probably out of memory"
+        if signal := killed_by(code).removeprefix("signal "):
+            how = f"(pid {pid}) is killed by signal: {signal}"
         return WorkerError(f"DataLoader worker {how}{self._had()}")
 
     def _had(self) -> str:
@@ -235,6 +225,10 @@ class _Process:
         except Exception:  # noqa: BLE001  (a repr() of the user's)
             return ""
 
+    def forget(self) -> None:
+        """In a fork of the program, be it a worker, which may have the same file."""
+        self.socket.close()
+
     def close(self) -> None:
         """Closes what is shared with the process."""
         self.socket.close()
@@ -246,13 +240,6 @@ def _few(indices: Any) -> str:
         return f"sample {indices!r}"
     shown = ", ".join(repr(one) for one in list(indices)[:3])
     return f"samples {shown}{', ...' if len(indices) > 3 else ''}"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)
 
 
 @contextlib.contextmanager
@@ -271,15 +258,8 @@ def _end(pid: int, processes: list[_Process]) -> None:
             with contextlib.suppress(OSError):
                 one.socket.shutdown(socket.SHUT_RDWR)
         one.close()
-    until = time.monotonic() + _CLOSE_SECONDS
-    for one in processes if is_program else ():
-        with contextlib.suppress(ValueError, AssertionError, OSError):
-            one.process.join(max(0.0, until - time.monotonic()))
-            if one.process.is_alive():
-                one.process.kill()
-    for one in processes if is_program else ():
-        with contextlib.suppress(ValueError, AssertionError, OSError):
-            one.process.join(1)
+    if is_program:
+        end_together([one.process for one in processes], _CLOSE_SECONDS)
 
 
 class Workers:
@@ -288,7 +268,7 @@ class Workers:
     Attributes:
         processes: One for each worker.
         run: Number of the epoch's run.
-        pid: Of the program; a fork of it has no workers.
+        pid: The process of the program; a fork of it has no workers.
     """
 
     def __init__(
@@ -300,7 +280,7 @@ class Workers:
             how: What makes batches.
             count: How many.
             init: worker_init_fn.
-            context: Of multiprocessing; None: its default.
+            context: A context of multiprocessing; None: its default.
             seed: Worker i has seed + i.
 
         Raises:
@@ -337,7 +317,7 @@ class Workers:
         """An epoch begins.
 
         Args:
-            key: Of the random numbers of iterable datasets.
+            key: The key of the random numbers of iterable datasets.
             places: Where each worker goes on in one.
             epoch: As of Stream.
         """

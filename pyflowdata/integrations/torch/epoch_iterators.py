@@ -1,34 +1,20 @@
-"""Where the user of a TorchLoader is, and where its next iterator begins."""
+"""The iterators of a TorchLoader, and where its user is in an epoch."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from ... import DataLoader
-from ...loader.epochs import as_epoch
+from ... import CancelledError, DataLoader, Error
+from ...loader.epochs import OVER, as_epoch
 from ...loader.loader_wrapper import WrappedLoader
+from .hand_over import HandOver
+from .lookahead import Lookahead
 
 
-class AheadOfUser(Protocol):
-    """An iterator that has taken batches which the user does not have yet."""
-
-    @property
-    def at_end(self) -> bool:
-        """The user has the last batch of the epoch."""
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Where the DataLoader was after the last batch that the user has."""
-
-    @property
-    def end(self) -> tuple[int, int]:
-        """Where it was after the end of the epoch; where at_end is true."""
-
-    @property
-    def epoch(self) -> int:
-        """Its last started epoch, when that batch came."""
+# ---- The place in an epoch ----------------------------------------------------------------------
+# Where the user of a TorchLoader is, and where its next iterator begins.
 
 
 class EpochPlace:
@@ -43,7 +29,7 @@ class EpochPlace:
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader, self._wrapped = loader, WrappedLoader(loader)
-        self.ahead: AheadOfUser | None = None
+        self.ahead: Ahead | None = None
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
 
     # ---- Where the user is --------------------------------------------------------------------
@@ -139,3 +125,111 @@ class EpochPlace:
             return False
         self._loader.seek(place[1], epoch=place[0])
         return True
+
+
+# ---- Iterators ----------------------------------------------------------------------------------
+# As batches come, and one batch ahead.
+
+
+class _Iterator(Iterator[Any]):
+    """The batches of a loader as tensors."""
+
+    def __init__(
+        self,
+        place: EpochPlace,
+        hand_over: HandOver,
+        move: Callable[[], None],
+        iterate: Callable[[], Iterator[Any]],
+    ) -> None:
+        """Moves nothing before the first batch is asked for.
+
+        Args:
+            place: Where the user of the loader is.
+            hand_over: Makes tensors of its batches.
+            move: Moves the DataLoader to where the batches begin.
+            iterate: Makes the iterator over the DataLoader.
+        """
+        self._place, self._hand_over = place, hand_over
+        self._move, self._iterate = move, iterate
+        self._batches: Iterator[Any]
+
+
+class OnHost(_Iterator):
+    """The batches as tensors of the host."""
+
+    _is_begun = False
+
+    def __next__(self) -> Any:
+        if not self._is_begun:
+            self._move()
+            self._batches = self._iterate()
+            self._place.ahead, self._is_begun = None, True
+        return self._hand_over.on_host(next(self._batches))
+
+    @property
+    def at_end(self) -> bool:
+        """The last batch was handed out; only of an epoch with a known number of batches."""
+        return self._place.next()[1] == 0
+
+
+class Ahead(_Iterator):
+    """Starts the copy of the next batch before it hands out one; on the host, without copies, it
+    only takes the next one, and so knows the last batch of a stream.
+    """
+
+    _lookahead: Lookahead | None = None
+    _has_ended = False
+
+    def __next__(self) -> Any:
+        if self._lookahead is None:
+            self._lookahead = self._start()
+        elif self._place.ahead is not self:
+            if self._lookahead.at_end and not self._has_ended:
+                raise CancelledError(OVER)
+            return next(self._batches)  # which says why this iterator is over
+        try:
+            leaves, copied = next(self._lookahead)
+        except StopIteration:
+            self._has_ended = True
+            raise
+        return self._hand_over.receive(leaves, copied)
+
+    @property
+    def at_end(self) -> bool:
+        """The last batch was handed out."""
+        return self._lookahead is not None and self._lookahead.at_end
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where the DataLoader was after the last batch that was handed out."""
+        assert self._lookahead is not None
+        place: tuple[int, int] = self._lookahead.place[0]
+        return place
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """Where it was after the end; where at_end is true."""
+        assert self._lookahead is not None
+        end: tuple[int, int] = self._lookahead.end[0]
+        return end
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that it was in after the last batch that was handed out."""
+        assert self._lookahead is not None
+        epoch: int = self._lookahead.place[1]
+        return epoch
+
+    def _start(self) -> Lookahead:
+        self._move()
+        self._batches = self._iterate()
+        lookahead = Lookahead(self._send, self._place.of_loader, self._go_back, (Error,))
+        self._lookahead, self._place.ahead = lookahead, self
+        return lookahead
+
+    def _send(self) -> tuple[list[Any], Any]:
+        return self._hand_over.send(next(self._batches))
+
+    def _go_back(self, snapshot: tuple[tuple[int, int], int]) -> None:
+        if self._place.move_loader_back(snapshot[0]):
+            self._batches = self._iterate()

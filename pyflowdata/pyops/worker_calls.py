@@ -1,0 +1,445 @@
+"""Calls of a function that a worker process does: the function on its way there, the rows in shared
+memory, the messages, and what the worker does with them.
+
+The program lays out the inputs and the dense outputs.  The worker adds the ragged outputs, whose
+size only it knows, and makes the memory larger where they need it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import runpy
+import sys
+import time
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidArgumentError
+from ..native import CData
+from ..nodes.row_types import RowType
+from ..workers.inside import Send
+from ..workers.remote_errors import RemoteError, remote_error
+from ..workers.shared_memory import SharedMemory, aligned
+from .callbacks import place_of, text_of
+from .tensors import (
+    Generators,
+    Rows,
+    Runner,
+    copy_ragged_values,
+    output_view,
+    place_ragged,
+    ragged_shapes,
+    to_ragged,
+)
+
+Array = npt.NDArray[Any]
+
+_MAIN = "__main__"
+_MAIN_THERE = "__mp_main__"  # its name in processes of multiprocessing, too
+_START = 64  # below: the number of the row that the worker is at
+
+
+# ---- The function on its way --------------------------------------------------------------------
+
+
+class Sent(NamedTuple):
+    """A function, and what a new process needs before it can have it.
+
+    Attributes:
+        path, argv: `sys.path` and `sys.argv`.
+        main: How the main module is imported: ("name", its name), ("path", its file), or
+            ("", "") where it is not needed.
+        function: Pickled.
+    """
+
+    path: list[str]
+    argv: list[str]
+    main: tuple[str, str]
+    function: bytes
+
+
+class _Registered:
+    """A function whose name in its module is that of the op that was made of it."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._place = module, name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _function_of, self._place
+
+
+def _named(module: str, name: str) -> Any:
+    found: Any = sys.modules.get(module) or importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _function_of(module: str, name: str) -> Any:
+    return _named(module, name).function
+
+
+def _as_registered(function: Callable[..., Any]) -> Any:
+    """The function; by its place, where `register_decoder` was its decorator."""
+    module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+    try:
+        is_so = _named(module, name).function is function
+    except Exception:  # noqa: BLE001  (no such module or name)
+        return function
+    return _Registered(module, name) if is_so else function
+
+
+def _main_module() -> tuple[str, str]:
+    """How another process can import the main module; ("", "") if it cannot."""
+    main: Any = sys.modules.get(_MAIN)
+    name = getattr(getattr(main, "__spec__", None), "name", None)
+    if name:
+        return "name", name
+    file = getattr(main, "__file__", None)
+    if file and os.path.isfile(file):
+        return "path", os.path.abspath(file)
+    return "", ""
+
+
+def send(function: Callable[..., Any], said: str) -> Sent:
+    """What a process needs to have the function.
+
+    Raises:
+        InvalidArgumentError: It cannot be pickled; the text says what to do.
+    """
+    main = _main_module()
+    try:
+        content = pickle.dumps(_as_registered(function))
+        if _MAIN.encode() in content and main == ("", ""):
+            raise pickle.PicklingError("its module is __main__, and is not of a file")
+    except Exception as failure:  # noqa: BLE001  (what __reduce__ of a user's class raises)
+        return Sent(sys.path, sys.argv, ("", ""), _by_value(function, said, failure))
+    return Sent(sys.path, sys.argv, main if _MAIN.encode() in content else ("", ""), content)
+
+
+def _by_value(function: Callable[..., Any], said: str, failure: Exception) -> bytes:
+    try:
+        import cloudpickle
+    except ImportError:
+        raise InvalidArgumentError(
+            f"{said}() cannot be sent to processes ({failure}): they import a function by its "
+            "module and name. Define it at the top of a module, and give what it encloses as "
+            "attrs; or install cloudpickle, which sends a function as it is"
+        ) from failure
+    try:
+        content: bytes = cloudpickle.dumps(function)
+    except Exception as other:  # noqa: BLE001
+        raise InvalidArgumentError(
+            f"{said}() cannot be sent to processes: {other}; what it refers to must be picklable"
+        ) from other
+    return content
+
+
+def _receive(sent: Sent) -> Callable[..., Any]:
+    """The function, in the other process, which gets path, argv and main module first."""
+    sys.path[:], sys.argv[:] = sent.path, sent.argv
+    kind, where = sent.main
+    if kind:
+        _import_main(kind, where)
+    function: Callable[..., Any] = pickle.loads(sent.function)
+    return function
+
+
+def _import_main(kind: str, where: str) -> None:
+    """Runs the main module under a name by which it knows that it is not the program."""
+    run = runpy.run_module if kind == "name" else runpy.run_path
+    name = where.removesuffix(".__main__") if kind == "name" else where
+    module = types.ModuleType(_MAIN_THERE)
+    module.__dict__.update(run(name, run_name=_MAIN_THERE))
+    sys.modules[_MAIN] = sys.modules[_MAIN_THERE] = module
+
+
+# ---- Messages -----------------------------------------------------------------------------------
+
+
+class Place(NamedTuple):
+    """Where the rows of a blob are.
+
+    Attributes:
+        data: Offset of the first value; rows follow each other.
+        shapes: Offset of the shapes of a ragged blob, int64 (rows, dimensions).
+    """
+
+    data: int
+    shapes: int = -1
+
+
+class Task(NamedTuple):
+    """Rows to call the function with.
+
+    Attributes:
+        memory_size: Bytes of the shared memory.
+        end: The first free offset in it.
+        inputs, outputs: Where rows are and, if they are dense, are to be.
+        ids, keys: Where the ids of the records and the keys of their random numbers are; None
+            where the function does not take them.
+        keywords: The attrs.
+    """
+
+    memory_size: int
+    end: int
+    num_rows: int
+    inputs: Sequence[Place]
+    input_types: Sequence[RowType]
+    outputs: Sequence[Place]
+    output_types: Sequence[RowType]
+    ids: Place | None
+    keys: Place | None
+    keywords: dict[str, Any]
+
+
+class Done(NamedTuple):
+    """The outputs are in the memory.
+
+    Attributes:
+        memory_size: Bytes of the shared memory, which may have grown.
+        outputs: Where the rows are.
+        seconds: How long it took.
+    """
+
+    memory_size: int
+    outputs: Sequence[Place]
+    seconds: float
+
+
+class Raised(NamedTuple):
+    """The function raised an exception.
+
+    Attributes:
+        error: The exception.
+        place: File and line of the function's code.
+        row: The row that it was called with, or -1.
+        has_begun: False where the function could not be imported.
+    """
+
+    error: RemoteError
+    place: str
+    row: int
+    has_begun: bool
+
+
+# ---- Rows, in the program -----------------------------------------------------------------------
+
+
+def _fixed(shape: tuple[int | None, ...]) -> tuple[int, ...]:
+    return tuple(n for n in shape if n is not None)
+
+
+def _row_bytes(declared: RowType) -> int:
+    return int(np.prod(_fixed(declared.shape), dtype=np.int64)) * declared.dtype.itemsize
+
+
+class Sending:
+    """Lays out and writes what a worker is given."""
+
+    def __init__(self, memory: SharedMemory) -> None:
+        self._memory = memory
+        self.end = _START
+
+    def _reserve(self, num_bytes: int) -> int:
+        offset = self.end
+        self.end = aligned(offset + num_bytes)
+        return offset
+
+    def numbers(self, array: Array) -> int:
+        """Writes an array; returns its offset."""
+        offset = self._reserve(array.nbytes)
+        self._memory.grow(self.end)
+        self._memory.array(offset, array.shape, array.dtype)[...] = array
+        return offset
+
+    def input(self, tensor: CData, declared: RowType, begin: int, num_rows: int) -> Place:
+        """Copies rows of a `pfd_tensor`."""
+        if tensor.is_ragged:
+            shapes = ragged_shapes(tensor, declared, begin, num_rows)
+            total = int(shapes.prod(axis=1).sum()) * declared.dtype.itemsize
+            at = self.numbers(shapes)
+            offset = self._reserve(total)
+            self._memory.grow(self.end)
+            target = self._memory.array(offset, (total,), np.dtype(np.uint8))
+            copy_ragged_values(tensor, begin, num_rows, declared.dtype.itemsize, target)
+            return Place(offset, at)
+        rows = output_view(tensor, declared, begin + num_rows)[begin:]
+        return Place(self.numbers(rows))
+
+    def output(self, declared: RowType, num_rows: int) -> Place:
+        """Makes room for a dense output."""
+        if declared.is_ragged:
+            return Place(-1)
+        offset = self._reserve(num_rows * _row_bytes(declared))
+        self._memory.grow(self.end)
+        return Place(offset)
+
+
+def take_output(
+    memory: SharedMemory, place: Place, declared: RowType, args: CData, tensor: CData,
+    begin: int, num_rows: int,
+) -> None:  # fmt: skip
+    """Copies rows that a worker wrote into a `pfd_tensor`."""
+    if not declared.is_ragged:
+        view = output_view(tensor, declared, begin + num_rows)
+        shape = (num_rows, *_fixed(declared.shape))
+        view[begin:] = memory.array(place.data, shape, declared.dtype)
+        return
+    shapes = memory.array(place.shapes, (num_rows, len(declared.shape)), np.dtype(np.int64))
+    total = int(shapes.prod(axis=1).sum())
+    values = memory.array(place.data, (total,), declared.dtype)
+    place_ragged(args, tensor, begin, values, shapes)
+
+
+# ---- Rows, in the worker ------------------------------------------------------------------------
+
+
+def _read_input(
+    memory: SharedMemory, place: Place, declared: RowType, num_rows: int
+) -> Array | list[Array]:
+    """A copy of the rows of an input: what indexed by a row is that row."""
+    if not declared.is_ragged:
+        shape = (num_rows, *_fixed(declared.shape))
+        copy: Array = memory.array(place.data, shape, declared.dtype).copy()
+        return copy
+    ndim = len(declared.shape)
+    shapes = memory.array(place.shapes, (num_rows, ndim), np.dtype(np.int64))
+    ends = np.cumsum(shapes.prod(axis=1))
+    total = int(ends[-1]) if num_rows else 0
+    values = memory.array(place.data, (total,), declared.dtype)
+    return [
+        values[begin:end].reshape(shape).copy()
+        for begin, end, shape in zip([0, *ends[:-1].tolist()], ends.tolist(), shapes.tolist(),
+                                     strict=True)
+    ]  # fmt: skip
+
+
+def _output_array(
+    memory: SharedMemory, place: Place, declared: RowType, num_rows: int
+) -> Array | None:
+    """The memory of a dense output; None for a ragged one."""
+    if declared.is_ragged:
+        return None
+    return memory.array(place.data, (num_rows, *_fixed(declared.shape)), declared.dtype)
+
+
+def _write_ragged_output(
+    memory: SharedMemory, end: int, rows: Sequence[Array], declared: RowType
+) -> tuple[Place, int]:
+    """Writes rows at the first free offset; returns their place, and the next free offset."""
+    shapes = np.array([row.shape for row in rows], np.int64).reshape(len(rows), -1)
+    total = sum(row.size for row in rows)
+    at = aligned(end + shapes.nbytes)
+    after = aligned(at + total * declared.dtype.itemsize)
+    memory.grow(after)
+    memory.array(end, shapes.shape, shapes.dtype)[...] = shapes
+    target, begin = memory.array(at, (total,), declared.dtype), 0
+    for row in rows:
+        target[begin : begin + row.size] = row.ravel()
+        begin += row.size
+    return Place(at, end), after
+
+
+# ---- The worker ---------------------------------------------------------------------------------
+
+_IDS = RowType(np.dtype(np.int64), (2,))
+_KEYS = RowType(np.dtype(np.uint64), (2,))
+
+
+class _Worker:
+    def __init__(self, content: bytes, memory: SharedMemory) -> None:
+        """Imports the function; a failure is the answer to the first task."""
+        self._memory = memory
+        self._runner: Runner | None = None
+        self._failure: BaseException | None = None
+        self._generators = Generators()
+        sent, how = pickle.loads(content)
+        try:
+            self._runner = Runner(_receive(sent), **how)
+        except BaseException as failure:  # noqa: BLE001  (what the user's module raises)
+            self._failure = failure
+
+    def answer(self, content: bytes) -> bytes:
+        """Pickled Done or Raised for a pickled Task."""
+        try:
+            if self._runner is None:
+                assert self._failure is not None
+                return _pickled(self._failure, has_begun=False)
+            return pickle.dumps(self._run(self._runner, pickle.loads(content)))
+        except BaseException as failure:  # noqa: BLE001  (what the user's function raises)
+            return _pickled(failure, has_begun=True)
+
+    def _run(self, runner: Runner, task: Task) -> Done:
+        memory, n, started = self._memory, task.num_rows, time.perf_counter()
+        memory.follow(task.memory_size)
+        inputs: list[Rows] = []
+        for place, declared in zip(task.inputs, task.input_types, strict=True):
+            rows = _read_input(memory, place, declared, n)
+            if runner.is_batch and isinstance(rows, list):
+                inputs.append(to_ragged(rows, declared))
+            else:
+                inputs.append(rows)
+        ids, keys = (
+            None if place is None else np.asarray(_read_input(memory, place, declared, n))
+            for place, declared in ((task.ids, _IDS), (task.keys, _KEYS))
+        )
+        outputs = [
+            _output_array(memory, place, declared, n)
+            for place, declared in zip(task.outputs, task.output_types, strict=True)
+        ]
+        at_row = memory.place
+
+        def note(row: int) -> None:
+            at_row[0] = row
+
+        def generator(row: int) -> Any:
+            assert keys is not None
+            return self._generators.of(*keys[row])
+
+        ragged = iter(
+            runner.run(
+                inputs,
+                n,
+                task.keywords,
+                ids,
+                None if keys is None else generator,
+                task.output_types,
+                outputs,
+                note,
+            )
+        )
+        places, end = list(task.outputs), task.end
+        for index, declared in enumerate(task.output_types):
+            if declared.is_ragged:
+                places[index], end = _write_ragged_output(memory, end, next(ragged), declared)
+        return Done(memory.size, places, time.perf_counter() - started)
+
+
+def begin(content: bytes, memory: SharedMemory, send: Send) -> Callable[[bytes], None]:
+    """What answers tasks, for pyflowdata.workers.
+
+    Args:
+        content: A pickled Sent, and how the function is called.
+    """
+    worker = _Worker(content, memory)
+    return lambda task: send(worker.answer(task))
+
+
+def _pickled(failure: BaseException, *, has_begun: bool) -> bytes:
+    trace = failure.__traceback__
+    while trace is not None and trace.tb_next and _is_own(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    row = getattr(failure, "pyflowdata_row", -1)
+    error = remote_error(failure, trace, text_of(failure))
+    return pickle.dumps(Raised(error, place_of(trace), row, has_begun))
+
+
+def _is_own(file: str) -> bool:
+    return os.path.dirname(file) == os.path.dirname(__file__)

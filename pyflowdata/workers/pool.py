@@ -1,0 +1,370 @@
+"""Worker processes as the program has them: how they start, what they are given, how they end."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing.connection
+import multiprocessing.spawn
+import os
+import queue
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from .shared_memory import SharedMemory
+
+_WAIT_MS = 20  # that a worker has to answer before the program looks at anything else
+_PROGRAM = (
+    "import sys; sys.path[:] = {path!r}; from {module} import begin; "
+    "from pyflowdata.workers.inside import serve; "
+    "serve({connection}, {memory}, begin, has_session={has_session}, is_forked={is_forked})"
+)
+# NumPy's own threads, one set for each worker, would compete for the cores.
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+# ---- The end of processes -----------------------------------------------------------------------
+
+
+class _Process(Protocol):
+    """A process of multiprocessing, as far as its end is concerned."""
+
+    def join(self, timeout: float) -> None: ...
+    def is_alive(self) -> bool: ...
+    def kill(self) -> None: ...
+
+
+def end_together(processes: Sequence[_Process], seconds: float) -> None:
+    """Waits for processes that end by themselves, all together so long, and kills the others."""
+    until = time.monotonic() + seconds
+    for one in processes:
+        with contextlib.suppress(ValueError, AssertionError, OSError):
+            one.join(max(0.0, until - time.monotonic()))
+            if one.is_alive():
+                one.kill()
+    for one in processes:
+        with contextlib.suppress(ValueError, AssertionError, OSError):
+            one.join(1)
+
+
+def _signal_name(number: int) -> str:
+    """SIGKILL of 9; "signal 40" of a number without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def killed_by(status: int | None) -> str:
+    """The signal that ended a process, and why it may have come; "" where none did.
+
+    Args:
+        status: -9 of a process that SIGKILL ended, as subprocess and multiprocessing have it.
+    """
+    if status is None or status >= 0:
+        return ""
+    hint = "; the system was probably out of memory" if status == -signal.SIGKILL else ""
+    return _signal_name(-status) + hint
+
+
+# ---- Forks of the program, which have none of its workers ----------------------------------------
+
+
+class _Forgets(Protocol):
+    def forget(self) -> None: ...
+
+
+_forget: weakref.WeakSet[_Forgets] = weakref.WeakSet()
+
+
+def forget_in_forks(one: _Forgets) -> None:
+    """Has its forget() called in each fork of this process.
+
+    A fork that kept its copies of the connections would keep workers alive after the program.
+    """
+    _forget.add(one)
+
+
+def _forget_all() -> None:
+    for one in list(_forget):
+        one.forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)
+
+
+# ---- One worker ---------------------------------------------------------------------------------
+
+
+class WorkerEnded(Exception):
+    """The process of a worker has ended by itself; see Worker.how_it_ended()."""
+
+
+class Worker:
+    """A new process of Python, never a fork of this one, which has threads; a connection to it for
+    small messages; and memory that both have.
+
+    It is started when it is needed, and ends when its connection does.  One thread at a time uses
+    it.
+
+    Attributes:
+        memory: What it shares with this process.
+        is_pending: Whether it was given a message, and has not answered.
+    """
+
+    def __init__(
+        self, module: str, begin: bytes, *, has_session: bool = True, is_forked: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        """Args:
+            module: Its function `begin` is given the first message, the memory and what sends
+                answers, and returns the function that answers further messages.
+            begin: The first message.
+            has_session: A session of its own keeps Ctrl-C from it and from all that it starts;
+                else it ignores Ctrl-C, and Ctrl-Z stops it with the program.
+            is_forked: It makes forks, and so has one thread.
+            environment: None: that of the program, where NumPy has one thread.
+        """
+        self._module, self._begin, self._has_session = module, begin, has_session
+        self._is_forked, self._environment = is_forked, environment
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Any = None
+        self._poll = select.poll()
+        self.memory = SharedMemory(-1)
+        self.is_pending = False
+
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        assert self._process is not None
+        return self._process.pid
+
+    def fileno(self) -> int:
+        """A descriptor that is readable when it has answered, or has ended."""
+        return int(self._connection.fileno())
+
+    def start(self) -> None:
+        """Starts the process if there is none."""
+        if self._process is not None:
+            return
+        self.stop()
+        memory = SharedMemory()
+        memory.grow(1)
+        mine, other = multiprocessing.connection.Pipe()
+        process = None
+        try:
+            with contextlib.nullcontext() if self._has_session else _held_back(signal.SIGINT):
+                process = self._new_process(other.fileno(), memory.fd)
+            with contextlib.suppress(OSError):  # it is dead already, which the next message finds
+                mine.send_bytes(self._begin)
+        except BaseException:
+            mine.close()
+            memory.close()
+            if process is not None:
+                process.kill()
+                process.wait()
+            raise
+        finally:
+            other.close()
+        self._poll = select.poll()
+        self._poll.register(mine.fileno(), select.POLLIN)
+        self.memory, self._connection, self._process = memory, mine, process
+
+    def _new_process(self, connection: int, memory: int) -> subprocess.Popen[bytes]:
+        program = _PROGRAM.format(
+            path=sys.path, module=self._module, connection=connection, memory=memory,
+            has_session=self._has_session, is_forked=self._is_forked,
+        )  # fmt: skip
+        flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+        return subprocess.Popen(
+            [os.fsdecode(multiprocessing.spawn.get_executable()), *flags, "-c", program],
+            env=self._environment or {**dict.fromkeys(_ONE_THREAD, "1"), **os.environ},
+            stdin=subprocess.DEVNULL,
+            pass_fds=(connection, memory),
+            start_new_session=self._has_session,
+        )
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process has started, and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def end(self, seconds: float) -> None:
+        """As stop(), but gives the process so long to end what it has started."""
+        if self._process is not None:
+            self._process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends the process, also in the middle of a call."""
+        process, self._process = self._process, None
+        self.is_pending = False
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        self.memory.close()
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def forget(self) -> None:
+        """In a fork of the program, which has the process."""
+        self._process = None
+        self.stop()
+
+    def give(self, message: bytes) -> None:
+        """Sends a message.
+
+        Raises:
+            WorkerEnded: The process has ended.
+        """
+        self.is_pending = True
+        try:
+            self._connection.send_bytes(message)
+        except OSError:
+            raise WorkerEnded from None
+
+    def is_ready(self, wait_ms: int = _WAIT_MS) -> bool:
+        """Whether it has answered, or has ended, after so long at most."""
+        return bool(self._poll.poll(wait_ms))
+
+    def take(self) -> bytes:
+        """The answer, once there is one.
+
+        Raises:
+            WorkerEnded: The process has ended.
+        """
+        try:
+            answer: bytes = self._connection.recv_bytes()
+        except (EOFError, OSError):
+            raise WorkerEnded from None
+        self.is_pending = False
+        return answer
+
+    @property
+    def status(self) -> int:
+        """What a process has ended with, which closed its connection: -9 for SIGKILL."""
+        assert self._process is not None
+        try:
+            return self._process.wait(5)
+        except subprocess.TimeoutExpired:  # it goes on
+            return 0
+
+    def how_it_ended(self) -> str:
+        """What is to be said of a process that has ended."""
+        status = self.status
+        signal_ = killed_by(status)
+        return f"was killed by {signal_}" if signal_ else f"ended with exit status {status}"
+
+
+def answered(workers: Iterable[Worker], wait_ms: int) -> list[Worker]:
+    """The workers that have answered, or have ended; waits for one, so long at most."""
+    poll, found = select.poll(), {one.fileno(): one for one in workers}
+    for descriptor in found:
+        poll.register(descriptor, select.POLLIN)
+    return [found[descriptor] for descriptor, _ in poll.poll(wait_ms)]
+
+
+@contextlib.contextmanager
+def _held_back(number: int) -> Iterator[None]:
+    """A signal comes when this is over."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# ---- Some workers -------------------------------------------------------------------------------
+
+
+class Pool:
+    """Workers of one kind, for as long as somebody uses them.
+
+    Attributes:
+        workers: All of them; none while nobody uses the pool.
+    """
+
+    def __init__(
+        self, module: str, begin: Callable[[], bytes], count: int, *, has_session: bool = True
+    ) -> None:
+        """Args:
+            module, has_session: As of Worker.
+            begin: Gives the first message of the workers, when the first user comes.
+            count: How many workers.
+        """
+        self._module, self._begin = module, begin
+        self._count, self._has_session = count, has_session
+        self._lock = threading.Lock()
+        self._users = 0
+        self._free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        self.workers: list[Worker] = []
+        forget_in_forks(self)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody uses it."""
+        return self._users > 0
+
+    def acquire(self) -> None:
+        """Starts the workers, for the first user."""
+        with self._lock:
+            if self._users == 0:
+                message, self._free = self._begin(), queue.SimpleQueue()
+                self.workers = [
+                    Worker(self._module, message, has_session=self._has_session)
+                    for _ in range(self._count)
+                ]
+                try:
+                    for one in self.workers:
+                        one.start()
+                        self._free.put(one)
+                except BaseException:
+                    self._stop()
+                    raise
+            self._users += 1
+
+    def release(self) -> None:
+        """Ends the workers, with the last user, whatever they are at."""
+        with self._lock:
+            if self._users > 0:
+                self._users -= 1
+                if self._users == 0:
+                    self._stop()
+
+    def _stop(self) -> None:
+        workers, self.workers = self.workers, []
+        for one in workers:
+            one.stop()
+
+    def forget(self) -> None:
+        """In a fork of the program, which has none of the processes."""
+        self._lock = threading.Lock()
+        self._users = 0
+        workers, self.workers = self.workers, []
+        for one in workers:
+            one.forget()
+
+    def take(self, wait_ms: int = _WAIT_MS) -> Worker | None:
+        """A worker that is free, after so long at most."""
+        try:
+            return self._free.get(timeout=wait_ms / 1000) if wait_ms else self._free.get_nowait()
+        except queue.Empty:
+            return None
+
+    def give_back(self, one: Worker) -> None:
+        """A worker is free again.  One that may still be at work is ended, and starts anew when it
+        is needed; so is one that was taken before the pool was released."""
+        is_own = one in self.workers
+        if one.is_pending or not is_own:
+            one.stop()
+        if is_own:
+            self._free.put(one)
