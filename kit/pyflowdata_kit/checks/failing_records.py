@@ -18,7 +18,7 @@ from .sample_files import SampleCopy
 from .victims import Victim, victims
 
 _PLACES = 16  # in a file without known records, at which it is damaged
-_INPUTS = (  # as damaged_inputs.c numbers them, from 1
+_INPUTS = (  # as inputs.c numbers them, from 1
     "all bytes 0", "all bytes 0xff", "the first byte inverted", "the byte in the middle inverted",
     "the last byte inverted", "the second half 0", "random bytes", "other random bytes",
 )  # fmt: skip

@@ -22,7 +22,7 @@ _KIT_HEADERS = Path(__file__).resolve().parent.parent / "include"
 _PROGRAMS = {
     "samples": ("samples.c", "job.c"),
     "clang_fuzz": ("clang_fuzz.c", "target.c", "job.c"),
-    "own_fuzz": ("own_fuzz.c", "mutate.c", "coverage.c", "target.c", "job.c"),
+    "own_fuzz": ("own_fuzz.c", "target.c", "job.c"),
 }
 _ONLY_LINKED = ("-l", "-L", "-Wl,")
 
