@@ -14,8 +14,7 @@ from ..file_layout import spread_over
 from ..kit import Kit, Run
 from .check import Check
 from .leaks import confirmed_leak
-from .sample_files import SampleCopy
-from .victims import Victim, victims
+from .sample_files import SampleCopy, Victim, victims
 
 _PLACES = 16  # in a file without known records, at which it is damaged
 _INPUTS = (  # as inputs.c numbers them, from 1
