@@ -30,20 +30,18 @@ from .errors import (
     UnsupportedError,
     UserFunctionError,
 )
-from .graphs import graph
 from .nodes import Blob, user_op_builder
 from .nodes.sampled_attrs import set_sampler
 from .nodes.world import World, world
-from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
+from .nodes.image_files import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
-from .loader.sink import sink
 from .native import include_dir, version
 from .ops import *  # noqa: F403
 from .nodes.name_hints import missing
 from .plugins import Plugin, load_library, load_package_ops, load_plugins_of_environment
 from .pyops import register_decoder
 from .ragged import Ragged
-from .progress_bars.progress import progress
+from .insight.progress import progress
 
 __all__ = [
     "IMAGENET_MEAN",
@@ -99,38 +97,39 @@ __version__ = version()
 if TYPE_CHECKING:
     from .datasets import Batches, Dataset, from_arrays, mix
     from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
-    from .graphs.drawing import Graph
-    from .loader.sinks import Sink
+    from .insight.graph_drawing import Graph, graph
+    from .loader.sinks import Sink, sink
     from .plugins.compiler import compile as compile  # not in __all__, like `open`
-    from .progress_bars.progress import Progress
-    from .reports.report import RankReport, Report
-    from .reports.tuning import Decision, Tuning
-    from .speed.results import Ceiling, Speed
-    from .sheet import Sheet
-    from .sheet.show import show
-    from .stalls.watchdog import Stall
-    from .tracing.trace import Trace
+    from .insight.progress import Progress
+    from .insight.report import RankReport, Report
+    from .insight.tuning import Decision, Tuning
+    from .insight.speed import Ceiling, Speed
+    from .datasets.showing import Sheet, show
+    from .insight.stalls import Stall
+    from .insight.trace import Trace
 else:  # a type checker finds unknown names by itself
     _LATER = {  # not all programs name these, and importing some of them takes a while
         "Batches": "datasets",
-        "Ceiling": "speed.results",
+        "Ceiling": "insight.speed",
         "Dataset": "datasets",
-        "Decision": "reports.tuning",
-        "Graph": "graphs.drawing",
-        "Progress": "progress_bars.progress",
-        "RankReport": "reports.report",
-        "Report": "reports.report",
-        "Sheet": "sheet",
+        "Decision": "insight.tuning",
+        "Graph": "insight.graph_drawing",
+        "Progress": "insight.progress",
+        "RankReport": "insight.report",
+        "Report": "insight.report",
+        "Sheet": "datasets.showing",
         "Sink": "loader.sinks",
-        "Speed": "speed.results",
-        "Stall": "stalls.watchdog",
-        "Trace": "tracing.trace",
-        "Tuning": "reports.tuning",
+        "Speed": "insight.speed",
+        "Stall": "insight.stalls",
+        "Trace": "insight.trace",
+        "Tuning": "insight.tuning",
         "compile": "plugins.compiler",
         "from_arrays": "datasets",
+        "graph": "insight.graph_drawing",
         "mix": "datasets",
         "open": "datasets",
-        "show": "sheet",
+        "show": "datasets.showing",
+        "sink": "loader.sinks",
     }
 
     _MODULES = ("io", "testing")

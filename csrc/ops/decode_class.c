@@ -1,8 +1,8 @@
 /* DecodeClass: parses the digits of an integer, as in WebDataset's .cls files. */
-#include "pyflowdata/op.h"
 #include "core/rows.h"
-#include "parse/quote.h"
 #include "parse/row_type.h"
+#include "parse/words.h"
+#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 

@@ -15,7 +15,7 @@ from .spec import output_of, spec_of
 from pyflowdata.errors import InvalidArgumentError
 from pyflowdata.native import CData, check, new_error, text
 from pyflowdata.nodes import Blob, Node
-from pyflowdata.plain_text import number, percent, short_count, size
+from pyflowdata.words.plain_text import number, percent, short_count, size
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,11 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from pyflowdata.plain_text import counted
+from pyflowdata.words.plain_text import counted
 
 
 # ---- Findings that most likely follow from an earlier one ---------------------------------------
 
-# Which findings most likely follow from an earlier one.
-#
 # Groups of checks run from the plainest use of an op to the most involved: a fault that the first
 # ones find shows again in the later ones, in another form.  Only what has no cause of its own in
 # sight is taken for a consequence: a leak, a wrong status or a message that is missing never is.

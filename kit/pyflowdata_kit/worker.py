@@ -31,7 +31,7 @@ from pyflowdata.native import lib
 from pyflowdata.nodes.attr_values import Plain
 from pyflowdata.nodes.node import Node
 from pyflowdata.nodes.objects import Object
-from pyflowdata.plain_text import counted
+from pyflowdata.words.plain_text import counted
 
 
 # ---- The part of a large sample that is checked -------------------------------------------------

@@ -5,10 +5,9 @@ functions are marked PFD_PRIVATE in the headers, and exported for the kit alone.
 """
 
 HEADERS = """
-    core/cpu.h core/dtype.h core/error.h core/hash.h core/narrow_floats.h core/permutation.h
-    core/random.h core/scratch.h dataset/dataset.h files/compression.h files/input_files.h
-    loader/data_reader.h loader/private_version.h registry/node.h registry/node_files.h
-    registry/reader_attrs.h
+    core/convert.h core/cpu.h core/error.h core/hash.h core/narrow_floats.h core/random.h
+    core/scratch.h dataset/dataset.h files/codecs.h files/input_files.h
+    loader/plan/data_reader.h loader/plan/private_version.h registry/attrs.h registry/node.h
 """.split()
 
 FUNCTIONS = """
@@ -24,6 +23,7 @@ MODULES = """
     pyflowdata pyflowdata.cli.output pyflowdata.cli.usage pyflowdata.errors pyflowdata.loader
     pyflowdata.native pyflowdata.native.declared pyflowdata.native.shared_library
     pyflowdata.nodes pyflowdata.nodes.attr_values pyflowdata.nodes.node pyflowdata.nodes.objects
-    pyflowdata.nodes.registry pyflowdata.nodes.tables pyflowdata.plain_text pyflowdata.plugins
+    pyflowdata.nodes.registry pyflowdata.nodes.tables pyflowdata.plugins
     pyflowdata.plugins.compiler pyflowdata.plugins.loading pyflowdata.plugins.packages
+    pyflowdata.words.plain_text
 """.split()

@@ -58,7 +58,7 @@ class _Version(argparse.Action):
         super().__init__(option_strings, dest=argparse.SUPPRESS, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from ..about import in_lines
+        from .about import in_lines
 
         for line in in_lines().split("\n"):
             say(line)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 from ..formats import Source
-from ..progress_bars.bar import Bar
+from ..insight.progress import Bar
 
 _AFTER, _REDRAW = 1.0, 0.2  # seconds before anything is shown, and between two drawings
 

@@ -12,7 +12,7 @@ from ..formats import FORMATS, Source, expanded, open_source
 from ..nodes.registry import registered_formats
 from ..plugins import Plugin
 from ..plugins.packages import load_named
-from ..plain_text import UNITS
+from ..words.plain_text import UNITS
 from .output import say
 from .usage import UsageError, pairs
 

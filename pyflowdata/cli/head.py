@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError
+from ..datasets.showing import show
 from ..formats import RECORD, Source
 from ..ragged import Ragged
-from ..sheet import show
-from ..plain_text import printable
+from ..words.plain_text import printable
 from .command_bar import with_types
 from .file_arguments import (
     about,

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import Error
 from ..formats import FORMATS, Damage, Scan, Source, decoded_image, image_fields, read_all
 from ..loader import DataLoader
-from ..sheet.images import has_images
+from ..insight.sheet import has_images
 
 _FIRST = 16  # records that tell whether bytes are files of images
 

@@ -13,7 +13,7 @@ from ..nodes import Node, Op, find_op
 from ..nodes.attr_values import parse_attr
 from ..loader.state import Reader
 from ..plugins import Plugin
-from ..plain_text import number, size
+from ..words.plain_text import number, size
 from .command_bar import waiting
 from .file_arguments import add_source_arguments, expand, load_plugins, source_of
 from .output import say

@@ -11,7 +11,7 @@ import math
 import sys
 from typing import Any, TextIO
 
-from ..plain_text import printable
+from ..words.plain_text import printable
 
 
 def say_json(value: Any, indent: int | None = None) -> None:

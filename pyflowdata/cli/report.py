@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..reports.report import RankReport, Report
+from ..insight.report import RankReport, Report
 from .output import say, say_json
 
 

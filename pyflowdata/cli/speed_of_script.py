@@ -9,13 +9,20 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from ..batch_forms import rows_of
+from ..nodes.batch_forms import rows_of
 from ..native.calling_line import calling_frame
-from ..speed.devices import wait_for_devices
-from ..speed.measure import wait_until_idle
-from ..speed.noise import Usage, notes_of, other_programs, too_short
-from ..speed.replay import Replay
-from ..speed.results import Limits, Speed, Steps
+from ..insight.speed import (
+    Limits,
+    Replay,
+    Speed,
+    Steps,
+    Usage,
+    notes_of,
+    other_programs,
+    too_short,
+    wait_for_devices,
+    wait_until_idle,
+)
 
 _clock = time.perf_counter
 _SETTLE = 3  # steps that are not counted at the start of each part

@@ -14,7 +14,7 @@ from ..errors import CorruptDataError
 from ..formats import FORMATS, RECORD, Field, Source, field_of, lengths_of
 from ..nodes import Blob, dtype_name, widened
 from ..ragged import Ragged
-from ..plain_text import printable, size
+from ..words.plain_text import printable, size
 from .command_bar import command_bar, first_types, with_types
 from .file_arguments import (
     about,

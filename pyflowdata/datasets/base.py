@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import InvalidArgumentError, shown
-from ..plain_text import no_field
+from ..words.plain_text import no_field
 from ..formats import Field, field_of, output_names
 from ..nodes import Blob, Node, find_op
-from ..nodes.records import Records
+from ..nodes.node import Records
 from ..nodes.tables import Table
 from .streams import refuse_stream
 

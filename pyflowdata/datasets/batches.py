@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 from ..errors import InvalidArgumentError
-from ..hints.dataset_methods import unknown_of_batches
+from .method_hints import unknown_of_batches
 from ..nodes import Blob, Node
 from ..nodes.registry import HOST_OUTPUTS
-from ..plain_text import no_field
+from ..words.plain_text import no_field
 from .map_types import Outputs, SampleBatch
 from .mapping import Maps, chosen, computed
 

@@ -18,7 +18,7 @@ from ..nodes.tables import Prepared, Table
 from ..loader import DataLoader
 from ..pyops.op import function_of, name_of
 from ..pyops.row_function import RowFunction
-from ..progress_bars.bar import Bar
+from ..insight.progress import Bar
 from .base import DatasetBase, SetT
 from .batching import node_alone
 from .cache_place import CacheFolder, Place

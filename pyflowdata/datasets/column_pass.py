@@ -24,7 +24,7 @@ from ..nodes.node import nodes_of, reader_nodes
 from ..loader import DataLoader
 from ..loader.state import Reader
 from ..ragged import Ragged
-from ..progress_bars.bar import Bar
+from ..insight.progress import Bar
 from .base import DatasetBase
 from .batching import node_alone
 from .changing import changing_fields

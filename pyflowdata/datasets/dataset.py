@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
-from ..hints.dataset_methods import unknown_method
+from .method_hints import unknown_method
 from ..nodes import Blob, Node, find_op
 from ..nodes.argument_hints import says_how
 from .base import DatasetBase, Shuffle

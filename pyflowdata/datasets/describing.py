@@ -19,7 +19,7 @@ from ..nodes.attr_words import (
     value_text,
     view_word,
 )
-from ..plain_text import counted
+from ..words.plain_text import counted
 from .base import Shuffle
 
 _MOST_FIELDS = 20

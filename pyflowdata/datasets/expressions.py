@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..nodes import dtype_name, widened
-from ..plain_text import no_field
+from ..words.plain_text import no_field
 from ..ragged import Ragged
 from .parsing import parsed
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob, Node, find_op
 from ..nodes.row_types import RowType, row_type
-from ..plain_text import no_field
+from ..words.plain_text import no_field
 from ..pyops.mapped import mapped_op
 from ..pyops.row_function import RowFunction, is_bytes
 from .base import named_view

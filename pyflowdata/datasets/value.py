@@ -70,7 +70,7 @@ class Value(Reading):
 
     def _repr_html_(self) -> str:
         """For notebooks: what the repr() says."""
-        from ..html_text import code, element, joined, note, table, title
+        from ..words.html_text import code, element, joined, note, table, title
 
         said = self._described()
         more = f"and {said.more_fields} more fields" if said.more_fields else ""

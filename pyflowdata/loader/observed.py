@@ -14,21 +14,36 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Error, InvalidArgumentError, shown
-from ..native import CData
+from ..insight.at_end import report_at_end
+from ..insight.stats import read_stats
+from ..native import CData, exception, lib, new_error
 from ..nodes import Blob
-from ..reports.at_end import report_at_end
-from ..reports.stats import read_stats
 from .epochs import Cursor
-from .skipped import read_skipped
 from .state import Reader
 
 if TYPE_CHECKING:
-    from ..reports.counters import CountedLoader
-    from ..reports.data_facts import DataFacts
-    from ..reports.report import Report
-    from ..reports.tuning import Tuning
-    from ..stalls.watchdog import Stall, Wait
-    from ..tracing.trace import Trace
+    from ..insight.counters import CountedLoader, DataFacts
+    from ..insight.report import Report
+    from ..insight.stalls import Stall, Wait
+    from ..insight.trace import Trace
+    from ..insight.tuning import Tuning
+
+
+# ---- Skipped records ----------------------------------------------------------------------------
+
+# The records that a loader left out.
+
+def read_skipped(handle: CData) -> list[Error]:
+    """As exceptions; the latest 1000, of a batch at most 100."""
+    found: list[Error] = []
+    err = new_error()
+    while lib.pfd_loader_get_skipped(handle, len(found), err) == lib.PFD_OK:
+        found.append(exception(err.status, err))
+    return found
+
+
+# ---- Observation --------------------------------------------------------------------------------
+
 
 _NOTHING = contextlib.nullcontext()
 
@@ -61,7 +76,7 @@ class Observed:
 
     def tuning(self) -> Tuning | None:
         """As `DataLoader.tuning`."""
-        from ..reports.tuning import read_tuning
+        from ..insight.tuning import read_tuning
 
         return read_tuning(self._handle)
 
@@ -73,13 +88,13 @@ class Observed:
 
     @functools.cached_property
     def _counted(self) -> CountedLoader:
-        from ..reports.counters import CountedLoader
+        from ..insight.counters import CountedLoader
 
         return CountedLoader(self._handle, self._blobs, self._readers, waits=self._waits)
 
     def report(self, since: Report | None, describe_data: Callable[[], DataFacts]) -> Report:
         """As `DataLoader.report`; `describe_data` is called if the report says more of the data."""
-        from ..reports.report import Report
+        from ..insight.report import Report
 
         report = Report(self._counted.count(), describe_data)
         return report if since is None else report.since(since)
@@ -108,7 +123,7 @@ class Observed:
     # ---- A trace ------------------------------------------------------------------------------
 
     def trace(self, path: str | os.PathLike[str], memory: int) -> Trace:
-        from ..tracing.trace import Trace
+        from ..insight.trace import Trace
 
         return Trace(self._handle, path, memory, self)
 
@@ -122,7 +137,7 @@ class Observed:
     def watch(self, loader: object) -> None:
         """Has the waits of this LoaderCore watched, from its first iterator on."""
         if self._wait is None:
-            from ..stalls.watchdog import begin
+            from ..insight.stalls import begin
 
             self._wait = begin(loader)
             if self._wait is not None:

@@ -16,7 +16,7 @@ from ..nodes.tables import prepare_tables
 from ..nodes.world import World, has_peers
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
 from ..native.calling_line import warn_program
-from ..plain_text import counted
+from ..words.plain_text import counted
 from .batches import Batch
 from .loader_argument_hints import check_blobs
 from .shares import Share

@@ -2,10 +2,9 @@
  * probes look at nothing outside the bytes that they are given. */
 #include "check.h"
 
-#include "formats/tfrecord/tfrecord_frame.h"
 #include "core/error.h"
+#include "formats/tfrecord/tfrecord_frame.h"
 #include "registry/format_detect.h"
-#include "registry/formats.h"
 #include "registry/registry.h"
 
 #include <stdio.h>

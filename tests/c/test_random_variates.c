@@ -2,7 +2,6 @@
 #include "check.h"
 
 #include "core/random.h"
-#include "core/log_exp.h"
 #include "images/pixels/random_variates.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@ from formats import format_samples as samples
 
 import pyflowdata as flow
 from pyflowdata.io import CSVWriter, NpyWriter
-from pyflowdata.sheet.png import encode_png
+from pyflowdata.insight.sheet import encode_png
 
 
 def examples(folder):

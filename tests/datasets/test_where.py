@@ -535,7 +535,7 @@ def test_damage_is_an_error(tmp_path):
 
 
 def test_progress_is_shown_after_two_seconds(path, monkeypatch, capsys):
-    import pyflowdata.progress_bars.bar as progress
+    from pyflowdata.insight import progress
 
     monkeypatch.setattr(column_pass, "_BATCH_BYTES", 1)
     assert len(opened(path).where("pair[0] > 0"))

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 import pyflowdata as flow
 from pyflowdata.integrations.torch import TorchLoader, sink
-from pyflowdata.speed.results import Ceiling
+from pyflowdata.insight.speed import Ceiling
 
 from support.late_copies import FakeEvent, FakeStream, LateCopies, fake_cuda, use_late_copies
 

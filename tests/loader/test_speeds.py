@@ -14,8 +14,8 @@ from support.files import lines, write_parts
 from tools.page_blocks import blocks_of
 
 import pyflowdata as flow
-from pyflowdata.speed import noise
-from pyflowdata.speed.results import _CAUSES, Ceiling, Limits, Speed, Steps, median_and_p95
+from pyflowdata.insight import speed as noise
+from pyflowdata.insight.speed import _CAUSES, Ceiling, Limits, Speed, Steps, median_and_p95
 
 __all__ = ["here"]
 RECORDS, BATCH = 29, 4

@@ -15,7 +15,7 @@ from support.source_tree import C_FILES, FORMATS, OPS, code
 # The folders of csrc/ from the lowest up: a file may include its own and those before it.
 C_LAYERS = (
     "include", "core", "parse", "images/pixels", "images/codecs", "files", "index", "sources",
-    "dataset", "registry", "loader",
+    "dataset", "registry", "loader/plan", "loader/watch", "loader/rows", "loader/ring", "loader",
 )  # fmt: skip
 # Beside each other on top of a layer: a format's folder sees neither another's nor the ops'.
 C_OPS = {
@@ -26,7 +26,7 @@ LISTS = ("builtin_ops.c", "builtin_views.c", "builtin_formats.c", "builtin_fusio
 
 
 def folder_of(path: Path | str) -> str:
-    """That of a file or an include: "core", "ops" or "formats/csv"."""
+    """That of a file or an include: "core", "ops", "formats/csv" or "loader/ring"."""
     parts = Path(str(path).replace("pyflowdata/", "include/")).parts
     folder = "/".join(parts[:2])
     is_deep = parts[0] == "formats" or folder in C_LAYERS or folder in C_OPS
@@ -216,17 +216,17 @@ def test_a_format_is_named_in_its_folder_and_in_the_lists():
 
 def test_a_format_that_is_named_elsewhere_is_found(tmp_path):
     shutil.copytree(ROOT / "csrc", tmp_path / "csrc")
-    for name, text in (("registry/host.c", '"csv"'), ("loader/plan.c", '"TarReader"')):
+    for name, text in (("registry/host.c", '"csv"'), ("loader/plan/plan.c", '"TarReader"')):
         with (tmp_path / "csrc" / name).open("a") as file:
             file.write(f"static const char *const planted = {text};\n")
     assert misplaced_format_names(tmp_path / "csrc") == [
-        "loader/plan.c names TarReader",
+        "loader/plan/plan.c names TarReader",
         "registry/host.c names csv",
     ]
 
 
 def test_signatures_of_others_are_not_those_of_formats_here():
-    table = (ROOT / "csrc/parse/foreign_files.c").read_text()
+    table = (ROOT / "csrc/parse/first_bytes.c").read_text()
     table = table.split("containers[] = {")[1].split("};")[0]
     others = [name.casefold().strip() for name in re.findall(r'\{"([^"(]+)', table)]
     assert len(others) > 8

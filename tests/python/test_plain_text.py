@@ -1,6 +1,6 @@
 """Numbers as people read them."""
 
-from pyflowdata.plain_text import counted, joined, number, percent, seconds, short_count, size
+from pyflowdata.words.plain_text import counted, joined, number, percent, seconds, short_count, size
 
 
 def said(of, cases):

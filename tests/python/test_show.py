@@ -11,10 +11,9 @@ from support.cli_files import examples, run  # noqa: F401  (a fixture)
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.image_files import ending_of
-from pyflowdata.sheet import font, pixels
-from pyflowdata.sheet.images import decoded
-from pyflowdata.sheet.png import encode_png
+from pyflowdata.nodes.image_files import ending_of
+from pyflowdata.insight import sheet as drawing
+from pyflowdata.insight.sheet import decoded, encode_png
 
 CHANCE = np.random.default_rng(0)
 GAP = 8
@@ -61,7 +60,7 @@ def texts_on(sheet, *texts):
     dark = (sheet.pixels < 200).any(axis=2)
     found = []
     for text in texts:
-        dots = font.text_dots(text)[:, :-1]
+        dots = drawing.text_dots(text)[:, :-1]
         windows = np.lib.stride_tricks.sliding_window_view(dark, dots.shape)
         if any((windows[y] == dots).all(axis=(1, 2)).any() for y in range(windows.shape[0])):
             found.append(text)
@@ -83,11 +82,11 @@ def test_png_is_read_by_pillow():
 
 def test_the_font_tells_characters_apart():
     printable = "".join(map(chr, range(32, 127)))
-    dots = {one: font.text_dots(one) for one in printable}
+    dots = {one: drawing.text_dots(one) for one in printable}
     assert {each.shape for each in dots.values()} == {(7, 6)}
     assert len({each.tobytes() for each in dots.values()}) == len(printable)
     assert not any(each[:, 5].any() for each in dots.values()), "between characters is a gap"
-    assert font.text_dots("").shape == (7, 0) and font.text_dots("aé\n").shape == (7, 18)
+    assert drawing.text_dots("").shape == (7, 0) and drawing.text_dots("aé\n").shape == (7, 18)
     picture = "\n".join("".join(".#"[int(dot)] for dot in row) for row in dots["R"][:, :5])
     assert picture == "####.\n#...#\n#...#\n####.\n#.#..\n#..#.\n#...#"
 
@@ -178,8 +177,8 @@ def test_normalising_is_undone():
 
 def test_layouts_that_are_unclear():
     image = noise(3, 20, 3)
-    assert pixels.channels_last(image, None).shape == (3, 20, 3)
-    assert pixels.channels_last(image, "CHW").shape == (20, 3, 3)
+    assert drawing.channels_last(image, None).shape == (3, 20, 3)
+    assert drawing.channels_last(image, "CHW").shape == (20, 3, 3)
     with pytest.raises(flow.InvalidArgumentError, match="20 channels; 1, 3 and 4 can be shown"):
         flow.show([noise(4, 3, 20)], layout="HWC")
 
@@ -355,12 +354,12 @@ def test_head_images(run, tmp_path, monkeypatch):  # noqa: F811
     path = examples(tmp_path, columns, "birds.tfrecord")
     status, out, err = run("head", path, "--images")
     assert (status, out, err) == (0, "birds-sheet.png\n", "")
-    found = flow.sheet.Sheet(np.asarray(Image.open(tmp_path / "birds-sheet.png")), 5, ())
+    found = flow.Sheet(np.asarray(Image.open(tmp_path / "birds-sheet.png")), 5, ())
     assert colors_on(found) == [0, 1, 2, 3, 4]
     assert texts_on(found, "44", "record 3") == ["44", "record 3"]
     status, out, _ = run("head", path, "--images", "-n", 2, "--out", tmp_path / "two.png")
     assert out == f"{tmp_path / 'two.png'}\n"
-    found = flow.sheet.Sheet(np.asarray(Image.open(tmp_path / "two.png")), 2, ())
+    found = flow.Sheet(np.asarray(Image.open(tmp_path / "two.png")), 2, ())
     assert colors_on(found) == [0, 1]
 
 
@@ -371,7 +370,7 @@ def test_head_images_of_damaged_files(run, tmp_path):  # noqa: F811
     out = str(tmp_path / "sheet.png")
     status, said, err = run("head", tmp_path / "birds", "--images", "-n", 30, "--out", out)
     assert (status, said) == (0, f"{out}\n") and err.startswith("2 of 4 not decoded; image 1: ")
-    found = flow.sheet.Sheet(np.asarray(Image.open(out)), 4, ())
+    found = flow.Sheet(np.asarray(Image.open(out)), 4, ())
     assert colors_on(found) == [0, 1] and texts_on(found, "record 1") == ["record 1"]
     assert run("head", tmp_path / "birds")[0] == 1  # of a table no cell is left empty
 

@@ -15,7 +15,7 @@ from support.paths import ROOT
 from support.process_functions import faulty
 
 import pyflowdata as flow
-from pyflowdata.stalls import watchdog as watch
+from pyflowdata.insight import stalls as watch
 
 WAIT = 60  # seconds after which something that comes in any case is given up
 

@@ -16,11 +16,11 @@ import pytest
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.loader import at_exit
+from pyflowdata.loader import loader_core
 from pyflowdata.loader.sinks import Sink
-from pyflowdata.reports.counters import read_work
-from pyflowdata.speed.measure import wait_until_idle
-from pyflowdata.tracing import chrome_json
+from pyflowdata.insight.counters import read_work
+from pyflowdata.insight import trace as tracing
+from pyflowdata.insight.speed import wait_until_idle
 
 SLACK_NS = 2_000_000  # between two readings of the clocks, which may be corrected meanwhile
 
@@ -384,7 +384,7 @@ def test_a_file_is_whole_or_what_it_was(tmp_path, monkeypatch):
                 raise failure
 
             with monkeypatch.context() as patched:
-                patched.setattr(chrome_json, "write", fail)
+                patched.setattr(tracing, "write", fail)
                 with pytest.raises(seen), loader.trace(path) as trace:
                     next(iter(loader))
             assert path.read_text() == "kept" and os.listdir(tmp_path) == ["trace.json"]
@@ -452,7 +452,7 @@ def test_a_trace_that_cannot_be_written_leaves_nothing_open(tmp_path):
         with pytest.raises(flow.CancelledError, match="closed"):
             next(iter(loader))
         assert len(os.listdir("/proc/self/task")) <= native - 2  # other tests may leave some
-        assert loader._core not in at_exit.open_loaders
+        assert loader._core not in loader_core.open_loaders
     assert threading.active_count() <= before + 1  # that of the watch
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pyflowdata.reports.counters import Counters, HandOver, History, ReaderFacts, Work
+from pyflowdata.insight.counters import Counters, HandOver, History, ReaderFacts, Work
 
 # 400 steps of 10 ms in 4 s, of 4 threads on 8 processors, which are busy a quarter of the time.
 STATS: dict[str, float] = {

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.graphs.layout import Layout
-from pyflowdata.graphs.box_lines import lines_of
+from pyflowdata.insight.graph_drawing import Layout, lines_of
 from support.decoder_rows import bytes_of
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 
 import pyflowdata as flow
-from pyflowdata.html_text import Html, escape, table
+from pyflowdata.words.html_text import Html, escape, table
 from support.paths import ROOT
 
 EVIL = "<script>alert(1)</script> & 'x' \"y\".csv"

@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.progress_bars import bar as bars
-from pyflowdata.progress_bars import progress as steps
+from pyflowdata.insight import progress as bars
 
 COUNT = 40
 
 
 def set_clock(monkeypatch, clock):
     """For the bars alone: other threads read the real one."""
-    for module in (bars, steps):
-        monkeypatch.setattr(module, "time", types.SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(bars, "time", types.SimpleNamespace(monotonic=clock))
 
 
 def make_loader(batch_size=4, **attrs):

@@ -12,9 +12,9 @@ from support.report_pages import HOSTILE, Page, long_counters, long_report
 from tools.page_blocks import blocks_of
 
 import pyflowdata as flow
-from pyflowdata.reports.counters import History, Period
-from pyflowdata.reports.rates_over_time import course_of
-from pyflowdata.reports.report import Report
+from pyflowdata.insight.counters import History, Period
+from pyflowdata.insight.measures import course_of
+from pyflowdata.insight.report import Report
 
 
 def page_of(report, folder):

@@ -217,12 +217,10 @@ def test_a_loader_of_another_process_gives_no_report():
 
 def test_import_is_light():
     """Few programs ask for reports; the package imports what they need when they do."""
-    seeing = ("reports", "tracing", "stalls", "speed", "progress_bars", "graphs")
     script = "import sys, pyflowdata; print([m for m in sys.modules if 'pyflowdata.' in m])"
     loaded = [name.split(".")[1:] for name in eval(program("", script).stdout)]
-    assert sorted(".".join(name) for name in loaded if name[0] in seeing) == [
-        "graphs", "progress_bars", "progress_bars.bar", "progress_bars.progress", "reports",
-        "reports.at_end", "reports.stats",
+    assert sorted(".".join(name) for name in loaded if name[0] == "insight") == [
+        "insight", "insight.at_end", "insight.progress", "insight.stats",
     ]  # fmt: skip
     for name in flow._LATER:
         assert getattr(flow, name).__name__ == name and name in dir(flow)
@@ -232,16 +230,14 @@ def test_import_is_light():
 
 def test_the_page_has_all_causes():
     """Those that the rules give are in its tables, and no others."""
-    rules = [ROOT / f"pyflowdata/reports/{name}.py" for name in ("causes", "other_causes")]
     given = set()
-    for path in rules:
-        for call in ast.walk(ast.parse(path.read_text())):
-            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Finding":
-                given |= {
-                    one.value
-                    for one in ast.walk(call.args[0])
-                    if isinstance(one, ast.Constant) and one.value != "op"
-                }
+    for call in ast.walk(ast.parse((ROOT / "pyflowdata/insight/causes.py").read_text())):
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Finding":
+            given |= {
+                one.value
+                for one in ast.walk(call.args[0])
+                if isinstance(one, ast.Constant) and one.value != "op"
+            }
     text = PAGE.read_text().partition("## Causes")[2].partition("## Several")[0]
     rows = [line.split("|") for line in text.split("\n") if line.startswith("| `")]
     cells = [row[2] if len(row) > 5 else row[1] for row in rows]  # of the causes

@@ -9,10 +9,9 @@ import pytest
 from reports.recorded import STATS, TUNED, WAITING, recorded, work
 
 import pyflowdata as flow
-from pyflowdata.reports.counters import HandOver
-from pyflowdata.reports.measures import Measures
-from pyflowdata.reports.step_times import StepTimes
-from pyflowdata.reports.verdict import judge
+from pyflowdata.insight.counters import HandOver, StepTimes
+from pyflowdata.insight.measures import Measures
+from pyflowdata.insight.verdict import judge
 
 BLOCKED = {**WAITING, "cpu_seconds": 2.0, "process_cpu_seconds": 3.0}
 IDLE = {**WAITING, "idle_seconds": 10.0, "cpu_seconds": 5.9, "process_cpu_seconds": 6.5}

@@ -8,9 +8,8 @@ import random
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
-from pyflowdata.reports.counters import Counters, History, Period, ReaderFacts, Work
-from pyflowdata.reports.data_facts import DataFacts
-from pyflowdata.reports.report import Report
+from pyflowdata.insight.counters import Counters, DataFacts, History, Period, ReaderFacts, Work
+from pyflowdata.insight.report import Report
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>\"&\x00\x1b]]>"
 

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pyflowdata as flow
-from pyflowdata.html_text import Html, element, strung
+from pyflowdata.words.html_text import Html, element, strung
 
 from .svg import arrow, box, frame, label, picture, shade, square
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyflowdata as flow
-from pyflowdata.html_text import Html, element, strung
+from pyflowdata.words.html_text import Html, element, strung
 
 from .svg import box, label, picture
 

@@ -2,7 +2,7 @@
  * pyflowdata/datasets/cache_file.py writes it.
  *
  *     header     pfd_cache_header, then a pfd_row_type for each field
- *     records    from `first_record` on, as sources/packed_fields.h says, one after the other
+ *     records    from `first_record` on, as sources/fields.h says, one after the other
  *     table      int64: where each record begins, and where the last one ends; not where all
  *                records have record_bytes
  *

@@ -1,9 +1,9 @@
 /* CacheReader: the records of a data set that were computed once and kept in a file. */
 #include "files/file_read.h"
 #include "formats/cache/cache_file.h"
-#include "parse/field_spec.h"
+#include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"
-#include "sources/packed_fields.h"
+#include "sources/fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "formats/coco/coco_build.h"
 
 #include "core/error.h"
-#include "files/file_start.h"
+#include "files/file_read.h"
 #include "formats/coco/coco_layout.h"
 #include "formats/coco/coco_object.h"
 

@@ -1,10 +1,10 @@
 /* The columns of a CSV file that make one output. */
 #include "formats/csv/csv_column.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "formats/csv/csv_value.h"
-#include "parse/field_spec.h"
-#include "parse/quote.h"
+#include "parse/row_type.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 #include <string.h>

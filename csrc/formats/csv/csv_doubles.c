@@ -2,10 +2,10 @@
  * the digits, and divides exactly.  All other numbers go to pfd_parse_double(). */
 #include "formats/csv/csv_doubles.h"
 
-#include "core/bytes16.h"
-#include "core/simd.h"
-#include "parse/pair_notes.h"
-#include "parse/parse_double.h"
+#include "core/bytes.h"
+#include "core/cpu.h"
+#include "parse/number_pairs.h"
+#include "parse/number_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,6 +32,8 @@ static int64_t doubles_plain(const uint8_t *text, int64_t size, int64_t begin, c
 
 /* ---- What is not the same on all processors -------------------------------------------------- */
 #if defined(__x86_64__)
+#include <immintrin.h>
+
 #define TARGET PFD_TARGET_AVX2
 
 /* The bytes at these places; 0 where the place is 128. */
@@ -149,7 +151,7 @@ TARGET PFD_INLINE int parse_short(const uint8_t *text, int64_t size, int64_t beg
 }
 
 /* Writes mantissa / 10^scale, mantissa < 2^63.  Returns 0 if the result may not be rounded
- * correctly.  divide() in number_pairs_avx512.c has the same steps, and explains why they are
+ * correctly.  divide_avx512() in number_pairs.c has the same steps, and explains why they are
  * exact. */
 TARGET PFD_INLINE int divide(uint64_t mantissa, int scale, double *out)
 {

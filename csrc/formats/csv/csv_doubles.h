@@ -10,7 +10,7 @@
 typedef int64_t (*pfd_csv_doubles_fn)(const uint8_t *text, int64_t size, int64_t begin,
                                       const uint32_t *ends, int64_t n, double *out);
 
-/* The fastest variant for this processor, and the variant for a given level of core/simd.h. */
+/* The fastest variant for this processor, and the variant for a given level of core/cpu.h. */
 pfd_csv_doubles_fn pfd_csv_doubles_best(void);
 pfd_csv_doubles_fn pfd_csv_doubles_at(int32_t simd_level);
 #endif

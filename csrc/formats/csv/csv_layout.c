@@ -1,8 +1,7 @@
 /* Finds the columns of one CSV file by its header, or by number. */
 #include "formats/csv/csv_layout.h"
 
-#include "parse/nearest_name.h"
-#include "parse/quote.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* Splits records into fields, and parses the selected ones. */
 #include "formats/csv/csv_rows.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "core/error.h"
 #include "formats/csv/csv_cell_type.h"
 #include "formats/csv/csv_doubles.h"
 #include "formats/csv/csv_split.h"
 #include "formats/csv/csv_value.h"
-#include "parse/quote.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 #include <string.h>

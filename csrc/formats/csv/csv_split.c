@@ -1,8 +1,8 @@
 /* Finds delimiters and quotes with masks of 64 bytes. */
 #include "formats/csv/csv_split.h"
 
-#include "core/bytes16.h"
-#include "core/simd.h"
+#include "core/bytes.h"
+#include "core/cpu.h"
 
 #include <string.h>
 #if defined(__x86_64__)

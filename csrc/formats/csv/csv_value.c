@@ -1,9 +1,9 @@
 /* Parses one field of text into one value. */
 #include "formats/csv/csv_value.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
+#include "parse/number_text.h"
 #include "pyflowdata/op.h"
-#include "parse/parse_double.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The IDX format, that of MNIST's files. */
 #include "core/bytes.h"
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "formats/idx/idx_header.h"
 
 /* The header has a dtype and dimensions, and their product must be the size of the file. */

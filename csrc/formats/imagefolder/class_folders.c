@@ -2,8 +2,8 @@
 #include "formats/imagefolder/class_folders.h"
 
 #include "core/error.h"
-#include "core/parallel_for.h"
-#include "files/folder_names.h"
+#include "core/multi_thread_loop.h"
+#include "files/file_names.h"
 
 #include <errno.h>
 #include <inttypes.h>

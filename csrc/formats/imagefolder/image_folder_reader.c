@@ -1,10 +1,9 @@
 /* ImageFolderReader: image files in a folder for each class. */
 #include "core/error.h"
+#include "files/file_names.h"
 #include "files/file_read.h"
-#include "files/folder_names.h"
-#include "files/whole_file.h"
 #include "formats/imagefolder/class_folders.h"
-#include "index/index_cache.h"
+#include "index/index_image.h"
 #include "pyflowdata/op.h"
 #include "sources/class_numbers.h"
 

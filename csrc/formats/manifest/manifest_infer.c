@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "formats/manifest/class_names.h"
 #include "formats/manifest/manifest_line.h"
-#include "sources/text_head.h"
+#include "sources/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

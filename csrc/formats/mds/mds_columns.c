@@ -1,7 +1,7 @@
 /* Parses the columns of MDS shards: names, encodings and sizes in JSON. */
 #include "formats/mds/mds_columns.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Finds the files of the shards that an index.json lists. */
 #include "formats/mds/mds_files.h"
 
-#include "files/compression.h"
-#include "files/file_start.h"
+#include "files/codecs.h"
+#include "files/file_read.h"
 
 #include <inttypes.h>
 #include <stdio.h>

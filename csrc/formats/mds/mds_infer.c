@@ -2,8 +2,8 @@
 #include "core/error.h"
 #include "formats/mds/mds_files.h"
 #include "formats/mds/mds_json.h"
-#include "parse/field_spec.h"
-#include "sources/inferred_fields.h"
+#include "parse/row_type.h"
+#include "sources/fields.h"
 
 #include <string.h>
 

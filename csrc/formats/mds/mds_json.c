@@ -2,8 +2,8 @@
 #include "formats/mds/mds_json.h"
 
 #include "core/bytes.h"
+#include "files/codecs.h"
 #include "formats/mds/mds_files.h"
-#include "files/compression.h"
 
 pfd_status pfd_mds_fail_json(const pfd_host *host, const pfd_file *file, int64_t begin,
                              const pfd_json *json, pfd_error *err)

@@ -6,15 +6,15 @@
  * stream that decompresses one shard after the other. */
 #include "core/bytes.h"
 #include "core/error.h"
-#include "files/compression.h"
+#include "files/codecs.h"
 #include "files/input_files.h"
 #include "formats/mds/mds_files.h"
 #include "formats/mds/mds_json.h"
-#include "formats/mds/mds_shard.h"
-#include "index/shard_table.h"
-#include "sources/field_record.h"
 #include "formats/mds/mds_sample.h"
+#include "formats/mds/mds_shard.h"
+#include "index/record_index.h"
 #include "pyflowdata/op.h"
+#include "sources/fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

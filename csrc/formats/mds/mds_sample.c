@@ -1,9 +1,9 @@
 /* Chooses the columns that the user wants, and finds them in the bytes of a sample. */
 #include "formats/mds/mds_sample.h"
 
-#include "pyflowdata/pyflowdata.h"
-#include "parse/quote.h"
 #include "parse/row_type.h"
+#include "parse/words.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  */
 #ifndef PFD_FORMATS_MDS_MDS_SAMPLE_H
 #define PFD_FORMATS_MDS_MDS_SAMPLE_H
-#include "sources/field_record.h"
 #include "formats/mds/mds_columns.h"
+#include "sources/fields.h"
 
 /* A chosen column, and the output that it goes to. */
 typedef struct pfd_mds_choice {

@@ -3,10 +3,10 @@
 #include "formats/megatron/megatron_header.h"
 
 #include "core/bytes.h"
-#include "core/dtype.h"
-#include "files/input_files.h"
+#include "core/convert.h"
 #include "files/file_hint.h"
-#include "parse/quote.h"
+#include "files/input_files.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Documents of Megatron files as a random-access source. */
 #include "formats/megatron/token_documents.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "formats/megatron/widen.h"
 
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* Opens pairs of .bin and .idx, and flat files of tokens. */
 #include "formats/megatron/token_files.h"
 
-#include "core/dtype.h"
-#include "formats/megatron/widen.h"
-#include "files/compression.h"
+#include "core/convert.h"
+#include "files/codecs.h"
 #include "files/input_files.h"
+#include "formats/megatron/widen.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Finds windows of tokens: computes their places, or looks them up in Megatron's index. */
 #include "formats/megatron/token_windows.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "formats/megatron/widen.h"
 
 #include <inttypes.h>

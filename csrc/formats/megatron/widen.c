@@ -1,8 +1,8 @@
 /* Widens integers: plain loops, compiled once for each SIMD level. */
 #include "formats/megatron/widen.h"
 
-#include "core/dtype.h"
-#include "core/simd.h"
+#include "core/convert.h"
+#include "core/cpu.h"
 
 #include <string.h>
 

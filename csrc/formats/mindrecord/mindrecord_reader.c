@@ -4,15 +4,14 @@
  * fields).  Its .db file, an SQLite index, is not needed. */
 #include "core/bytes.h"
 #include "core/error.h"
-#include "files/file_start.h"
+#include "files/file_hint.h"
+#include "files/file_read.h"
 #include "files/input_files.h"
 #include "formats/mindrecord/mindrecord_pages.h"
-#include "index/shard_table.h"
-#include "sources/field_record.h"
-#include "sources/inferred_fields.h"
 #include "formats/mindrecord/mindrecord_row.h"
+#include "index/record_index.h"
 #include "pyflowdata/op.h"
-#include "files/file_hint.h"
+#include "sources/fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

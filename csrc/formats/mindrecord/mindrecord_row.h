@@ -7,8 +7,8 @@
  */
 #ifndef PFD_FORMATS_MINDRECORD_MINDRECORD_ROW_H
 #define PFD_FORMATS_MINDRECORD_MINDRECORD_ROW_H
-#include "sources/field_record.h"
 #include "formats/mindrecord/mindrecord_header.h"
+#include "sources/fields.h"
 
 /* A chosen field, and the output that it goes to. */
 typedef struct pfd_mindrecord_choice {

@@ -1,8 +1,8 @@
 /* GeneratorReader: reads samples from a Python object. */
 #include "formats/objects/object_source.h"
+#include "parse/row_type.h"
 #include "pyflowdata/op.h"
-#include "parse/field_spec.h"
-#include "sources/packed_fields.h"
+#include "sources/fields.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Finds one feature of an OFRecord by its name, and reads its list. */
 #include "formats/ofrecord/ofrecord_feature.h"
 
-#include "parse/quote.h"
+#include "parse/words.h"
 
 #include <stdio.h>
 

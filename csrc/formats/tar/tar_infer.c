@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "files/input_files.h"
 #include "formats/tar/tar_end.h"
-#include "sources/inferred_fields.h"
+#include "sources/fields.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* TarReader: reads samples of several files each, as WebDataset packs them into tar files. */
-#include "sources/wrapped_source.h"
 #include "formats/tar/tar_end.h"
 #include "formats/tar/tar_index.h"
 #include "formats/tar/tar_infer.h"
+#include "parse/row_type.h"
 #include "pyflowdata/op.h"
-#include "parse/field_spec.h"
+#include "sources/wrapped_source.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,9 +2,8 @@
 #include "formats/tfrecord/feature_list.h"
 
 #include "core/convert.h"
-#include "core/dtype.h"
 #include "core/rows.h"
-#include "parse/quote.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

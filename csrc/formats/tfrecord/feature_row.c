@@ -2,7 +2,7 @@
 #include "formats/tfrecord/feature_row.h"
 
 #include "core/error.h"
-#include "parse/quote.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 

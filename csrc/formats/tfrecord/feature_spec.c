@@ -3,9 +3,8 @@
 
 #include "core/convert.h"
 #include "core/narrow_floats.h"
-#include "core/dtype.h"
-#include "parse/quote.h"
 #include "parse/row_type.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 

@@ -1,13 +1,13 @@
 /* formats/tfrecord/feature_spec.h -- the field of an output of a decoder of tf.train.Features.
  *
- * It is a field (parse/field_spec.h) with a type.  Floats read a float_list, bool and integers
+ * It is a field (parse/row_type.h) with a type.  Floats read a float_list, bool and integers
  * an int64_list, "bytes" a bytes_list of one value.  A raw field reads a bytes_list of one
  * value, whose bytes are little-endian numbers of the dtype.
  */
 #ifndef PFD_FORMATS_TFRECORD_FEATURE_SPEC_H
 #define PFD_FORMATS_TFRECORD_FEATURE_SPEC_H
 #include "formats/tfrecord/feature_list.h"
-#include "parse/field_spec.h"
+#include "parse/row_type.h"
 
 #define PFD_FEATURE_LISTS "feature_lists/" /* begins the key of a list of steps */
 

@@ -1,7 +1,7 @@
 /* Channels of pixels: one loop for each pair of layout and colour space, made by inlining. */
 #include "images/codecs/pixel_rows.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 #include "images/codecs/image_file.h"
 
 int32_t pfd_layout_channels(int32_t layout)

@@ -1,7 +1,7 @@
 /* Blending: grey, smoothed and constant images with the image itself. */
 #include "images/pixels/blend.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Gaussian blur: along each row into numbers of 16 bits, then along each column. */
 #include "images/pixels/blur.h"
 
-#include "core/log_exp.h"
-#include "core/simd.h"
+#include "core/cpu.h"
+#include "core/random.h"
 
 #include <string.h>
 

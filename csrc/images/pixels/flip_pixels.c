@@ -1,7 +1,7 @@
 /* Mirrored images: rows in another order, pixels in another order. */
 #include "images/pixels/flip_pixels.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <string.h>

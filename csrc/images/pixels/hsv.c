@@ -1,7 +1,7 @@
 /* Hue, saturation and value: by the formulas of colorsys, in the arithmetic of Pillow's C code. */
 #include "images/pixels/hsv.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 
 #include <string.h>
 

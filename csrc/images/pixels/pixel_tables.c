@@ -1,6 +1,5 @@
 /* Tables of 256 numbers, made and applied. */
 #include "images/pixels/pixel_tables.h"
-#include "images/pixels/pixel_tables.h"
 
 #include "images/pixels/blend.h"
 

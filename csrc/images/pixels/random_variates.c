@@ -1,7 +1,7 @@
 /* Normal and beta distributed numbers. */
 #include "images/pixels/random_variates.h"
 
-#include "core/log_exp.h"
+#include "core/random.h"
 #include "images/pixels/random_draws.h"
 #include "images/pixels/sin_pi.h"
 

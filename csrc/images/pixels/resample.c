@@ -2,7 +2,7 @@
  * and resample_avx2.c. */
 #include "images/pixels/resample.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 #include "images/pixels/interpolation.h"
 #include "images/pixels/resample_kernels.h"
 #include "images/pixels/resample_taps.h"

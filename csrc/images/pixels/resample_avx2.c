@@ -5,7 +5,7 @@
  * loops, bit for bit. */
 #include "images/pixels/resample_kernels.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 /* Which loops a level of vectors has. */
 #include "images/pixels/resample_kernels.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 
 const pfd_resample_kernels *pfd_resample_kernels_at(int32_t level)
 {

@@ -1,7 +1,7 @@
 /* The loops of resampling without vector instructions: what the others must equal. */
 #include "images/pixels/resample_kernels.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* these loops are there to be vectorised */

@@ -1,7 +1,7 @@
 /* Warped rows, a pixel after the other, or four at once. */
 #include "images/pixels/warp_rows.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 
 #include <string.h>
 

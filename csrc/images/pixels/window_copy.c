@@ -1,7 +1,7 @@
 /* Windows of images, and what is around these. */
 #include "images/pixels/window_copy.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 
 #include <string.h>
 

@@ -2,13 +2,12 @@
  * a loader in a training loop that does nothing else.  One at a time. */
 #include "core/cpu.h"
 #include "core/error.h"
-#include "core/permutation.h"
 #include "core/random.h"
 #include "core/scratch.h"
-#include "loader/data_reader.h"
+#include "loader/plan/data_reader.h"
 #include "pyflowdata_kit/kit.h"
+#include "registry/attrs.h"
 #include "registry/node.h"
-#include "registry/reader_attrs.h"
 #include "watch/interposed.h"
 
 #include <pthread.h>

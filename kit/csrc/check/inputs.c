@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/scratch.h"
-#include "registry/reader_attrs.h"
+#include "registry/attrs.h"
 
 #include <string.h>
 

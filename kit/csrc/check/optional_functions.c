@@ -3,7 +3,7 @@
 #include "check/guard.h"
 #include "check/run_state.h"
 #include "core/error.h"
-#include "registry/node_files.h"
+#include "registry/node.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

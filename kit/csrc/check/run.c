@@ -5,9 +5,9 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
-#include "loader/private_version.h"
+#include "loader/plan/private_version.h"
 #include "pyflowdata_kit/kit.h"
-#include "registry/node_files.h"
+#include "registry/node.h"
 #include "watch/process_watch.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Offers an op inputs of many types, and computes rows of those that its infer() accepts. */
 #include "check/run_state.h"
 #include "check/visit_records.h"
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "core/error.h"
 #include "core/narrow_floats.h"
 #include "core/random.h"

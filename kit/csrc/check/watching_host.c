@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/scratch.h"
-#include "files/compression.h"
+#include "files/codecs.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyflowdata.errors import Error
-from pyflowdata.plain_text import counted
+from pyflowdata.words.plain_text import counted
 from ..corpus import Corpus, case_of
 from ..kit import FORWARD, Kit
 from .check import Check, tell_damage_status

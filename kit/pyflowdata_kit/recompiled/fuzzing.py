@@ -19,7 +19,7 @@ from .compiling import BuildError, Compiler, MissingToolError
 from .rebuilt import Graph, Program, build
 from .sanitizers import OPTIONS, findings_of, likely_causes, runs_of, summary
 from pyflowdata.errors import shown
-from pyflowdata.plain_text import counted
+from pyflowdata.words.plain_text import counted
 
 
 # ---- An input that shows a fault gets smaller, and more like the sample -------------------------

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from ....native import version
-from ....reports.counters import Counters, ReaderFacts, Work
-from ....reports.report import Report
-from ....reports.stats import empty_stats
-from ....reports.step_times import StepTimes
+from ....insight.counters import Counters, ReaderFacts, StepTimes, Work
+from ....insight.report import Report
+from ....insight.stats import empty_stats
 
 _WAITED = 0.0002  # seconds: a batch that is there is handed out in less
 _MOST_NEW = 3 * 512  # numbers that are added up at once, which takes a tenth of one by one

@@ -1,0 +1,1 @@
+"""What a loader did, with every picture of it: reports, graphs, traces, stalls, speed, sheets."""

@@ -1,0 +1,91 @@
+"""PYFLOWDATA_REPORT: the report of each loader when it ends, without a change of the program."""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Error, InvalidArgumentError, shown
+from ..words.plain_text import joined
+
+if TYPE_CHECKING:
+    from .counters import CountedLoader
+
+VARIABLE = "PYFLOWDATA_REPORT"  # "1": printed; a path: written there
+_FORMS = (".html", ".json", ".txt")
+
+
+def check_report_variable() -> None:
+    """Before a loader is opened.
+
+    Raises:
+        InvalidArgumentError: PYFLOWDATA_REPORT is neither "0", "1" nor a path of a report.
+    """
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted not in ("", "0", "1") and not wanted.lower().endswith(_FORMS):
+        raise InvalidArgumentError(
+            f"{VARIABLE} = {shown(wanted)}; it must be 1, which prints reports, 0, or a path that "
+            f"ends with {joined(list(_FORMS))}"
+        )
+
+
+def report_at_end(
+    loader: object, count: Callable[[], CountedLoader]
+) -> weakref.finalize[Any, Any] | None:
+    """Has the report of a loader printed or written when what this returns is called, when the
+    loader is collected, or when the program ends, once.
+
+    Args:
+        loader: An open one.
+        count: What its report is made of, without a reference to it.
+
+    Returns:
+        None unless PYFLOWDATA_REPORT asks for reports.
+    """
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted in ("", "0"):
+        return None
+    if wanted != "1":
+        wanted = os.path.abspath(wanted)  # the program may go to another directory
+    return weakref.finalize(loader, _report, count(), wanted, os.getpid())
+
+
+def _report(counted: CountedLoader, wanted: str, pid: int) -> None:
+    if os.getpid() != pid:
+        return  # a forked child, which has none of the loader's threads
+    try:
+        counters = counted.count()
+        if counters.stats["steps"] == 0:
+            return  # such as a look at the first batch
+        from .report import Report
+
+        report = Report(counters)
+        if wanted == "1":
+            if sys.stderr is None:
+                return
+            names = ", ".join(counters.blobs)
+            rank = f", rank {counters.rank}" if counters.world_size > 1 else ""
+            print(f"pyflowdata: report of DataLoader({names}){rank}\n{report}", file=sys.stderr)
+        else:
+            report.save(_free_path(wanted, counters.rank, counters.world_size))
+    except (Error, OSError, ValueError) as failure:  # ValueError: sys.stderr is closed
+        if sys.stderr is not None and not sys.stderr.closed:
+            print(f"pyflowdata: no report: {failure}", file=sys.stderr)
+
+
+def _free_path(wanted: str, rank: int, world_size: int) -> str:
+    """The path, with the rank in its name where there are several, and then the number of the
+    process if there is such a file, and a count if that does not suffice."""
+    stem, suffix = os.path.splitext(wanted)
+    if world_size > 1:
+        stem = f"{stem}-rank{rank}"
+    tried = f"{stem}{suffix}"
+    count = 0
+    while os.path.exists(tried):
+        count += 1
+        number = "" if count == 1 else f"-{count}"
+        tried = f"{stem}-{os.getpid()}{number}{suffix}"
+    return tried

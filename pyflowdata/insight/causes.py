@@ -1,0 +1,624 @@
+"""Why a loader was slow: one rule for each cause, from numbers to words.
+
+A rule looks at the measures of a loader that was waited for, and says what it found, or None.  They
+are asked in an order in which the first answer is right: a tight memory budget leaves threads idle,
+and so does a stage that one thread does; only where neither is so, idle threads mean prefetch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..words.plain_text import counted, number, percent, seconds, size
+from .counters import HandOver, Work
+from .measures import BLOCKED, Measures, ratio
+
+
+# ---- Findings, and the limits that the rules share ----------------------------------------------
+
+# What the rules of verdicts find, and the constants that they share.
+
+# A thing is the limit if it takes more than half of what there is: of the threads' time, or of an
+# item's own.
+MOST = 0.5
+# A stage that one thread does is the limit if that thread is in it nearly all the time; the rest is
+# handing batches on.
+_ALWAYS = 0.8
+# If the other threads have no work meanwhile, less suffices: then nothing else holds batches up.
+_OFTEN = 0.4
+# Of the time in which threads could have worked: below it, work was missing rather than threads.
+# The rest is what waking threads up and handing on costs where batches are small.
+_BUSY = 0.6
+# Of the loop's time without memory for a batch: less happens where a batch is late once.
+_NO_MEMORY = 0.2
+# The kernel counts this for each processor; a twentieth of their time is felt in every step.
+_THROTTLED = 0.05
+# Of a processor: a rate that is nearer to a whole number than this is that number.
+_NEARLY = 0.25
+# Records of a file, below which opening it costs more than reading them.
+_MANY_FILES = 4
+# Bytes of a file, up to which opening and closing it takes longer than reading it.
+_SMALL_FILE = 32_000
+# Long steps of a training loop: so many times as long as half of the steps are at most.
+_LONG = 8
+# A gain in steps that is worth a change.
+_WORTH = 0.05
+# In seconds, of all first batches, or of all long steps together: less is not felt, whatever it is
+# a part of.
+FELT = 0.1
+# In seconds, of all waits and copies together: less may be a disturbance of the moment.
+TOO_SHORT = 0.01
+# The program may hold the batch that next() gave it and the one before; more is held on purpose.
+_USUALLY_HELD = 2
+
+
+_COMPILE = "compile it with numba.njit, or use ops of pyflowdata, which are C"
+_RUN_ELSEWHERE = (
+    f"run it in processes (processes=2 or more where it is registered or mapped), {_COMPILE}"
+)
+_VECTORISE = "have it called once for a batch (per=\"batch\") with NumPy on all rows"
+_CACHE = "cache() of a data set, flow.Dataset({...}).cache() for blobs (docs/how-to/cache.md)"
+_KEEP = f"keep results before the first random op with {_CACHE}"
+_KEEP_SAME = f"if its results do not change from epoch to epoch, keep them with {_CACHE}"
+_OF_DATASET = (  # of the program, whose samples Python fetches
+    "give the dataset __getitems__, which fetches the samples of a batch in one call",
+    "read files by a reader of pyflowdata, whose threads need no workers (docs/how-to/torch.md)",
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rule found; as in Verdict.
+
+    Attributes:
+        cause: In a word.
+        said: In a clause of a sentence.
+        remedies: The most promising first.
+        evidence: Numbers besides those that every verdict has.
+    """
+
+    cause: str
+    said: str
+    remedies: tuple[str, ...]
+    evidence: dict[str, float] = field(default_factory=dict)
+
+
+# ---- Causes besides a slow loader ---------------------------------------------------------------
+
+# What slows a training loop down besides a slow loader: one rule for each.
+
+def holding_the_lock(m: Measures) -> Finding | None:
+    """Python in the loader's threads takes the interpreter from the training loop."""
+    work = [one for one in m.counters.work if one.language == "Python"]
+    held = ratio(sum(one.cpu_seconds for one in work), m.loop_seconds)
+    if not MOST <= held <= 1 + _NEARLY or held * m.loop_seconds < FELT:
+        return None
+    one = m.top(work)
+    return Finding(
+        "python-op" if one.kind == "op" else "python-source",
+        f"but {one.title} holds the interpreter's lock {percent(min(held, 1))} of the time, and "
+        "the training loop waits for it, too",
+        (_RUN_ELSEWHERE, _KEEP_SAME),
+        {"python_processors": held},
+    )
+
+
+def copying(copies: HandOver | None, *, is_ahead: bool) -> Finding:
+    """The hand-over of batches to a device is the limit."""
+    assert copies is not None
+    rate = ratio(copies.bytes, copies.seconds)
+    remedies = [
+        "hand over fewer bytes: uint8 in place of float32, and normalise on the device",
+        "let TorchLoader(device=\"cuda\") copy one batch ahead, on a stream of its own, in place "
+        "of pin_memory=True and .to()",
+    ]
+    thread = "a thread of its own takes " if is_ahead else ""
+    return Finding(
+        "copy",
+        f"{thread}{seconds(ratio(copies.seconds, copies.batches))} for each batch of "
+        f"{size(ratio(copies.bytes, copies.batches))}, {size(rate)}/s to {copies.device}",
+        tuple(remedies[:1] if is_ahead else remedies),
+        {"copy_bytes_per_second": rate, "copy_seconds": copies.seconds},
+    )
+
+
+def long_steps(m: Measures) -> Finding | None:
+    """A few steps of the training loop take the time of many."""
+    counts = m.counters.history.trains
+    half, seen = 0, 0
+    while half < len(counts) and 2 * (seen := seen + counts[half]) < sum(counts):
+        half += 1
+    begin = half + _LONG.bit_length() - 1
+    times = [count * 1.5 * 2**power / 1e9 for power, count in enumerate(counts)]  # of the middle
+    share, few = ratio(sum(times[begin:]), sum(times)), ratio(sum(counts[begin:]), sum(counts))
+    if share < BLOCKED or few > _NO_MEMORY or sum(times[begin:]) < FELT:
+        return None
+    return Finding(
+        "long-steps",
+        f"but {percent(few)} of the steps take {percent(share)} of the time of training, each over "
+        f"{_LONG} times as long as others",
+        (
+            "log, evaluate, save and synchronise with the device less often: each of them makes "
+            "the device wait (print, .item() of a loss, checkpoints)",
+        ),
+        {"long_steps_share": share, "long_steps": sum(counts[begin:])},
+    )
+
+
+def starting(m: Measures) -> Finding:
+    """The first batches of epochs are the limit."""
+    stats = m.counters.stats
+    reads = [one for one in m.counters.work if one.kind == "read" and one.rows]
+    remedies = ["make epochs longer, for example by repeat(n) of the data set"]
+    if reads:
+        remedies.insert(
+            0,
+            "a stream reads up to its first batch, and fills shuffle buffers: take files with an "
+            "index (pyflowdata convert), or a smaller shuffle_buffer_size",
+        )
+    count = int(stats["starts"])
+    firsts, each = ("the first batch", "") if count == 1 else (
+        f"{number(count)} first batches", " each"
+    )  # fmt: skip
+    return Finding(
+        "start",
+        f"{firsts} took {seconds(m.mean_start_seconds)}{each}, {percent(m.start_share)} of the "
+        "loop's time",
+        tuple(remedies),
+        {"starts": stats["starts"], "start_seconds": stats["start_seconds"]},
+    )
+
+
+# ---- Causes of a slow loader --------------------------------------------------------------------
+
+def _busy(m: Measures) -> str:
+    return f"{number(round(m.busy_threads, 1))} of {m.threads} threads busy"
+
+
+def _of_cpu(m: Measures, one: Work) -> str:
+    return f"{one.title} takes {percent(m.share(one))} of the loader's CPU"
+
+
+def _is_tuned(m: Measures, name: str) -> bool:
+    return name in m.counters.automatic
+
+
+def _tuning(m: Measures, name: str) -> str:
+    """What the loader, which adjusts it, says of the number."""
+    state = m.counters.tuning[0].partition(": ")[2]
+    return f"{name}=\"auto\" is at work on it: {state}"
+
+
+def _more_at_once(m: Measures, what: str, times: int) -> str:
+    """More threads than processors, for work that waits."""
+    if _is_tuned(m, "num_threads"):
+        return _tuning(m, "num_threads")
+    return (
+        f"let more {what} wait at once: num_threads=\"auto\" (docs/speed/autotune.md), or "
+        f"num_threads={times * m.threads}, above the number of processors"
+    )
+
+
+def _more_threads(m: Measures) -> tuple[str, ...]:
+    """What further threads are predicted to bring, if there are processors for them."""
+    gain = m.steps_gain(m.processors)
+    if m.threads >= m.processors or gain < _WORTH:
+        return ()
+    if _is_tuned(m, "num_threads"):
+        return (_tuning(m, "num_threads"),)
+    return (
+        f"more threads would help (this machine allows {m.processors}; num_threads="
+        f"{m.processors} predicts {percent(gain)} more steps)",
+        "have the loader find it: DataLoader(num_threads=\"auto\")",
+    )
+
+
+# ---- One long wait ------------------------------------------------------------------------------
+
+
+def _stall(m: Measures) -> Finding | None:
+    """One batch came late, and that is most of all waiting; it says nothing about the others."""
+    wait = m.lone_wait_seconds
+    if wait < max(FELT, MOST * m.wait_seconds):
+        return None
+    rest = ratio(m.wait_seconds - wait, m.step_seconds - wait)
+    stall = m.counters.last_stall
+    return Finding(
+        "stall",
+        f"one wait of {seconds(wait)} is {percent(ratio(wait, m.wait_seconds))} of the waiting; "
+        f"without it {percent(rest)} of the time",
+        (
+            "see below what it waited for, under stalls" if stall else "find what it waited for: a "
+            "StallWarning names the op, the record and the file of a wait that is longer than the "
+            f"environment's PYFLOWDATA_STALL_SECONDS={_round_down(wait)}",
+        ),
+        {"longest_wait_seconds": wait, "wait_share_without": rest},
+    )
+
+
+def _round_down(value: float) -> str:
+    """A number of one digit that is at most half as large."""
+    power = math.floor(math.log10(value / 2))
+    return f"{math.floor(value / 2 / 10**power) * 10**power:g}"
+
+
+# ---- The program's memory -----------------------------------------------------------------------
+
+
+def _memory(m: Measures) -> Finding | None:
+    stats, budget = m.counters.stats, m.counters.memory_budget
+    is_short = m.no_memory_share >= _NO_MEMORY or _cuts_prefetch(m)
+    if not is_short or m.worked_share >= 1 - _NO_MEMORY / 2:
+        return None
+    held = int(stats["slots_held"])
+    evidence: dict[str, float] = {"slots_held": held, "memory_budget": budget}
+    raise_it = f"raise memory_budget, which is {size(budget)}"
+    if held > _USUALLY_HELD:
+        return Finding(
+            "held",
+            f"the program holds {held} batches, and memory_budget={size(budget)} is used up "
+            f"{percent(m.no_memory_share)} of the time",
+            (
+                "let go of batches before the next ones are made: keep copies of the rows that "
+                "are needed longer (batch[rows].copy())",
+                raise_it,
+            ),
+            evidence,
+        )
+    return Finding(
+        "memory",
+        f"{_busy(m)}: memory_budget={size(budget)} leaves no room for more batches of "
+        f"{size(_batch_bytes(m))}",
+        (raise_it, "make batches smaller: uint8 in place of float32, or a smaller batch size"),
+        evidence,
+    )
+
+
+def _batch_bytes(m: Measures) -> float:
+    return ratio(m.counters.stats["slot_bytes"], m.counters.stats["slots"])
+
+
+def _cuts_prefetch(m: Measures) -> bool:
+    """A loader opens with fewer batches ahead than prefetch says if there is no room for them."""
+    return m.counters.memory_budget < (m.counters.prefetch + 4) * _batch_bytes(m)
+
+
+# ---- Stages that one thread does ----------------------------------------------------------------
+
+
+def _python_source(m: Measures) -> Finding | None:
+    work = [one for one in m.counters.work if one.language == "Python" and one.kind != "op"]
+    if not work:
+        return None
+    one = m.top(work)
+    is_stream = one.kind == "read"
+    inside = m.threads_in(one)
+    if (inside if is_stream else m.wall_share(one)) < MOST:
+        return None
+    order = "one after another" if is_stream else "one at a time"
+    return Finding(
+        "python-source",
+        f"the Python object of {one.op} gives its records {order}, {number(_rate(m))} a second, "
+        f"and takes {percent(m.wall_share(one))} of the threads' time",
+        (
+            f"keep its records with {_CACHE}, or write them to files once (pyflowdata.io)",
+            "make the object cheaper for each record: read in larger pieces, or move work into ops "
+            "after it, which run in all threads",
+        ),
+        {"threads_in": inside, "waiting_share": m.waiting_share(one)},
+    )
+
+
+def _rate(m: Measures) -> float:
+    return ratio(m.counters.stats["records"], m.loop_seconds)
+
+
+def _reading(m: Measures) -> Finding | None:
+    reads = [one for one in m.counters.work if one.kind == "read"]
+    if not reads:
+        return None
+    one = m.top(reads)
+    inside = m.threads_in(one)
+    evidence = {"threads_in": inside, "waiting_share": m.waiting_share(one)}
+    if inside < (_ALWAYS if m.worked_share >= _BUSY else _OFTEN):
+        return None
+    if m.waiting_share(one) >= MOST:
+        return _storage(m, one, evidence)
+    return Finding(
+        "stream",
+        f"{one.title} is done by one thread, and it is in there {percent(min(inside, 1))} of the "
+        "time",
+        (
+            "have the files read with random access, by all threads: formats with an index, not "
+            "compressed as a whole (pyflowdata convert)",
+            f"give each rank files of its own, or keep the records with {_CACHE}",
+        ),
+        evidence,
+    )
+
+
+def _storage(m: Measures, one: Work, evidence: dict[str, float]) -> Finding:
+    stats = m.counters.stats
+    faults = int(stats["major_faults"])
+    source = stats["read_bytes"] or stats["bytes"]
+    rate = ratio(source, m.loop_seconds)
+    fetched = f", {number(faults)} pages were fetched" if faults else ""
+    return Finding(
+        "storage",
+        f"{one.title} waits {percent(m.waiting_share(one))} of its time for the files, which come "
+        f"at {size(rate)}/s{fetched}",
+        (
+            "put the files on a faster or local disk, or keep their records with cache() or "
+            "cache(\"disk\") of a data set (docs/how-to/cache.md)",
+            "make reads longer: fewer, larger files (pyflowdata convert), and shuffle=\"window\"",
+            _more_at_once(m, "reads", 2),
+        ),
+        {**evidence, "bytes_per_second": rate, "major_faults": faults},
+    )
+
+
+# ---- Python -------------------------------------------------------------------------------------
+
+
+def _python(m: Measures) -> Finding | None:
+    ops = [one for one in m.counters.work if one.kind == "op" and one.language == "Python"]
+    share = sum(map(m.wall_share, ops))
+    if share < MOST:
+        return None
+    one = m.top(ops)
+    inside = sum(map(m.threads_in, ops))
+    cores = ratio(sum(op.cpu_seconds for op in ops), m.loop_seconds)
+    if cores > 1 + _NEARLY:
+        return None  # NumPy and the like, which let go of the lock
+    if m.process_rate < MOST:
+        is_in_line = m.wanted_processors >= MOST
+        return _without_processor(m, one) if is_in_line else _waiting_python(m, one, share)
+    elsewhere: tuple[str, ...] = (
+        *((_RUN_ELSEWHERE, _VECTORISE) if one.is_by_row else (_RUN_ELSEWHERE,)), _KEEP_SAME,
+    )  # fmt: skip
+    if one.gives == "samples":
+        elsewhere = (f"fetch in processes: num_workers={m.processors}", *_OF_DATASET)
+    return Finding(
+        "python-op",
+        f"the Python op {one.title} takes {percent(share)} of the threads' time: "
+        f"{number(round(inside, 1))} threads are in it and use {number(round(cores, 1))} "
+        "processors, since one at a time holds the interpreter's lock",
+        elsewhere,
+        {"python_share": share, "python_processors": cores},
+    )
+
+
+def _waiting_python(m: Measures, one: Work, share: float) -> Finding:
+    """Nothing in this process computes: the function sleeps, or waits for a network."""
+    used = number(round(m.process_rate, 1))
+    return Finding(
+        "python-op",
+        f"the Python op {one.title} takes {percent(share)} of the threads' time, and waits for "
+        f"something else than the interpreter: this process uses {used} processors",
+        (
+            _more_at_once(m, "calls", 4),
+            _KEEP_SAME,
+        ),
+        {"python_share": share},
+    )
+
+
+def _processes(m: Measures) -> Finding | None:
+    ops = [one for one in m.counters.work if one.kind == "op" and one.language == "processes"]
+    share = sum(map(m.wall_share, ops))
+    if share < MOST:
+        return None
+    one = m.top(ops)
+    more = f"give it more processes: processes={m.processors}, as many as processors"
+    remedies: tuple[str, ...] = (_COMPILE, _KEEP_SAME)
+    if one.gives == "samples":
+        more, remedies = f"raise num_workers, which is {one.processes}", _OF_DATASET
+    return Finding(
+        "processes",
+        f"threads wait for the processes of {one.title} {percent(share)} of their time",
+        (more, *remedies) if one.processes < m.processors else remedies,
+        {"processes_share": share},
+    )
+
+
+# ---- Threads without work -----------------------------------------------------------------------
+
+
+def _idle(m: Measures) -> Finding | None:
+    if m.worked_share >= _BUSY:
+        return None
+    prefetch, whole = m.counters.prefetch, [one for one in m.counters.work if one.is_whole]
+    if whole and m.wall_share(m.top(whole)) >= MOST:
+        one = m.top(whole)
+        return Finding(
+            "whole-batch",
+            f"{one.title} works on whole batches, each in one thread; {_busy(m)}",
+            (
+                _tuning(m, "prefetch") if _is_tuned(m, "prefetch") else "raise prefetch, which is "
+                f"{prefetch}: other threads can work on further batches",
+                "do in an op on rows what does not need the whole batch",
+            ),
+            {"prefetch": prefetch},
+        )
+    return Finding(
+        "prefetch",
+        f"{_busy(m)}: the loader makes at most {counted(prefetch, 'batch', 'batches')} ahead, and "
+        "the time of steps or batches varies",
+        (
+            f"raise prefetch: DataLoader(prefetch={max(4 * prefetch, 8)})",
+            "have the loader find it: DataLoader(prefetch=\"auto\")",
+        ) if not _is_tuned(m, "prefetch") else (_tuning(m, "prefetch"),),
+        {"prefetch": prefetch},
+    )
+
+
+# ---- Threads that wait --------------------------------------------------------------------------
+
+
+def _blocked(m: Measures) -> Finding | None:
+    if m.blocked_share < BLOCKED:
+        return None
+    one = max(m.counters.work, key=lambda each: each.wall_seconds - each.cpu_seconds)
+    stats = m.counters.stats
+    evidence = {"waiting_share": m.waiting_share(one)}
+    # A page from a disk takes at most tens of milliseconds: many faults explain the wait.
+    explained = stats["major_faults"] * 0.02 >= MOST * m.blocked_share * m.busy_seconds
+    if one.kind in ("records", "read") or explained or _is_reader(m, one):
+        return _storage(m, one, evidence)
+    return Finding(
+        "op",
+        f"{one.title} waits {percent(m.waiting_share(one))} of its time rather than computes; "
+        f"{_busy(m)}",
+        (
+            _more_at_once(m, "of it", 2),
+            _KEEP_SAME,
+        ),
+        evidence,
+    )
+
+
+def _is_reader(m: Measures, one: Work) -> bool:
+    return one.op in {reader.op for reader in m.counters.readers}
+
+
+# ---- Processors ---------------------------------------------------------------------------------
+
+
+def _quota(m: Measures) -> Finding | None:
+    if m.throttled_share < _THROTTLED:
+        return None
+    return Finding(
+        "quota",
+        f"the container's quota of {m.processors} processors was used up for "
+        f"{percent(m.throttled_share)} of the time; {_busy(m)}",
+        (
+            "raise the container's CPU limit (cpu.max; resources.limits.cpu of a pod)",
+            "have other libraries start fewer threads (OMP_NUM_THREADS, torch.set_num_threads)",
+        ),
+        {"throttled_share": m.throttled_share},
+    )
+
+
+def _processors(m: Measures) -> Finding | None:
+    """Threads stand in line for processors that others use."""
+    if m.runnable_share < BLOCKED:
+        return None
+    if m.is_crowded:
+        return _without_processor(m, m.top() if m.wall_seconds else None)
+    if m.own_cpu_share >= MOST:
+        return None
+    return Finding(
+        "processors",
+        f"{_in_line(m)} that other parts of this program use ({_allowed(m)})",
+        (
+            "have other libraries start fewer threads (OMP_NUM_THREADS, torch.set_num_threads)",
+            "take a machine with more processors",
+            f"make the loader's work less: {_KEEP}",
+        ),
+        {"loader_part_of_cpu": m.own_cpu_share},
+    )
+
+
+def _in_line(m: Measures) -> str:
+    return f"threads waited {percent(m.runnable_share)} of their time for a processor"
+
+
+def _allowed(m: Measures) -> str:
+    return f"{m.processors} allowed, {number(round(m.process_rate, 1))} used"
+
+
+def _without_processor(m: Measures, one: Work | None) -> Finding:
+    """Other programs use the processors; how long work takes then says little."""
+    said = f"{_in_line(m)} that other programs used ({_allowed(m)})"
+    less: tuple[str, ...] = (f"make the loader's work less: {_KEEP}",)
+    if one is not None and one.rows:
+        row = seconds(one.cpu_seconds / one.rows)
+        said += f"; {one.title} is the most expensive, {row} a row"
+        less = _lighter(m, one)
+    return Finding(
+        "processors",
+        said,
+        ("measure again when it is quiet, or give this process processors of its own", *less),
+        {"loader_part_of_cpu": m.own_cpu_share, "wanted_processors": m.wanted_processors},
+    )
+
+
+# ---- Work ---------------------------------------------------------------------------------------
+
+
+def _threads(m: Measures) -> Finding | None:
+    more = _more_threads(m)
+    if not more:
+        return None
+    one = m.top()
+    return Finding(
+        "threads",
+        f"{_of_cpu(m, one)}, {_busy(m)}",
+        (*more, *_lighter(m, one)),
+        {"predicted_gain": m.steps_gain(m.processors)},
+    )
+
+
+def _work(m: Measures) -> Finding | None:
+    if not m.wall_seconds:
+        return None
+    one = m.top()
+    cause = "op" if one.kind == "op" else one.kind
+    said = f"{_of_cpu(m, one)}, {_busy(m)}, {m.processors} allowed by this machine"
+    return Finding(cause, said, _lighter(m, one), {"share": m.share(one)})
+
+
+def _lighter(m: Measures, one: Work) -> tuple[str, ...]:
+    """How to make an item of work less."""
+    if one.kind == "op" and one.language == "Python":
+        return (_VECTORISE, _RUN_ELSEWHERE, _KEEP) if one.is_by_row else (_RUN_ELSEWHERE, _KEEP)
+    if (one.kind == "records" or _is_reader(m, one)) and _has_small_files(m, one):
+        return (
+            "put the records into few files (pyflowdata convert): each small file is opened and "
+            "closed again for its record",
+            _KEEP,
+        )
+    if one.kind == "records":
+        return (
+            "find records with fewer steps: fewer views, shuffle=\"window\", or a format whose "
+            "records have one size (pyflowdata convert)",
+            _KEEP,
+        )
+    if one.kind == "join":
+        return ("join fewer ragged bytes: crop, resize or pad the rows in an op",)
+    if one.gives == "images" and not one.fused_op:
+        return (
+            "let a crop take its images directly, which then decodes only what the crop needs, or "
+            "store smaller images (pyflowdata convert)",
+            _KEEP,
+        )
+    if one.gives == "images" or _is_reader(m, one):
+        return ("store smaller or simpler records (pyflowdata convert)", _KEEP)
+    return (_KEEP, "take a cheaper op, or do its work where the batch is used, on the device")
+
+
+def _has_small_files(m: Measures, one: Work) -> bool:
+    """Few records are in each file of the reader; or each is a file, of a folder that it was
+    given."""
+    stats, reader = m.counters.stats, m.counters.readers[one.reader]
+    if not reader.bytes and stats["read_bytes"]:
+        return ratio(stats["read_bytes"], stats["records"]) < _SMALL_FILE
+    return 0 < reader.records <= _MANY_FILES * reader.files
+
+
+LOADER_CAUSES: tuple[Callable[[Measures], Finding | None], ...] = (
+    _stall,
+    _memory,
+    _python_source,
+    _reading,
+    _python,
+    _processes,
+    _idle,
+    _blocked,
+    _quota,
+    _processors,
+    _threads,
+    _work,
+)

@@ -1,0 +1,515 @@
+"""What a loader counted until a moment: plain numbers, as C has them, and how they differ.
+
+Times are in seconds, and moments are seconds on the monotonic clock.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import socket
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..native import CData, check, ffi, lib, new_error, new_struct, text, version
+from ..nodes.in_use import calls_by_row, language_of, processes_of
+from ..nodes.node import Blob, Node, nodes_of
+from .stats import read_stats
+from .tuning import read_tuning
+
+
+# ---- What is known of the data ------------------------------------------------------------------
+
+# What a report says of the data that a loader reads.
+
+@dataclass(frozen=True)
+class DataFacts:
+    """Facts about the data.
+
+    Attributes:
+        readers: The fields of `pyflowdata.loader.state.Reader` of each, and "shuffle".
+        order: Where the records of the first batches lie, see `sample_order()`.
+        graph: A picture of what is computed, as HTML; "": there is none.  It is no value of JSON:
+            what a file says is not put into a page as it is.
+    """
+
+    readers: Sequence[Mapping[str, Any]]
+    order: Mapping[str, Any]
+    graph: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Without the picture."""
+        return {"readers": self.readers, "order": self.order}
+
+
+# ---- Counters -----------------------------------------------------------------------------------
+
+_KINDS = {
+    lib.PFD_WORK_OP: "op",
+    lib.PFD_WORK_RECORDS: "records",
+    lib.PFD_WORK_READ: "read",
+    lib.PFD_WORK_JOIN: "join",
+}
+_TITLES = {
+    "op": "{}",
+    "records": "find records of {}",
+    "read": "read {}",
+    "join": "join ragged rows",
+}
+_DOING = {
+    "op": "in {}",
+    "records": "looking for the records of {}",
+    "read": "reading {}",
+    "join": "joining ragged rows",
+}
+_MOMENTS = ("now", "opened", "asked", "delivered")  # all other times are durations
+_LEVELS = ("slots", "slots_held", "slots_ready", "slot_bytes", "processors")  # not sums
+
+
+@dataclass(frozen=True)
+class Work:
+    """What threads did for one op, or for one stage of the loader itself.
+
+    Attributes:
+        kind: "op", an op's compute(); "records", finding the records of rows: order, views, index;
+            "read", reading a stream's records, in sequence; "join", joining ragged rows.
+        op, name: Of the op, or the reader, and its node; "" where there is none.
+        fused_op: The op whose work this one does as well; "": none.
+        language: "C"; "Python", under the interpreter's lock; "processes", Python in processes.
+        gives: What an op gives: "images"; "samples", of a dataset of torch; or "".
+        reader: Whose records they are, by its number; -1: of "join".
+        is_whole: It is an op over whole batches, each of which one thread does.
+        rows, ranges: How many it did; ranges of rows.
+        measured_ranges: From how many ranges the times are estimated.
+        wall_seconds, cpu_seconds: Summed over threads.
+        is_by_row: It is Python that is called for each row.
+        processes: That run it; 0: none.
+    """
+
+    kind: str
+    op: str
+    name: str
+    fused_op: str
+    language: str
+    gives: str
+    reader: int
+    is_whole: bool
+    rows: int
+    ranges: int
+    measured_ranges: int
+    wall_seconds: float
+    cpu_seconds: float
+    is_by_row: bool = False
+    processes: int = 0
+
+    @property
+    def title(self) -> str:
+        """As tables name it."""
+        return _TITLES[self.kind].format(self._ops)
+
+    @property
+    def doing(self) -> str:
+        """As a sentence says it of a thread: "in Resize", "reading TFRecordReader"."""
+        return _DOING[self.kind].format(self._ops)
+
+    @property
+    def _ops(self) -> str:
+        own = f"{self.op} '{self.name}'" if self.name else self.op
+        return f"{self.fused_op} + {own}" if self.fused_op else own
+
+
+@dataclass(frozen=True)
+class ReaderFacts:
+    """A reader of the loader.
+
+    Attributes:
+        op, name: Of its op, and as the loader calls it.
+        shuffle: The attr, or "" where it has none.
+        files, bytes: Of its data.
+        records: -1: known only at the end of an epoch.
+        index_seconds: That building or finding its indexes took, when the loader was opened.
+        is_new_index: It was built then.
+    """
+
+    op: str
+    name: str
+    shuffle: str
+    files: int
+    bytes: int
+    records: int
+    index_seconds: float
+    is_new_index: bool
+
+
+@dataclass(frozen=True)
+class Period:
+    """What a loader did between two moments: batches and rows delivered, how long next() took for
+    them, and complete batches in front of each of them, summed up."""
+
+    batches: int
+    rows: int
+    wait_seconds: float
+    ready: int
+
+
+@dataclass(frozen=True)
+class History:
+    """The course of a loader since its first batch was asked for.
+
+    Attributes:
+        begin: Moment at which the first period begins.
+        period_seconds: Length of each.
+        periods: In order.
+        waits, trains: Steps by duration: [i] counts those of at least 2**i ns and below 2**(i + 1);
+            in next(), of the steps that waited, and from one batch to the question for the next.
+    """
+
+    begin: float = 0.0
+    period_seconds: float = 0.0
+    periods: tuple[Period, ...] = ()
+    waits: tuple[int, ...] = ()
+    trains: tuple[int, ...] = ()
+
+
+@dataclass
+class HandOver:
+    """Counts what an integration copies from the loader's memory to a device, or on the way there.
+
+    Attributes:
+        device: Where to.
+        batches, bytes: Copied.
+        seconds: That it took a thread: of hand_over the training loop's, of ahead another one.
+    """
+
+    device: str = ""
+    batches: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Counters:
+    """All that a report is made of.
+
+    Attributes:
+        blobs: Names of what batches have.
+        num_threads, prefetch, memory_budget: Of the loader; where the former are "auto", those of
+            the moment.
+        rank, world_size: Of its readers.
+        host, pid: The process.
+        readers, work, history: See there.
+        hand_over: Copies in the thread of the training loop; None: there were none.
+        ahead: Copies in another thread, while the loop trains with batches before; None: there
+            were none.
+        tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
+        automatic: Those of the two that are adjusted.
+        last_stall: The text of the last StallWarning, or "".
+        script, version: The program's file, and that of this package; "": not known.
+        taken: When they were read, in seconds since 1970; 0: not known.
+        stats: The keys of `DataLoader.stats()`.
+    """
+
+    blobs: tuple[str, ...]
+    num_threads: int
+    prefetch: int
+    memory_budget: int
+    rank: int
+    world_size: int
+    host: str
+    pid: int
+    readers: tuple[ReaderFacts, ...]
+    stats: dict[str, float]
+    work: tuple[Work, ...]
+    history: History = field(default_factory=History)
+    hand_over: HandOver | None = None
+    ahead: HandOver | None = None
+    tuning: tuple[str, ...] = ()
+    automatic: tuple[str, ...] = ()
+    last_stall: str = ""
+    script: str = ""
+    version: str = ""
+    taken: float = field(default=0.0, compare=False)
+
+    def since(self, earlier: Counters) -> Counters:
+        """What was counted after another moment of the same loader."""
+        stats = {
+            name: value if _is_level(name) else value - earlier.stats.get(name, 0)
+            for name, value in self.stats.items()
+        }
+        stats["opened_seconds"] = earlier.stats["now_seconds"]
+        work = tuple(
+            _less(one, before, _COUNTED)
+            for one, before in zip(self.work, earlier.work, strict=True)
+        )
+        readers = tuple(
+            dataclasses.replace(reader, index_seconds=0.0, is_new_index=False)
+            for reader in self.readers
+        )
+        last_stall = "" if self.last_stall == earlier.last_stall else self.last_stall
+        return dataclasses.replace(
+            self,
+            stats=stats,
+            work=work,
+            readers=readers,
+            hand_over=_copies_since(self.hand_over, earlier.hand_over),
+            ahead=_copies_since(self.ahead, earlier.ahead),
+            history=_history_since(self.history, earlier),
+            last_stall=last_stall,
+        )
+
+
+_COUNTED = ("rows", "ranges", "measured_ranges", "wall_seconds", "cpu_seconds")
+_COPIED = ("batches", "bytes", "seconds")
+
+
+def _is_level(name: str) -> bool:
+    return name in _LEVELS or name.removesuffix("_seconds") in _MOMENTS
+
+
+def _less(one: Any, before: Any, names: Sequence[str]) -> Any:
+    """An object whose fields of these names are differences."""
+    less = {name: getattr(one, name) - getattr(before, name) for name in names}
+    return dataclasses.replace(one, **less)
+
+
+def _copies_since(now: HandOver | None, before: HandOver | None) -> HandOver | None:
+    if now is None or before is None:
+        return now
+    less: HandOver = _less(now, before, _COPIED)
+    return less
+
+
+def _history_since(history: History, earlier: Counters) -> History:
+    old, moment = earlier.history, earlier.stats["now_seconds"]
+    if not old.periods or not history.periods:
+        return history
+    first = int((moment - history.begin) / history.period_seconds)
+    return History(
+        begin=history.begin + first * history.period_seconds,
+        period_seconds=history.period_seconds,
+        periods=history.periods[first:],
+        waits=tuple(a - b for a, b in zip(history.waits, old.waits, strict=True)),
+        trains=tuple(a - b for a, b in zip(history.trains, old.trains, strict=True)),
+    )
+
+
+# ---- From the library ---------------------------------------------------------------------------
+
+
+def read_work(handle: CData, nodes: Sequence[Node] = ()) -> tuple[Work, ...]:
+    """What the threads of a loader worked on.
+
+    Args:
+        handle: The loader, open or closed.
+        nodes: All of its graph.
+    """
+    by_name = {(node.op.name, node.name): node for node in nodes}
+    found: list[Work] = []
+    one = new_struct("pfd_work_stats")
+    while (status := lib.pfd_loader_get_work(handle, len(found), one)) != lib.PFD_END:
+        check(status, new_error())
+        found.append(_work_of(one, by_name))
+    return tuple(found)
+
+
+def _work_of(one: CData, nodes: dict[tuple[str, str], Node]) -> Work:
+    kind, op, name = _KINDS[one.kind], text(one.op), text(one.name)
+    # A reader without a name is called by its op and its number.
+    node = nodes.get((op, name)) or nodes.get((op, ""))
+    return Work(
+        kind=kind,
+        op=op,
+        name=name if node is not None and node.name else "",
+        fused_op=text(one.fused_op),
+        language=_language_of(node, kind) if node is not None else "C",
+        gives=_gives(node) if node is not None and kind == "op" else "",
+        reader=one.reader,
+        is_whole=bool(one.is_whole),
+        rows=one.rows,
+        ranges=one.ranges,
+        measured_ranges=one.measured_ranges,
+        wall_seconds=one.wall_ns / 1e9,
+        cpu_seconds=one.cpu_ns / 1e9,
+        is_by_row=node is not None and kind == "op" and calls_by_row(node),
+        processes=processes_of(node) if node is not None and kind == "op" else 0,
+    )
+
+
+def _language_of(node: Node, kind: str) -> str:
+    """Of an op; and of a reader, which asks an object of the program for each record."""
+    if kind == "op":
+        return language_of(node)
+    asks = any(attr.name == "source" and attr.type.word == "object" for attr in node.op.attrs)
+    return "Python" if asks else "C"
+
+
+def _gives(node: Node) -> str:
+    for blob in node.outputs:
+        if len(blob.shape) == 4 and None in blob.shape and blob.dtype == "uint8":
+            return "images"
+    return ""
+
+
+def read_history(handle: CData) -> History:
+    """The course of a loader."""
+    found = new_struct("pfd_history")
+    check(lib.pfd_loader_get_history(handle, found), new_error())
+    return History(
+        begin=found.begin_ns / 1e9,
+        period_seconds=found.period_ns / 1e9,
+        periods=tuple(
+            Period(one.batches, one.rows, one.wait_ns / 1e9, one.ready)
+            for one in found.periods[0 : found.num_periods]
+        ),
+        waits=tuple(found.waits),
+        trains=tuple(found.trains),
+    )
+
+
+@dataclass(frozen=True)
+class CountedLoader:
+    """What is counted, of a loader that is open or closed.
+
+    Attributes:
+        handle: The loader.
+        blobs: Of its batches.
+        readers: Facts about its readers, see `pyflowdata.loader.state.Reader`.
+        hand_over, ahead: What its integration counts, see `Counters`.
+        waits: What watches for its stalls, see `pyflowdata.insight.stalls.Wait`; empty before the
+            first epoch.
+    """
+
+    handle: CData
+    blobs: tuple[Blob, ...]
+    readers: tuple[Any, ...]
+    hand_over: HandOver = field(default_factory=HandOver)
+    ahead: HandOver = field(default_factory=HandOver)
+    waits: Sequence[Any] = ()
+
+    def count(self) -> Counters:
+        """The counters of this moment; after close(), those of its end."""
+        copies, ahead = dataclasses.replace(self.hand_over), dataclasses.replace(self.ahead)
+        info, tuning = new_struct("pfd_loader_info"), read_tuning(self.handle)
+        check(lib.pfd_loader_get_info(self.handle, info), new_error())
+        return Counters(
+            blobs=tuple(blob.name for blob in self.blobs),
+            num_threads=info.num_threads,
+            prefetch=info.prefetch,
+            memory_budget=info.memory_budget,
+            rank=self.readers[0].rank,
+            world_size=self.readers[0].world_size,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            readers=tuple(_reader_facts(reader) for reader in self.readers),
+            stats=read_stats(self.handle),
+            work=read_work(self.handle, nodes_of(self.blobs)),
+            history=read_history(self.handle),
+            hand_over=copies if copies.batches else None,
+            ahead=ahead if ahead.batches else None,
+            tuning=tuple(str(tuning).split("\n")) if tuning else (),
+            automatic=tuning.automatic if tuning else (),
+            script=os.path.basename(sys.argv[0]) if sys.argv else "",
+            version=version(),
+            taken=time.time(),
+            last_stall=next((one.stall.text for one in self.waits if one.stall), ""),
+        )
+
+
+def _reader_facts(reader: Any) -> ReaderFacts:
+    return ReaderFacts(
+        op=reader.op,
+        name=reader.name,
+        shuffle=reader.spec.get("shuffle", ""),
+        files=reader.files,
+        bytes=reader.bytes,
+        records=reader.records,
+        index_seconds=reader.index.seconds,
+        is_new_index=reader.index.is_new,
+    )
+
+
+# ---- Steps that the training loop times itself --------------------------------------------------
+
+# Steps of a training loop, timed in the loop itself: for one that takes batches from a queue.
+
+Times = npt.NDArray[np.float64]
+
+
+class StepTimes:
+    """How long steps waited for their batches, and how long they trained.
+
+    A loader counts this of the thread that calls next().  Where that thread fills a queue, the
+    steps of the loop are others, and the loop counts them here.  Used by one thread at a time.
+    """
+
+    def __init__(self, batches: int) -> None:
+        """Args: batches of the loader in each step; a step here counts as so many."""
+        self._batches = batches
+        self._starts = self._steps = self._waited = 0
+        self._start_seconds = self._wait_seconds = self._train_seconds = 0.0
+        self._waits, self._trains = [0] * lib.PFD_DURATIONS, [0] * lib.PFD_DURATIONS
+
+    def add_start(self, wait: float) -> None:
+        """The first step of an epoch: seconds until it had its batch."""
+        self._starts += 1
+        self._start_seconds += wait
+
+    def add(self, wait: float, train: float, has_waited: bool) -> None:
+        """Another step, in seconds; has_waited: its batch was not there when it was asked for."""
+        batches = self._batches
+        self._steps += batches
+        self._wait_seconds += wait
+        self._train_seconds += train
+        self._trains[_power(train / batches)] += batches
+        if has_waited:
+            self._waited += batches
+            self._waits[_power(wait / batches)] += batches
+
+    def add_many(self, waits: Times, trains: Times, has_waited: npt.NDArray[np.bool_]) -> None:
+        """Several steps: their times in seconds, float64, and which of them waited."""
+        batches, waited = self._batches, waits[has_waited]
+        self._steps += batches * len(waits)
+        self._wait_seconds += float(waits.sum())
+        self._train_seconds += float(trains.sum())
+        self._waited += batches * len(waited)
+        for counts, times in ((self._trains, trains), (self._waits, waited)):
+            for power in _powers(times / batches):
+                counts[power] += batches
+
+    def stats(self) -> dict[str, float]:
+        """These steps, by the names of DataLoader.stats()."""
+        return {
+            "starts": self._starts,
+            "start_seconds": self._start_seconds,
+            "steps": self._steps,
+            "waited_steps": self._waited,
+            "step_wait_seconds": self._wait_seconds,
+            "step_train_seconds": self._train_seconds,
+        }
+
+    def put_into(self, counters: Counters) -> Counters:
+        """What a loader counted, with these steps in place of its own."""
+        history = dataclasses.replace(
+            counters.history, waits=tuple(self._waits), trains=tuple(self._trains)
+        )
+        stats = {**counters.stats, **self.stats()}
+        return dataclasses.replace(counters, stats=stats, history=history)
+
+
+def _power(seconds: float) -> int:
+    """i for a duration of 2**i ns up to twice that, as in History."""
+    power = max(int(seconds * 1e9), 1).bit_length() - 1
+    return int(min(power, lib.PFD_DURATIONS - 1))
+
+
+def _powers(seconds: Times) -> list[int]:
+    """_power() of each."""
+    _, powers = np.frexp(np.maximum(np.floor(seconds * 1e9), 1.0))
+    found: list[int] = np.minimum(powers - 1, lib.PFD_DURATIONS - 1).tolist()
+    return found

@@ -1,0 +1,316 @@
+"""`flow.progress`: the steps of an epoch under a bar."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import math
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from ..errors import InvalidArgumentError, shown
+from ..words.plain_text import percent, printable
+
+
+# ---- A bar --------------------------------------------------------------------------------------
+
+# What is said on stderr while something takes long: a bar, or lines.
+
+_REDRAW = 0.2  # seconds between two drawings
+
+
+class Bar:
+    """A bar of tqdm where that is installed, else a line that is written again and again; lines
+    where stderr is neither a terminal nor a notebook's.
+
+    Use it with `with`.
+
+    Attributes:
+        due: When `update` has something to do, as `time.monotonic()`; until then it need not be
+            called.
+    """
+
+    def __init__(
+        self, what: str, total: int, *, done: int = 0, unit: str = "records", quiet: float = 2.0,
+        pause: float = 5.0, stays: bool = False,
+    ) -> None:  # fmt: skip
+        """Args:
+        what: Is done, in a few words.
+        total: Records, or other units; -1 if that is not known.
+        done: How many of them were done before.
+        unit: What is counted.
+        quiet: Seconds before anything is shown.
+        pause: Seconds between two lines, where there is no bar.
+        stays: The bar is there from the start, and its end stays there; otherwise it is wiped out.
+        """
+        self._what, self._total, self._unit = what, total, unit
+        self._done = self._first = done
+        self._note, self._stays = "", stays
+        self._bar: Any = None
+        self._is_drawn = _is_terminal() or _is_notebook()
+        self._is_shown, self._pause = False, pause
+        self._since = time.monotonic()
+        self.due = self._since + quiet if sys.stderr is not None else math.inf
+        if stays and self._is_drawn:
+            self._show(self._since)
+
+    def update(self, done: int, note: str = "") -> None:
+        """So many were done, those before included; `note` is shown after the numbers."""
+        self._done, self._note = done, note
+        now = time.monotonic()
+        if now < self.due:
+            return
+        self.due = now + (_REDRAW if self._is_drawn else self._pause)
+        self._show(now)
+
+    def _show(self, now: float) -> None:
+        is_new = not self._is_shown and self._is_drawn
+        if is_new:
+            self._bar = self._make_bar()
+        self._is_shown = True
+        if self._bar is None:
+            self._write(now)
+            return
+        self._bar.set_postfix_str(self._note, refresh=False)
+        if self._done > self._bar.n:
+            self._bar.update(self._done - self._bar.n)
+        elif not is_new:  # which draws itself
+            self._bar.refresh()
+
+    def _make_bar(self) -> Any:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a notebook without widgets: it has text
+                tqdm = importlib.import_module("tqdm.auto" if _is_notebook() else "tqdm").tqdm
+        except ImportError:
+            self._is_drawn = _is_terminal()  # lines of a notebook cannot be written over
+            return None
+        total = self._total if self._total >= 0 else None
+        return tqdm(
+            total=total, initial=self._first, desc=self._what, unit=f" {self._unit}",
+            leave=self._stays, mininterval=0, miniters=1,
+        )  # fmt: skip
+
+    def _write(self, now: float) -> None:
+        done = self._done
+        share = f" ({100 * done // self._total} %)" if self._total > 0 else ""
+        of = f" of {self._total:,}" if self._total >= 0 else ""
+        speed = f"{(done - self._first) / max(now - self._since, 1e-9):,.0f} a second"
+        note = f", {self._note}" if self._note else ""
+        line = f"pyflowdata: {self._what}: {done:,}{of} {self._unit}{share}, {speed}{note}"
+        sys.stderr.write(f"\r{line}\033[K" if self._is_drawn else f"{line}\n")
+        sys.stderr.flush()
+
+    def finish(self, done: int, note: str = "") -> None:
+        """The end, with the last numbers."""
+        self._done, self._note = done, note
+        self.close()
+
+    def close(self) -> None:
+        """The end of the bar."""
+        self.due = math.inf
+        if sys.stderr is None:
+            return
+        if self._stays:
+            self._show(time.monotonic())
+        if self._bar is not None:
+            self._bar.close()
+        elif self._is_shown and self._is_drawn:
+            sys.stderr.write("\n" if self._stays else "\r\033[K")
+            sys.stderr.flush()
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _failure: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self.close()
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _is_notebook() -> bool:
+    return "ipykernel" in sys.modules
+
+
+# ---- Progress of a loader -----------------------------------------------------------------------
+
+BatchT = TypeVar("BatchT")
+
+_SOON = 0.1  # seconds before the first numbers
+_PAUSE = 30.0  # between two lines, where there is no bar
+_MEMORY = 5.0  # seconds that the smoothed numbers look back, about
+
+
+class Progress(Generic[BatchT]):
+    """The batches of a loader under a bar: `flow.progress()` makes one.  One thread iterates over
+    it; each `for` loop begins where the loader is."""
+
+    def __init__(
+        self, loader: Iterable[BatchT], epochs: int | None, what: str | None, show: bool
+    ) -> None:
+        """As `progress()`, checked."""
+        self._loader: Any = loader
+        self._epochs, self._what, self._shows = epochs, what, show
+        self._values: dict[str, object] = {}
+
+    def set_postfix(self, **values: object) -> None:
+        """Values to be shown after the numbers, such as loss=0.31, from the next drawing on; they
+        are formatted only then."""
+        self._values = values
+
+    def __len__(self) -> int:
+        """Steps of an epoch.
+
+        Raises:
+            TypeError: The loader does not know them.
+        """
+        return len(self._loader)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[BatchT]:
+        for _ in itertools.count() if self._epochs is None else range(self._epochs):
+            steps = 0
+            for batch in self._one_epoch():
+                steps += 1
+                yield batch
+            if steps == 0 and self._epochs is None:
+                raise InvalidArgumentError(
+                    "progress(epochs=None) of epochs without batches would never end"
+                )
+
+    def _one_epoch(self) -> Iterator[BatchT]:
+        batches = iter(self._loader)
+        place = self._loader.state_dict()  # of the iterator: where this epoch begins
+        done = place["position"]
+        if not self._shows or getattr(batches, "is_measured", False):
+            yield from batches
+            return
+        what = printable(self._what or f"epoch {place['epoch']}")
+        meter, clock = _Meter(self._loader.data_loader), time.monotonic
+        bar = Bar(
+            what, self._steps(), done=done, unit="steps", quiet=_SOON, pause=_PAUSE, stays=True
+        )
+        try:
+            for batch in batches:
+                done += 1
+                if clock() >= bar.due:
+                    bar.update(done, self._note(meter.lately()))
+                yield batch
+        finally:
+            bar.finish(done, self._note(meter.overall()))
+
+    def _steps(self) -> int:
+        try:
+            return len(self._loader)
+        except TypeError:
+            return -1
+
+    def _note(self, measured: str) -> str:
+        return ", ".join([measured, *(f"{k}={_short(v)}" for k, v in self._values.items())])
+
+
+class _Meter:
+    """Records a second of this rank, and the share of the time that its thread was in the loader,
+    waiting for a batch or working on it."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+        self._start = self._last = self._read()
+        self._sums = (0.0, 0.0, 0.0)  # of the last seconds: later ones weigh more
+
+    def _read(self) -> tuple[float, float, float]:
+        stats = self._loader.stats()
+        waited = stats["wait_seconds"] + stats["help_seconds"]
+        return time.monotonic(), stats["records"], waited
+
+    def lately(self) -> str:
+        """Of the last seconds."""
+        now = self._read()
+        passed = [new - old for new, old in zip(now, self._last, strict=True)]
+        self._last = now
+        kept = math.exp(-passed[0] / _MEMORY)
+        seconds, records, waited = (
+            kept * old + new for old, new in zip(self._sums, passed, strict=True)
+        )
+        self._sums = seconds, records, waited
+        return _rates(seconds, records, waited)
+
+    def overall(self) -> str:
+        """Since the start."""
+        seconds, records, waited = (
+            new - old for new, old in zip(self._read(), self._start, strict=True)
+        )
+        return _rates(seconds, records, waited)
+
+
+def _rates(seconds: float, records: float, waited: float) -> str:
+    seconds = max(seconds, 1e-9)
+    return f"{records / seconds:,.0f} records/s, waits {percent(min(1.0, waited / seconds))}"
+
+
+def _short(value: object) -> str:
+    """On one line.  What a value's own class raises does not end the training."""
+    try:
+        return f"{float(value):.4g}"  # type: ignore[arg-type]
+    except Exception:  # noqa: BLE001
+        pass
+    try:
+        return printable(str(value))
+    except Exception:  # noqa: BLE001
+        return f"<{type(value).__name__} without a str()>"
+
+
+def progress(
+    loader: Iterable[BatchT],
+    *,
+    epochs: int | None = 1,
+    desc: str | None = None,
+    show: bool | None = None,
+) -> Progress[BatchT]:
+    """The batches of a loader's next epoch, as iterating over the loader gives them, under a bar on
+    stderr: the epoch, the step and how many there are, records a second of this rank, and the share
+    of the time that the training loop spends in the loader, over the last seconds and at the end
+    over the epoch.
+
+        for batch in flow.progress(loader):
+            ...
+
+    After `load_state_dict()` the bar begins at the step where the loader is.  It is drawn by tqdm
+    (`pip install pyflowdata[tqdm]`) where that is installed; else it is a line.  Where stderr is
+    no terminal, a line is written every 30 seconds and at the end.
+
+    Args:
+        loader: A `DataLoader`, `TorchLoader` or `JaxLoader`.
+        epochs: How many from where the loader is, each with a bar; None: without end.
+        desc: Words in front of the bar in place of the epoch.
+        show: Whether there is a bar; None: on rank 0 alone.  There is none under
+            `pyflowdata speed`, whose steps belong to no epoch.
+
+    Raises:
+        InvalidArgumentError: It is not a loader, or another argument is of a wrong type.
+    """
+    inner: Any = getattr(loader, "data_loader", None)
+    if inner is None:
+        raise InvalidArgumentError(
+            f"progress({shown(loader)}): give a DataLoader, or a TorchLoader or JaxLoader; of "
+            "other things tqdm shows the progress"
+        )
+    if epochs is not None and (type(epochs) is not int or epochs < 0):
+        raise InvalidArgumentError(f"epochs = {shown(epochs)}; it must be 0, more, or None")
+    if desc is not None and not isinstance(desc, str):
+        raise InvalidArgumentError(f"desc = {shown(desc)}; it must be a str or None")
+    if show is not None and type(show) is not bool:
+        raise InvalidArgumentError(f"show = {shown(show)}; it must be a bool or None")
+    is_first = all(reader.rank == 0 for reader in inner.readers)
+    return Progress(loader, epochs, desc, is_first if show is None else show)

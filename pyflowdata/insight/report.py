@@ -1,0 +1,324 @@
+"""Report: what was slow and what to change, with the numbers that show it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from ..errors import InvalidArgumentError, shown
+from .counters import Counters, DataFacts, HandOver, History, Period, ReaderFacts, Work
+from .text_files import checked_path, save_as
+from .verdict import TABLE_HEAD, Verdict, as_text, judge, judge_ranks, ranks_as_text, table_rows
+
+
+# Report: what was slow and what to change, with the numbers that show it.
+
+
+_VERSION = 1
+
+
+class Judged(ABC):
+    """What reports have in common: a verdict, as text, as numbers, and as files."""
+
+    @property
+    @abstractmethod
+    def verdict(self) -> Verdict:
+        """What limited the training loop, why, and what to change."""
+
+    @property
+    def limit(self) -> str:
+        """"training", "loader", "hand-over", "starts", or "unknown" for too few steps; of ranks
+        also "rank": some are slower than the others."""
+        return self.verdict.limit
+
+    @property
+    def cause(self) -> str:
+        """What of the loader, such as "op", "storage" or "threads"; "" for none.  Of ranks, that
+        of the slowest."""
+        return self.verdict.cause
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """What to change, the most promising first."""
+        return self.verdict.remedies
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.verdict.sentence!r})"
+
+    def _repr_html_(self) -> str:
+        from ..words.html_text import element
+
+        first, _, others = str(self).partition("\n")
+        return element("b", first) + element("pre", others)
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers, and the verdict, as values of JSON."""
+
+    def to_json(self) -> str:
+        """As to_dict(), as text."""
+        return json.dumps(self.to_dict())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report; the name says what: .json the numbers, .txt the text.
+
+        Raises:
+            InvalidArgumentError: The name has another ending.
+            OSError: The file cannot be written.
+        """
+        save_as(path, f"a {type(self).__name__}", self._kinds())
+
+    def _kinds(self) -> dict[str, Callable[[], str]]:
+        """What files have, by the endings of their names."""
+        return {".json": self.to_json, ".txt": lambda: f"{self}\n"}
+
+
+class Report(Judged):
+    """What a loader did until a moment, and what limited the training loop.  Immutable; pickles.
+
+    `str()` has the verdict in one sentence, what to change, and tables.
+
+    Attributes:
+        counters: The numbers that it is made of.
+    """
+
+    def __init__(
+        self,
+        counters: Counters,
+        describe_data: Callable[[], DataFacts] | None = None,
+        total: Counters | None = None,
+    ) -> None:
+        """Judges counters.
+
+        Args:
+            counters: The numbers.
+            describe_data: Gives what is known of the data; it is asked when the report is saved.
+            total: The numbers since the loader was opened; None: these are they.
+        """
+        self.counters = counters
+        self._total = counters if total is None else total
+        self._describe_data = describe_data
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.to_dict(), self._total)
+
+    @cached_property
+    def _data(self) -> DataFacts | None:
+        return None if self._describe_data is None else self._describe_data()
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What limited the training loop, why, and what to change."""
+        return judge(self.counters)
+
+    @property
+    def table(self) -> list[dict[str, str]]:
+        """The table of ops and stages: a dict for each, with the texts that `str()` shows."""
+        return [
+            dict(zip(TABLE_HEAD, row, strict=True)) for row in table_rows(self.counters)
+        ]
+
+    def since(self, earlier: Report) -> Report:
+        """What happened after another report of the same loader, such as in its last epoch.
+
+        Raises:
+            InvalidArgumentError: It is not an earlier report of this loader.
+        """
+        if not isinstance(earlier, Report):
+            raise InvalidArgumentError(f"since = {shown(earlier)}; it must be an earlier Report")
+        new, old = self._total, earlier._total
+        ours, theirs = (
+            (one.host, one.pid, one.blobs, one.stats["opened_seconds"]) for one in (new, old)
+        )
+        if ours != theirs or old.stats["now_seconds"] > new.stats["now_seconds"]:
+            raise InvalidArgumentError(
+                f"since = {shown(earlier)}; it must be an earlier Report of the same loader"
+            )
+        return Report(new.since(old), self._describe_data, new)
+
+    def with_counters(self, counters: Counters) -> Report:
+        """Other numbers, of the same data."""
+        return Report(counters, self._describe_data)
+
+    def __str__(self) -> str:
+        return as_text(self.counters, self.verdict)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Report) and self.counters == other.counters
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers, and the verdict, as values of JSON; with "data" if the report was saved."""
+        data = self.__dict__.get("_data")
+        about = {} if data is None else {"data": data.to_dict()}
+        return {
+            "version": _VERSION,
+            "verdict": dataclasses.asdict(self.verdict),
+            "counters": dataclasses.asdict(self.counters),
+            **about,
+        }
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Report:
+        """The report that to_dict() gave; the verdict is made again of the numbers.
+
+        Raises:
+            InvalidArgumentError: It is not a dict of to_dict().
+        """
+        if not isinstance(found, Mapping) or found.get("version") != _VERSION:
+            raise InvalidArgumentError(
+                f"{shown(found)} has no numbers of a report of version {_VERSION}"
+            )
+        try:
+            report = cls(_counters(found["counters"]))
+            if "data" in found:
+                report._data = _data_facts(found["data"])
+            report.verdict  # noqa: B018  (which needs all numbers)
+            return report
+        except (AttributeError, KeyError, TypeError, ValueError) as failure:
+            raise InvalidArgumentError(
+                f"these are not the numbers of a report: {failure!r}"
+            ) from None
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Report:
+        """The report that save() wrote as JSON.
+
+        Raises:
+            InvalidArgumentError: The file has something else.
+            OSError: It cannot be read.
+        """
+        path = checked_path(path)
+        if path.lower().endswith((".html", ".txt")):
+            raise InvalidArgumentError(
+                f"{path} is for reading; give the .json file that Report.save() writes"
+            )
+        with open(path, encoding="utf-8") as file:
+            try:
+                return cls.from_dict(json.load(file))
+            except (ValueError, InvalidArgumentError, RecursionError) as failure:
+                raise InvalidArgumentError(
+                    f"{path} is not what Report.save() writes as .json: {failure}"
+                ) from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report; the name says what: .html a page with pictures, which needs no
+        network, .json the numbers, .txt the text.
+
+        A page and the numbers have the order of the records, too: where that is cheap, it is read
+        again by a loader of its own, for two seconds at most.
+
+        Raises:
+            InvalidArgumentError: The name has another ending.
+            OSError: The file cannot be written.
+        """
+        super().save(path)
+
+    def _kinds(self) -> dict[str, Callable[[], str]]:
+        return {".html": self._as_page, ".json": self._with_data, ".txt": super()._kinds()[".txt"]}
+
+    def _with_data(self) -> str:
+        self._data  # noqa: B018  (which to_dict() has from here on)
+        return self.to_json()
+
+    def _as_page(self) -> str:
+        from .report_page import PageFacts, report_page
+
+        data = self._data
+        return report_page(PageFacts(self.verdict, self.counters, self.to_dict(), data))
+
+
+def _restored(found: Mapping[str, Any], total: Counters) -> Report:
+    report = Report.from_dict(found)
+    report._total = total
+    return report
+
+
+class RankReport(Judged):
+    """The reports of the ranks of a job: what limited it, and which rank.  Immutable; pickles.
+
+    Attributes:
+        reports: One for each rank, in the order of ranks.
+    """
+
+    def __init__(self, reports: Sequence[Report]) -> None:
+        """Compares ranks.
+
+        Args:
+            reports: One for each rank of the same job, in any order, over the same steps.
+
+        Raises:
+            InvalidArgumentError: There are none, two of the same rank, or of other world sizes.
+        """
+        if not isinstance(reports, Sequence) or not all(isinstance(r, Report) for r in reports):
+            raise InvalidArgumentError(
+                f"reports = {shown(reports)}; it must be a list of Reports, one for each rank"
+            )
+        found = sorted(reports, key=lambda one: one.counters.rank)
+        ranks = [one.counters.rank for one in found]
+        sizes = {one.counters.world_size for one in found}
+        if not found or len(set(ranks)) < len(ranks) or len(sizes) > 1:
+            raise InvalidArgumentError(
+                f"reports of the ranks {ranks} with the world sizes {sorted(sizes)}; there must be "
+                "one for each rank of one job"
+            )
+        self.reports = tuple(found)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What limited the job; its limit is "rank" if that are ranks slower than the others."""
+        return judge_ranks([one.counters for one in self.reports])
+
+    def __str__(self) -> str:
+        return ranks_as_text([one.counters for one in self.reports], self.verdict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict, and the numbers of each rank, as values of JSON."""
+        return {
+            "version": _VERSION,
+            "verdict": dataclasses.asdict(self.verdict),
+            "ranks": [one.to_dict() for one in self.reports],
+        }
+
+
+def _data_facts(found: Mapping[str, Any]) -> DataFacts:
+    readers, order = found["readers"], found["order"]
+    are_lists = isinstance(readers, list) and all(isinstance(one, Mapping) for one in readers)
+    if not are_lists or not isinstance(order, Mapping):
+        raise TypeError("data")
+    return DataFacts(readers, order)
+
+
+def _counters(found: Mapping[str, Any]) -> Counters:
+    """Of what dataclasses.asdict() made of them, also after a round trip through JSON."""
+    history = found["history"]
+    return Counters(**{
+        **found,
+        "blobs": tuple(found["blobs"]),
+        "tuning": tuple(found.get("tuning", ())),
+        "automatic": tuple(found.get("automatic", ())),
+        "readers": _each(ReaderFacts, found["readers"]),
+        "work": _each(Work, found["work"]),
+        "hand_over": _copies(found["hand_over"]),
+        "ahead": _copies(found.get("ahead")),
+        "history": History(**{
+            **history,
+            "periods": _each(Period, history["periods"]),
+            "waits": tuple(history["waits"]),
+            "trains": tuple(history["trains"]),
+        }),
+    })  # fmt: skip
+
+
+def _copies(found: Mapping[str, Any] | None) -> HandOver | None:
+    return None if found is None else HandOver(**found)
+
+
+def _each(kind: Any, found: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
+    return tuple(kind(**one) for one in found)

@@ -1,0 +1,379 @@
+"""Warns of a stall: next() has waited for a batch for longer than makes sense, and on whom.
+
+One thread per process looks at all loaders now and then.  It looks from outside, since the thread
+in next() may be the one that is stuck, in an op of the batch that it waits for.  Nothing is counted
+and nothing is done in the steps of a loader.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from types import FrameType
+from typing import Any, NamedTuple
+
+from ..errors import InvalidArgumentError, StallWarning, shown
+from ..native import CData, ffi, lib, new_struct
+from ..native.calling_line import PACKAGE, calling_frame, frames_of, is_ours, warn_at
+from ..native.calls import inside, waits_for
+from ..words.plain_text import seconds
+
+
+# ---- Which op each thread works on --------------------------------------------------------------
+
+# Says in a sentence who is at work on a batch that does not come, on what, and since when.
+
+_MOST = 3  # threads that are described
+_CALLS = os.path.join(PACKAGE, "pyops", "callbacks.py")  # below it: what C calls
+
+
+@dataclass(frozen=True)
+class ThreadSince:
+    """What a thread of a loader does, and since when it has been seen to.
+
+    Attributes:
+        mark: Changes when it goes on to other rows or to another item of work.
+        now: The `pfd_thread_now`.
+    """
+
+    index: int
+    num_threads: int
+    mark: tuple[int, int]
+    since: float
+    now: CData
+
+    @classmethod
+    def all(cls, handle: CData, seen: float) -> Iterator[ThreadSince]:
+        """Those of the pool, then the one in next(); none of a loader that is closed."""
+        found: list[CData] = []
+        now = new_struct("pfd_thread_now")
+        while lib.pfd_loader_get_thread(handle, len(found), now) == 0:
+            found.append(now)
+            now = new_struct("pfd_thread_now")
+        for index, now in enumerate(found):
+            yield cls(index, len(found) - 1, (now.count, now.work), seen, now)
+
+    @property
+    def name(self) -> str:
+        in_next = self.index == self.num_threads
+        return "the thread in next()" if in_next else f"thread {self.index} of {self.num_threads}"
+
+    @property
+    def is_idle(self) -> bool:
+        return bool(self.now.work < 0)
+
+    def is_on(self, epoch: int, step: int) -> bool:
+        return bool(not self.is_idle and (self.now.epoch, self.now.step) == (epoch, step))
+
+
+def describe(
+    handle: CData, epoch: int, step: int, waited: float, threads: list[ThreadSince], now: float
+) -> str:
+    """What a StallWarning says."""
+    on_it = sorted((each for each in threads if each.is_on(epoch, step)), key=lambda t: t.since)
+    busy = on_it or sorted((each for each in threads if not each.is_idle), key=lambda t: t.since)
+    said = [_of_thread(handle, each, now) for each in busy[:_MOST]]
+    if not on_it:
+        said.insert(0, "no thread is at work on it")
+    others = [each for each in threads if each not in busy[:_MOST]]
+    others = [each for each in others if not (each.is_idle and each.index == each.num_threads)]
+    num_idle = sum(each.is_idle for each in others)
+    if num_idle:
+        said.append(f"{num_idle} of the loader's threads {_are(num_idle)} idle")
+    if len(others) > num_idle:
+        at_work = len(others) - num_idle
+        said.append(f"{at_work} {_are(at_work)} at work on other rows")
+    said += _python_places()
+    waits = f"next() has waited {seconds(waited)} for step {step} of epoch {epoch}"
+    return f"{waits}: {'; '.join(said)}"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _of_thread(handle: CData, thread: ThreadSince, now: float) -> str:
+    from .counters import read_work
+
+    work = read_work(handle)[thread.now.work]
+    rows = _files(handle, work.reader) if work.kind == "read" else _rows(handle, thread)
+    return f"{thread.name} has been {work.doing} for {seconds(now - thread.since)}{rows}"
+
+
+def _rows(handle: CData, thread: ThreadSince) -> str:
+    now = thread.now
+    count, first, last = now.num_rows, now.first_ordinal, now.last_ordinal
+    rows = f", on {count} rows" if count != 1 else ", on a row"
+    if now.file < 0:
+        return rows
+    file = _file(handle, now.reader, now.file)
+    of_file = f" of {file}" if file else ""
+    if count == 1:
+        return f"{rows}, record {first}{of_file}"
+    if last - first == count - 1:
+        return f"{rows}, records {first} to {last}{of_file}"
+    return f"{rows}, of which the first is record {first}{of_file}"
+
+
+def _file(handle: CData, reader: int, file: int) -> str:
+    path = lib.pfd_loader_file(handle, reader, file)
+    return "" if path == ffi.NULL else os.fsdecode(ffi.string(path))
+
+
+def _files(handle: CData, reader: int) -> str:
+    """Of a stream, which does not tell in which of its files it is."""
+    info = new_struct("pfd_reader_info")
+    lib.pfd_loader_get_reader(handle, reader, info)
+    first = _file(handle, reader, 0)
+    if not first:
+        return ""
+    others = info.num_files - 1
+    return f", of {first}" + (f" or one of {others} other files" if others > 0 else "")
+
+
+def _python_places() -> list[str]:
+    """At which line each Python function is that loaders of this process have called."""
+    frames, said = sys._current_frames(), []
+    for thread in [*inside]:
+        found = ""
+        for frame in frames_of(frames.get(thread)):
+            code = frame.f_code
+            if code.co_filename == _CALLS:
+                break
+            if not is_ours(frame):
+                found = f"{code.co_name}() is at {code.co_filename}:{frame.f_lineno}"
+        found = waits_for.get(thread, found)
+        if found and found not in said:
+            said.append(found)
+    return said[:_MOST]
+
+
+# ---- The thread that watches --------------------------------------------------------------------
+
+VARIABLE = "PYFLOWDATA_STALL_SECONDS"  # in the environment: 0 for never
+_SECONDS = 60.0
+_LOOKS = 8  # before a wait counts as a stall
+_LONGEST_PAUSE, _SHORTEST_PAUSE = 1.0, 0.01  # seconds between two of them
+_LOADER = os.path.join(PACKAGE, "loader") + os.sep
+_WAITING = ("_take", "read_rows", "go_to_position")  # functions there that wait in C, in their turn
+
+
+@dataclass(frozen=True)
+class Stall:
+    """A wait in next() that took longer than a loader should need.
+
+    Attributes:
+        epoch, step: Of the batch that was waited for.
+        seconds: How long it had been waited for when this was found.
+        text: Who was at work on what; the text of the StallWarning.
+    """
+
+    epoch: int
+    step: int
+    seconds: float
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return asdict(self)
+
+
+def stall_seconds() -> float:
+    """After how long a wait is a stall; 0: never.
+
+    Raises:
+        InvalidArgumentError: PYFLOWDATA_STALL_SECONDS is no such number.
+    """
+    given = os.environ.get(VARIABLE, "")
+    try:
+        seconds = float(given) if given else _SECONDS
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise InvalidArgumentError(
+            f"{VARIABLE} = {shown(given)}; it must be a number of seconds, or 0 for no warnings"
+        )
+    return seconds
+
+
+class _Failure(NamedTuple):
+    """A StallWarning that is an error, and the batch that it is about."""
+
+    epoch: int
+    step: int
+    warning: StallWarning
+
+
+class Wait:
+    """What the watch knows of one loader, a LoaderCore.
+
+    Attributes:
+        stall: The last one, or None.
+        failure: Where a filter makes the warning an error: for the next() to raise that waits for
+            that batch.
+    """
+
+    def __init__(self, loader: Any, seconds: float) -> None:
+        self.seconds = seconds
+        self.stall: Stall | None = None
+        self.failure: _Failure | None = None
+        self.is_over = False
+        self._lock = threading.Lock()  # held while the loader's files are named
+        self._loader = weakref.ref(loader, self._mark_over)
+        self._turns = loader.turns
+        self._place: tuple[int, ...] | None = None  # of the batch that is waited for
+        self._since = 0.0
+        self._threads: dict[int, ThreadSince] = {}
+        self._is_told = False
+
+    def _mark_over(self, _reference: object = None) -> None:
+        self.is_over = True
+
+    def end(self) -> None:
+        """Before the loader closes its files."""
+        with self._lock:
+            self.is_over = True
+
+    def raise_failure(self, epoch: int, step: int) -> None:
+        """In a next() that waits for this batch: raises the failure, if it is of this batch."""
+        failure, self.failure = self.failure, None
+        if failure is not None and (epoch, step) == (failure.epoch, failure.step):
+            raise failure.warning
+
+    def look(self) -> None:
+        """Warns if the loader's next() has waited for one batch too long."""
+        if not self._turns.is_busy:
+            self._place = self.failure = None
+            return
+        loader = self._loader()
+        if loader is None:
+            return
+        now, place = time.monotonic(), (loader.cursor.iterator, *loader.cursor.next())
+        if place != self._place:
+            self._place, self._since, self._is_told = place, now, False
+            self.failure = None  # the batch that it was about has been delivered
+            self._threads.clear()
+        if self._is_told:
+            return
+        self._look_at_threads(loader.handle, now)
+        if now - self._since >= self.seconds:
+            self._is_told = True
+            self._tell(loader, now)
+
+    def _look_at_threads(self, handle: CData, now: float) -> None:
+        for thread in ThreadSince.all(handle, now):
+            before = self._threads.get(thread.index)
+            if before is None or before.mark != thread.mark:
+                self._threads[thread.index] = thread
+
+    def _tell(self, loader: Any, now: float) -> None:
+        assert self._place is not None
+        _, epoch, step = self._place
+        waited = now - self._since
+        threads = [self._threads[index] for index in sorted(self._threads)]
+        with self._lock:
+            if self.is_over:
+                return
+            text = describe(loader.handle, epoch, step, waited, threads, now)
+        self.stall = Stall(epoch, step, waited, text)
+        try:
+            _warn(text, loader)
+        except StallWarning as failure:
+            self.failure = _Failure(epoch, step, failure)
+        except Exception:  # noqa: BLE001  (of the program's own showwarning, or of a closed stderr)
+            pass  # `last_stall` has it
+
+
+def _warn(text: str, loader: object) -> None:
+    """Warns at the line of the program that called next(), or a sink that has a thread for it."""
+    frames = sys._current_frames()
+    threads = (_waiting(frames.values(), loader), frames.get(threading.main_thread().ident or 0))
+    frame = next(filter(None, map(_caller, threads)), None)
+    if frame is None:
+        warnings.warn(StallWarning(text), stacklevel=1)
+        return
+    warn_at(frame, StallWarning(text))
+
+
+def _waiting(threads: Iterable[FrameType], loader: object) -> FrameType | None:
+    """Of the innermost frames of all threads: where one waits for a batch of this loader."""
+    for thread in threads:
+        for frame in frames_of(thread):
+            if _is_of_loader(frame) and frame.f_code.co_name in _WAITING:
+                local = frame.f_locals
+                if local.get("loader", local.get("self")) is loader:
+                    return frame
+    return None
+
+
+def _caller(thread: FrameType | None) -> FrameType | None:
+    """Of a frame that the loader is in, or was called by: the one of the program that called it."""
+    return calling_frame(next(filter(_is_of_loader, frames_of(thread)), None))
+
+
+def _is_of_loader(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_LOADER)
+
+
+@dataclass
+class _Watch:
+    """The loaders of this process, and the thread that looks at them, which sleeps without any."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    changed: threading.Event = field(default_factory=threading.Event)
+    waits: list[Wait] = field(default_factory=list)
+    thread: threading.Thread | None = None
+
+    def add(self, wait: Wait) -> None:
+        with self.lock:
+            self.waits.append(wait)
+            if self.thread is None or not self.thread.is_alive():
+                self.thread = threading.Thread(
+                    target=self.run, name="pyflowdata watch", daemon=True
+                )
+                self.thread.start()
+        self.changed.set()
+
+    def run(self) -> None:
+        while True:
+            self.changed.clear()
+            with self.lock:
+                self.waits = [wait for wait in self.waits if not wait.is_over]
+                waits = [*self.waits]
+            for wait in waits:
+                with contextlib.suppress(Exception):  # of one loader: the others are looked at
+                    wait.look()
+            pause = min((wait.seconds / _LOOKS for wait in waits), default=None)
+            del waits[:]
+            if pause is not None:
+                pause = min(max(pause, _SHORTEST_PAUSE), _LONGEST_PAUSE)
+            self.changed.wait(pause)
+
+
+_watch = _Watch()
+
+
+def begin(loader: Any) -> Wait | None:
+    """Watches a LoaderCore from here on, until it is closed; None: the environment says no."""
+    seconds = stall_seconds()
+    if seconds == 0:
+        return None
+    wait = Wait(loader, seconds)
+    _watch.add(wait)
+    return wait
+
+
+def _forget() -> None:
+    """In a forked child, which has no such thread."""
+    global _watch
+    _watch = _Watch()
+
+
+os.register_at_fork(after_in_child=_forget)

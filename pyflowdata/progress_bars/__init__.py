@@ -1,1 +1,0 @@
-"""Bars that show how far a loader, or other long work, is."""

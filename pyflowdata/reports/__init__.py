@@ -1,1 +1,0 @@
-"""What loaders did: counters, and what people and tools are shown of them."""

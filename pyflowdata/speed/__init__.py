@@ -1,1 +1,0 @@
-"""How fast a loader is without training, and training without a loader."""

@@ -1,1 +1,0 @@
-"""Who is stuck while a program waits for a batch, and on what."""

@@ -1,1 +1,0 @@
-"""What threads and batches of a loader do, written down for Perfetto to show."""

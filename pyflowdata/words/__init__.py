@@ -1,0 +1,1 @@
+"""The words of the package for people: numbers, lists and tables as text and as HTML."""

@@ -1,0 +1,95 @@
+"""Plain text that is shown to people: what comes from files is escaped, and numbers are short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..errors import shown
+from .remedies import did_you_mean
+
+
+UNITS = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "KB": 10**3}
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+_COUNTS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_ROUNDED = 0.9995  # of a unit: this and more is 1 of it in three digits
+
+
+def printable(text: str) -> str:
+    """The text with a backslash escape for each character that is not printed as itself."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
+    )
+
+
+def clipped(text: str, width: int) -> str:
+    """The text, or as much of it as has `width` characters with the three dots at its end."""
+    return text if len(text) <= width else f"{text[: max(0, width - 3)]}..."
+
+
+# ---- Numbers ------------------------------------------------------------------------------------
+
+
+def counted(count: int, what: str, plural: str = "") -> str:
+    """"3 files", "1 file"; `plural` is the word for several, unless it ends with an s alone."""
+    return f"{count:,} {what if count == 1 else plural or f'{what}s'}"
+
+
+def number(count: float) -> str:
+    """Counts: "4,700"; others with three digits."""
+    return f"{count:,}" if isinstance(count, int) else _digits(count)
+
+
+def short_count(count: float) -> str:
+    """"17", "1.2k", "3M"."""
+    factor, unit = next((one for one in _COUNTS if count >= _ROUNDED * one[0]), (1.0, ""))
+    return f"{_digits(count / factor)}{unit}"
+
+
+def size(count: float) -> str:
+    """Bytes: "12 MB"."""
+    for unit, factor in UNITS.items():
+        if count >= _ROUNDED * factor:
+            return f"{_digits(count / factor)} {unit}"
+    return "1 byte" if count == 1 else f"{count:.0f} bytes"
+
+
+def seconds(value: float) -> str:
+    """A duration with three digits: "1.9 s", "12 ms", "350 us"."""
+    for factor, unit in _TIMES:
+        if value >= _ROUNDED * factor:
+            return f"{_digits(value / factor)} {unit}"
+    return "0 s" if value < 1e-9 else f"{_digits(value / 1e-9)} ns"
+
+
+def percent(share: float) -> str:
+    """0.004 -> "0.4 %", 0.314 -> "31 %"."""
+    if share <= 0:
+        return "0 %"
+    if share < 0.0005:
+        return "under 0.1 %"
+    return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:,.0f} %"
+
+
+def _digits(value: float) -> str:
+    """Three digits, at most four after the point, and no zeros at the end; never an exponent."""
+    if value >= 99.95:
+        return f"{value:,.0f}"
+    places = 1 + sum(value < least for least in (9.995, 0.9995, 0.09995))
+    return f"{value:.{places}f}".rstrip("0").rstrip(".")
+
+
+def joined(texts: list[str], last: str = "or") -> str:
+    """["a", "b", "c"] -> "a, b or c"."""
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} {last} {texts[-1]}"
+
+
+def no_field(name: object, known: Iterable[str], noun: str = "field") -> str:
+    """That there is no such field: which one was meant, and all that there are."""
+    names = list(known)
+    meant = did_you_mean(name, names, 0.5) if isinstance(name, str) else ""
+    meant += " There are " if meant else "; there are "
+    return f"there is no {noun} {shown(name)}{meant}{', '.join(names) or 'none'}"
