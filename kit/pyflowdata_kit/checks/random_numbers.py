@@ -24,10 +24,10 @@ def _generators(check: Check, size: int) -> None:
     Args: the check; records of one call.
     """
 
-    def run(_generators: int, *, seed: int = 1, silent: bool = True) -> Run:
+    def run(generators: int, *, seed: int = 1, silent: bool = True) -> Run:
         return check.kit.run(
             silent=silent, order=FORWARD, range=size, most_records=_MOST_RECORDS,
-            seed=seed, generators=NAME_GENERATORS | _generators,
+            seed=seed, generators=NAME_GENERATORS | generators,
         )  # fmt: skip
 
     plain = run(0, silent=False)

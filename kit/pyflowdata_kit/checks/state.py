@@ -106,7 +106,7 @@ def _other_variables(check: Check, base: Run, records: int) -> None:
     def run(other: int) -> Run:
         return check.kit.run(
             order=FORWARD, range=check.range, most_records=records, watch_state=1,
-            _other_variables=other, silent=True,
+            other_variables=other, silent=True,
         )  # fmt: skip
 
     found = run(1)
