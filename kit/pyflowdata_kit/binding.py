@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from pyflowdata.native import CData
-from pyflowdata.native.shared_library import Interface, declared
-from .kit_path import kit_path
+from pyflowdata.native import CData, library_path
+from pyflowdata.native.shared_library import BUILD_HINT, PACKAGE, Interface, declared
+
+
+def kit_path() -> Path:
+    """The kit of the library that is loaded, of the same build: that of this package, or the file
+    beside a library that is not in pyflowdata."""
+    library = library_path()
+    folder = Path(__file__).resolve().parent if library.parent == PACKAGE else library.parent
+    path = folder / "libpyflowdata_kit.so"
+    if not path.is_file():
+        raise ImportError(f"the library {path}, which checks ops, does not exist; {BUILD_HINT}")
+    return path
+
 
 ffi: Any = declared("pyflowdata_kit.declared")
 _interface = Interface(

@@ -5,19 +5,23 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .job import Job
+from .checks import GROUPS, Group
+from .spec import Job
+
 
 Said = dict[str, Any]
-RunChild = Callable[[Job, str, int], int]  # a group, and the pipe to write to; the exit status
+_RunChild = Callable[[Job, str, int], int]  # a group, and the pipe to write to; the exit status
 
 STOP = 3  # exit status of a group after which no other can run
 _GRACE = 10  # a group may take so many times the limit of one pass, by the clock
@@ -37,7 +41,7 @@ class GroupProcess:
         pipe: Readable when the group has written something, or has ended.
     """
 
-    def __init__(self, job: Job, group: str, run_child: RunChild) -> None:
+    def __init__(self, job: Job, group: str, run_child: _RunChild) -> None:
         self.group = group
         self._job = job
         self._output = tempfile.TemporaryFile()  # what the op writes to 1 and 2
@@ -123,7 +127,7 @@ class GroupProcess:
             os.write(2, os.pread(self._output.fileno(), _MOST_OUTPUT, max(size - _MOST_OUTPUT, 0)))
 
 
-def _fork(job: Job, group: str, run_child: RunChild, output: int) -> tuple[int, int]:
+def _fork(job: Job, group: str, run_child: _RunChild, output: int) -> tuple[int, int]:
     """Process and pipe of a group."""
     reading, writing = os.pipe()
     sys.stdout.flush()
@@ -188,3 +192,100 @@ def _name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+# ---- Several groups at a time, and their results in the order of GROUPS -------------------------
+
+
+_LOOK = 0.25  # seconds between two looks at how long the groups take
+_Started = Callable[[str], None]
+
+
+def run_groups(
+    job: Job, run_child: _RunChild, started: _Started
+) -> Iterator[tuple[str, list[Said]]]:
+    """Each group with what it said, as soon as it and all before it are done.
+
+    Args:
+        run_child: Runs a group in its process.
+        started: Is told the name of each group that begins.
+    """
+    goes_on, names = True, list[str]()
+    for said, goes_on in _run([_DESCRIPTOR], job, run_child, started):
+        names = next((one["groups"] for one in said if "groups" in one), [])
+        of_sample = next((one for one in said if "part" in one), None)
+        if of_sample is not None:
+            job = job.of_sample(of_sample["part"], of_sample["is_large"])
+        yield _DESCRIPTOR.name, said
+    groups = [group for group in GROUPS if group.name in names and _is_wanted(group, job)]
+    if not goes_on:
+        return
+    results = _run(groups, job, run_child, started)
+    for group, (said, _) in zip(groups, results, strict=True):
+        yield group.name, said
+
+
+_DESCRIPTOR = Group("descriptor", lambda check: "")  # run_child knows it
+
+
+def _is_wanted(group: Group, job: Job) -> bool:
+    if job.groups is not None:
+        return group.name in job.groups
+    return group.is_quick or not job.quick
+
+
+def _run(
+    groups: Sequence[Group], job: Job, run_child: _RunChild, started: _Started
+) -> Iterator[tuple[list[Said], bool]]:
+    """What each group said, and whether others can follow, in the order of the groups."""
+    done: dict[str, tuple[list[Said], bool]] = {}
+    # Those that need all cores come first, so that the others fill them to the end.
+    waiting = sorted(groups, key=lambda group: not group.is_alone)
+    running: list[GroupProcess] = []
+    is_alone, most = False, len(os.sched_getaffinity(0))
+    try:
+        for group in groups:
+            while group.name not in done:
+                while waiting and _may_start(waiting[0], len(running), is_alone, most):
+                    next_one = waiting.pop(0)
+                    is_alone = next_one.is_alone
+                    started(next_one.name)
+                    own = replace(job, folder=_folder_of(next_one, job))
+                    running.append(GroupProcess(own, next_one.name, run_child))
+                for ended in _wait(running):
+                    running.remove(ended)
+                    done[ended.group] = ended.close()
+            yield done.pop(group.name)
+    finally:
+        for one in running:
+            one.kill()
+            one.close()
+
+
+def _may_start(group: Group, num_running: int, is_alone: bool, most: int) -> bool:
+    if num_running == 0:
+        return True
+    return num_running < most and not is_alone and not group.is_alone
+
+
+def _wait(running: Sequence[GroupProcess]) -> list[GroupProcess]:
+    """Those that have ended, or were stopped, since the last look."""
+    pipes = {one.pipe: one for one in running}
+    ended = [pipes[pipe] for pipe in select.select(list(pipes), [], [], _LOOK)[0]]
+    ended = [one for one in ended if not one.read()]
+    for one in running:
+        if one in ended:
+            continue
+        if one.has_ended():
+            ended.append(one)
+        elif one.is_late():
+            one.stop()
+            ended.append(one)
+    return ended
+
+
+def _folder_of(group: Group, job: Job) -> str:
+    """One of its own, so that no group meets the files of another."""
+    folder = os.path.join(job.folder, re.sub("[^a-z0-9]+", "-", group.name))
+    os.makedirs(folder, exist_ok=True)
+    return folder

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from pyflowdata.errors import InvalidArgumentError, shown
-from .job import Job
-from .recompiled.groups import NATIVE_GROUPS
+from .spec import Job
+from .recompiled.compiling import NATIVE_GROUPS
 
 _MOST_NAMES = 4  # cases that are listed
 

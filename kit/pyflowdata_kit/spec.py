@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyflowdata.errors import InvalidArgumentError
+from pyflowdata.native import encode, ffi, lib, new_error
 from pyflowdata.nodes.attr_values import parse_attr
 from pyflowdata.nodes.node import Blob, Node, reader_nodes
+from pyflowdata.nodes import Attr
 from pyflowdata.nodes.registry import HOST_OUTPUTS, find_op
 from pyflowdata.nodes.tables import prepare_tables
-from pyflowdata.native import encode, ffi, lib, new_error
+from pyflowdata.plugins import load_library
+
 
 _BUILT_IN = "built in"
 PYTHON = "python "  # how the origin of such a function begins
@@ -174,3 +177,113 @@ def flags_of(name: str) -> int:
 def has_folders(spec: Spec) -> bool:
     """Whether the reader of a graph takes whole folders, whose names may mean something."""
     return bool(flags_of(spec.reader().op) & lib.PFD_READS_FOLDERS)
+
+
+# ---- Nodes like a given one: over other files, or with another value of an attr -----------------
+
+
+Variant = tuple[str, Spec]  # how it differs, in words, and what makes it
+
+
+def over_other_files(
+    spec: Spec, files: list[str], also: tuple[tuple[str, int], ...]
+) -> list[Variant]:
+    """The same op over other files: as many as there are ways, the best one first."""
+    found: list[Variant] = []
+    if len(files) > 1:
+        found = [
+            ("the last file alone", spec.with_reader(data_dir=None, files=files[-1:])),
+            ("the files backwards", spec.with_reader(data_dir=None, files=files[::-1])),
+        ]
+    return found + [(f"the sample {folder}", spec.in_folder(folder)) for folder, _ in also]
+
+
+def with_attr(spec: Spec, name: str, value: Any) -> Spec:
+    """The same inputs with another value of one attr."""
+    texts = {other: said for other, said in spec.texts.items() if other != name}
+    return replace(spec, attrs={**spec.attrs, name: value}, texts=texts)
+
+
+def with_other_attrs(spec: Spec, names: set[str]) -> Iterator[Variant]:
+    """The same inputs with another value of one of these attrs."""
+    values = spec.make().values
+    for attr in find_op(spec.op).attrs:
+        if attr.name not in names:
+            continue
+        value = _other(attr, values.get(attr.name, attr.default))
+        if value is not None:
+            yield f"{attr.name} = {value}", with_attr(spec, attr.name, value)
+
+
+def _other(attr: Attr, value: Any) -> Any:
+    """Another valid value; None where none is known."""
+    if isinstance(value, bool):
+        return not value
+    if attr.choices:
+        at = attr.choices.index(value) if value in attr.choices else -1
+        other = attr.choices[(at + 1) % len(attr.choices)]
+        return None if other == value else other
+    if isinstance(value, (int, float)):
+        return _other_number(attr, value)
+    if isinstance(value, (list, tuple)) and value and attr.type.element in (int, float):
+        others = [_other_number(attr, each) for each in value]
+        return None if None in others else others
+    return None
+
+
+def _other_number(attr: Attr, value: Any) -> Any:
+    low = float("-inf") if attr.minimum is None else attr.minimum
+    high = float("inf") if attr.maximum is None else attr.maximum
+    for other in (value + 1, value - 1, value / 2 if isinstance(value, float) else value // 2):
+        if low <= other <= high and other != value:
+            return other
+    return None
+
+
+# ---- The input of the checking process ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Job:
+    """The input of the checking process.
+
+    Attributes:
+        spec: The node to check.
+        libraries: Plugins to load before.
+        records: How many records the sample has; None: not known.
+        checksums: Whether the format can tell every damage.
+        also: Further folders of samples, and how many records each has.
+        limit: Seconds of processor time for one pass over the sample.
+        folder: For damaged samples.
+        groups: The groups of checks to run; None: all that there are.
+        corpus: Folder of the inputs that a fuzzer kept; None: there is none.
+        case: The only one to run of these groups, as a finding names it; None: all.
+        part: Files of the sample that are looked at, in place of all of them; none: all.
+        is_large: Even these have too many bytes for reading them hundreds of times.
+        quick: Only what takes least, and finds most: see checks.Group.
+    """
+
+    spec: Spec
+    libraries: tuple[str, ...]
+    records: int | None
+    checksums: bool
+    also: tuple[tuple[str, int], ...]
+    limit: float
+    folder: str
+    groups: frozenset[str] | None = None
+    case: str | None = None
+    quick: bool = False
+    corpus: str | None = None
+    part: tuple[str, ...] = ()
+    is_large: bool = False
+
+    def of_sample(self, part: Sequence[str], is_large: bool) -> Job:
+        """The same over some files of the sample, or all where `part` is empty."""
+        if not part:
+            return replace(self, is_large=is_large)
+        spec = self.spec.with_files(list(part))
+        return replace(self, spec=spec, records=None, part=tuple(part), is_large=is_large)
+
+    def load(self) -> None:
+        for library in self.libraries:
+            load_library(library)

@@ -12,13 +12,11 @@ from typing import Any
 
 from .causes import causes_of
 from .corpus import corpus_beside
-from .job import Job
+from .spec import Job, Spec, has_python, libraries_of, spec_of
 from .recompiled.native_checks import NativeChecks, NativeResult
-from .memory_faults import names_line
+from .report import Finding, Report, names_line
 from .only import Only, UnknownCaseError
-from .repeat import TIMEOUT, command_words, repeat_command
-from .report import Finding, Report
-from .spec import Spec, has_python, libraries_of, spec_of
+from .command_words import TIMEOUT, command_words, repeat_command
 from .workers import ask, ask_here
 from pyflowdata.errors import InvalidArgumentError
 from pyflowdata.nodes import Blob

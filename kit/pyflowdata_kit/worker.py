@@ -12,25 +12,134 @@ import gc
 import json
 import os
 import pickle
+import re
 import signal
 import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from . import own_children
+from .checks import GROUPS, Check, Group
+from .group_process import STOP, Said, run_groups
+from .spec import Job, Spec, flags_of, has_python, libraries_of
 from pyflowdata.errors import Error
 from pyflowdata.native import lib
 from pyflowdata.workers.inside import Send
 from pyflowdata.workers.shared_memory import SharedMemory
-from .checks import GROUPS, Check, Group
-from .recompiled.driver import driver_job
-from .group_process import STOP, Said
-from .job import Job
-from .sample_part import MOST_BYTES, bytes_of, can_be_checked, in_words, part_of
-from .schedule import run_groups
-from .spec import flags_of, has_python, libraries_of
+from pyflowdata.nodes.attr_values import Plain
+from pyflowdata.nodes.node import Node
+from pyflowdata.nodes.objects import Object
+from pyflowdata.words.plain_text import counted
+
+
+# ---- The part of a large sample that is checked -------------------------------------------------
+
+
+_MOST_FILES = 64
+_MOST_BYTES = 1 << 25
+
+
+def _bytes_of(files: Sequence[str]) -> int:
+    """Of all these files together."""
+    return sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+
+
+def part_of(files: Sequence[str]) -> list[str]:
+    """The first and the last files, as many as a check can read often; [] for all of them, or
+    where a part is no smaller.
+
+    Args:
+        files: Those of the reader, in its order, with the companions, which have other suffixes
+            than the first file.
+    """
+    if len(files) <= _MOST_FILES and _bytes_of(files) <= _MOST_BYTES:
+        return []
+    own = [file for file in files if _suffix(file) == _suffix(files[0])]
+    for half in range(_MOST_FILES // 2, 0, -1):
+        part = [*own[:half], *own[-half:]]
+        if len(part) < len(own) and (half == 1 or _bytes_of(part) <= _MOST_BYTES):
+            return part
+    return []
+
+
+def _can_be_checked(spec: Spec, part: Sequence[str]) -> bool:
+    """Whether the reader takes these files alone."""
+    try:
+        spec.with_files(list(part)).make()
+    except Error:
+        return False
+    return True
+
+
+def _in_words(files: Sequence[str], part: Sequence[str]) -> str:
+    """What of the sample is looked at."""
+    half = len(part) // 2
+    return (
+        f"most of the sample, which has {counted(len(files), 'file')}: the checks look at the "
+        f"first {half} and the last {half}, and do not count all records"
+    )
+
+
+def _suffix(file: str) -> str:
+    """Of a file's name; numbers of parts make no kinds."""
+    return re.sub(r"\d+", "0", "".join(Path(file).suffixes))
+
+
+# ---- The job that drivers/job.h reads: a graph as lines of text ---------------------------------
+
+
+def _driver_job(node: Node, *, whole_batches: bool) -> str:
+    """The graph of a node as drivers/job.h reads it, without the plugins.
+
+    whole_batches: A row may depend on the other rows of its batch.
+    """
+    order: list[Node] = []
+    _collect(node, order)
+    lines = ["whole"] if whole_batches else []
+    for one in order:
+        lines.append(f"node {one.op.name}")
+        lines += [_attr_line(name, value) for name, value in one.values.items()]
+        lines += [f"input {order.index(blob.node)} {blob.index}" for blob in one.inputs]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _collect(node: Node, order: list[Node]) -> None:
+    for blob in node.inputs:
+        _collect(blob.node, order)
+    if node not in order:
+        order.append(node)
+
+
+def _hex(said: str) -> str:
+    return said.encode("utf-8", "surrogateescape").hex() or "-"
+
+
+def _attr_line(name: str, value: Plain) -> str:
+    kind: int
+    if isinstance(value, bool):
+        kind, words = lib.PFD_VALUE_BOOL, [str(int(value))]
+    elif isinstance(value, int):
+        kind, words = lib.PFD_VALUE_INT, [str(value)]
+    elif isinstance(value, float):
+        kind, words = lib.PFD_VALUE_FLOAT, [repr(value)]
+    elif isinstance(value, Object):  # which there is only in this process
+        kind, words = lib.PFD_VALUE_INT, [str(value.number)]
+    elif isinstance(value, str):
+        kind, words = lib.PFD_VALUE_STRING, [_hex(value)]
+    elif value and isinstance(value[0], str):
+        kind, words = lib.PFD_VALUE_LIST_STRING, [_hex(str(one)) for one in value]
+    elif value and isinstance(value[0], float):
+        kind, words = lib.PFD_VALUE_LIST_FLOAT, [repr(one) for one in value]
+    else:
+        kind, words = lib.PFD_VALUE_LIST_INT, [str(one) for one in value]
+    size = [str(len(words))] if isinstance(value, list) else []
+    return " ".join(["attr", name, str(kind), *size, *words])
+
+
+# ---- The groups ---------------------------------------------------------------------------------
 
 
 _LINE = 100  # bytes of the first line that an op prints
@@ -157,14 +266,14 @@ def _list_groups(child: _Child) -> str:
     not_for_it = {**left_out, **dict.fromkeys(too_slow, _TOO_LARGE)}
     child.write(
         groups=names, not_for_it=not_for_it, op=node.op.name, files=files, origin=node.op.origin,
-        job=driver_job(node, whole_batches=child.job.spec.needs_whole_batches()),
+        job=_driver_job(node, whole_batches=child.job.spec.needs_whole_batches()),
         libraries=libraries_of(child.job.spec),
     )  # fmt: skip
     if too_slow:
         child.note(
             f"{', '.join(too_slow)}, and most cases of others: the sample has "
-            f"{bytes_of(files) >> 20:,} MB, which these checks would read hundreds of times; give "
-            f"a sample of less than {MOST_BYTES >> 20} MB, best below 10 KB"
+            f"{_bytes_of(files) >> 20:,} MB, which these checks would read hundreds of times; give "
+            f"a sample of less than {_MOST_BYTES >> 20} MB, best below 10 KB"
         )
     titles = {group.name: group.title for group in GROUPS}
     for reason in dict.fromkeys(f"{titles[name]}: {why}" for name, why in left_out.items() if why):
@@ -180,14 +289,14 @@ _TOO_LARGE = "the sample has too many bytes for it"
 def _limit_sample(child: _Child, files: list[str]) -> list[str]:
     """The files that are looked at, of these."""
     part = part_of(files) if flags_of(child.job.spec.reader().op) & lib.PFD_READS_FILES else []
-    if part and not can_be_checked(child.job.spec, part):
+    if part and not _can_be_checked(child.job.spec, part):
         part = []
     kept = child.job.of_sample(part, False)
     if part:
-        child.note(in_words(files, part))
+        child.note(_in_words(files, part))
         child.job = kept
         files = child.check().kit.files()
-    is_large = bytes_of(files) > MOST_BYTES
+    is_large = _bytes_of(files) > _MOST_BYTES
     child.job = replace(kept, is_large=is_large)
     child.write(part=part, is_large=is_large)
     return files

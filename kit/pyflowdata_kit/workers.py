@@ -17,7 +17,7 @@ from typing import Any
 import pyflowdata
 from pyflowdata.plugins.loading import PLUGINS_VARIABLE
 from pyflowdata.workers.pool import Worker, WorkerEnded, forget_in_forks
-from .job import Job
+from .spec import Job
 
 _LEFT_OUT = (PLUGINS_VARIABLE, "PYTEST_CURRENT_TEST")  # the latter is another one for each test
 _END = 2.0  # seconds in which a process ends itself

@@ -22,10 +22,8 @@ import pyflowdata as flow
 from pyflowdata import testing
 from pyflowdata_kit.commands import check as check_command
 from pyflowdata_kit.checks import GROUPS, Group
-from pyflowdata_kit.group_process import GroupProcess
-from pyflowdata_kit.job import Job
-from pyflowdata_kit.schedule import run_groups
-from pyflowdata_kit.spec import Spec
+from pyflowdata_kit.group_process import GroupProcess, run_groups
+from pyflowdata_kit.spec import Job, Spec
 
 FAULTY = ROOT / "kit/tests/faulty"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}

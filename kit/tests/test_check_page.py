@@ -8,7 +8,7 @@ from finding_ids import finding_ids
 from support.paths import ROOT
 
 from pyflowdata_kit.checks import GROUPS
-from pyflowdata_kit.recompiled.groups import NATIVE_GROUPS, SANITIZERS
+from pyflowdata_kit.recompiled.compiling import NATIVE_GROUPS, SANITIZERS
 
 PAGE = (ROOT / "docs/reference/check.md").read_text()
 FINDINGS = (ROOT / "docs/reference/check-findings.md").read_text()

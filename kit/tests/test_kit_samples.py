@@ -9,10 +9,9 @@ from support.plugin_sources import compile_library
 
 from pyflowdata import testing
 from pyflowdata_kit.damaged_copies import KINDS
-from pyflowdata_kit.file_kinds import file_of_each_kind, files_like
-from pyflowdata_kit.file_layout import Layout, Span
-from pyflowdata_kit.grown_files import growths, write_sparse
-from pyflowdata_kit.repeated_files import repetitions
+from pyflowdata_kit.file_layout import Layout, Span, file_of_each_kind, files_like
+from pyflowdata_kit.checks.large import growths, write_sparse
+from pyflowdata_kit.checks.many import repetitions
 from pyflowdata_kit.spec import Spec
 
 

@@ -15,10 +15,10 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata_kit import testing
-from pyflowdata_kit.recompiled import native_samples
+from pyflowdata_kit.recompiled import native_checks
 from pyflowdata_kit.recompiled.compiling import Compiler
-from pyflowdata_kit.recompiled.reducing import reduced
-from pyflowdata_kit.recompiled.sanitizer_output import leaks_alone, summary
+from pyflowdata_kit.recompiled.fuzzing import reduced
+from pyflowdata_kit.recompiled.sanitizers import leaks_alone, summary
 
 SANITIZERS = ("asan", "ubsan", "tsan")
 OTHERS = {  # which the plain kit finds too
@@ -59,7 +59,7 @@ def run(tmp_path, samples):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GOOD)
 def test_a_good_plugin_is_clean_under_each_sanitizer(run, monkeypatch, name):
-    monkeypatch.setattr(native_samples, "_DAMAGED", 4)  # of each kind: this is for many plugins
+    monkeypatch.setattr(native_checks, "_DAMAGED", 4)  # of each kind: this is for many plugins
     report = run(name, SANITIZERS)
     assert report.findings == [], report
     for sanitizer in SANITIZERS:

@@ -14,8 +14,7 @@ from support.face import DATA
 from support.plugin_sources import COUNT, build, renamed
 
 import pyflowdata as flow
-from pyflowdata_kit.bench import Scaling, measure, thread_counts
-from pyflowdata_kit.bench_report import as_dict, as_table, verdict
+from pyflowdata_kit.bench import Scaling, as_dict, as_table, measure, thread_counts, verdict
 from pyflowdata.cli import main
 from pyflowdata.io import TFRecordWriter
 

@@ -11,10 +11,8 @@ from support.paths import ROOT
 from pyflowdata_kit import causes as causes_module
 from pyflowdata_kit.causes import CAUSES, NO_CAUSES, causes_of
 from pyflowdata_kit.checks.state import _IDS
-from pyflowdata_kit.consequences import _RULES
-from pyflowdata_kit.memory_faults import names_line
-from pyflowdata_kit.repeat import command_words
-from pyflowdata_kit.report import Finding, Report
+from pyflowdata_kit.report import _RULES, Finding, Report, names_line
+from pyflowdata_kit.command_words import command_words
 from pyflowdata_kit.spec import Spec
 from pyflowdata.plugins import compiler
 

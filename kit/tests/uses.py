@@ -23,7 +23,8 @@ MODULES = """
     pyflowdata pyflowdata.cli.output pyflowdata.cli.usage pyflowdata.errors pyflowdata.loader
     pyflowdata.native pyflowdata.native.declared pyflowdata.native.shared_library
     pyflowdata.nodes pyflowdata.nodes.attr_values pyflowdata.nodes.node pyflowdata.nodes.objects
-    pyflowdata.nodes.registry pyflowdata.nodes.tables pyflowdata.words.plain_text pyflowdata.plugins
+    pyflowdata.nodes.registry pyflowdata.nodes.tables pyflowdata.plugins
     pyflowdata.plugins.compiler pyflowdata.plugins.loading pyflowdata.plugins.packages
     pyflowdata.workers.inside pyflowdata.workers.pool pyflowdata.workers.shared_memory
+    pyflowdata.words.plain_text
 """.split()

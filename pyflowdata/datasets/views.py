@@ -8,8 +8,9 @@ from typing import Any
 
 from ..errors import InvalidArgumentError, shown
 from ..nodes.attr_words import ORDER_KEY
-from ..nodes.op_functions import attr_doc, ordered_attrs, signature
-from ..nodes.registry import Op
+from ..nodes.op_facts import Op
+from ..nodes.op_functions import signature
+from ..nodes.op_texts import attr_doc, ordered_attrs
 from ..nodes.argument_hints import takes_names_only
 from .base import DatasetBase, SetT, Shuffle, check_sources, named_view, several_view
 from .batching import batch_node

@@ -27,8 +27,10 @@ typedef struct pfd_kit_attempt {
 /* Makes the copies; node, n, period and second are set.  0: out of memory; close() all the same. */
 int32_t pfd_kit_attempt_open(pfd_kit_call *call, pfd_kit_attempt *a, const pfd_record *records,
                              const pfd_tensor *const *inputs);
+
 /* Calls compute(); err->row is the row that failed. */
 pfd_status pfd_kit_attempt_run(pfd_kit_call *call, pfd_kit_attempt *a, pfd_error *err);
+
 void pfd_kit_attempt_close(pfd_kit_call *call, pfd_kit_attempt *a);
 
 /* The same call once more, in other memory, compared with the first one. */
@@ -36,16 +38,8 @@ pfd_status pfd_kit_attempt_repeat(pfd_kit_call *call, const pfd_kit_attempt *fir
                                   const pfd_record *records, const pfd_tensor *const *inputs,
                                   pfd_error *err);
 
-/* attempt_compare.c: reports bytes that neither of two equal calls wrote, and those that differ. */
-void pfd_kit_compare_attempts(pfd_kit_call *call, const pfd_kit_attempt *first,
-                              const pfd_kit_attempt *second);
 /* Whether a row of a dense output seems not to be written: all of it is the fill. */
 int32_t pfd_kit_looks_unwritten(const pfd_kit_attempt *a);
-/* attempt_rows.c: hashes a row of all outputs; never 0 or 1. */
-uint64_t pfd_kit_hash_row(pfd_kit_call *call, const pfd_kit_attempt *a, int64_t row);
-
-/* What PFD_EQUAL_ROWS promises, of rows that are sound. */
-void pfd_kit_check_equal_rows(pfd_kit_call *call, const pfd_kit_attempt *a);
 
 /* Where two rows of equal records first differ. */
 typedef struct pfd_kit_difference {
@@ -54,19 +48,14 @@ typedef struct pfd_kit_difference {
     uint8_t one, two;
 } pfd_kit_difference;
 
-/* Returns 0 where the rows of one output are equal, or not sound.  NaN is equal to NaN, whatever
- * its bits are: which of two operands gives them is up to the compiler. */
-int32_t pfd_kit_outputs_differ(const pfd_kit_attempt *a, int64_t row_a, const pfd_kit_attempt *b,
-                               int64_t row_b, uint32_t port, pfd_kit_difference *out);
 /* The same of all outputs. */
 int32_t pfd_kit_rows_differ(const pfd_kit_attempt *a, int64_t row_a, const pfd_kit_attempt *b,
                             int64_t row_b, pfd_kit_difference *out);
-/* The first byte that differs; -1: none, with NaN equal to NaN. */
-int64_t pfd_kit_first_different(int32_t dtype, const uint8_t *one, const uint8_t *two,
-                                int64_t bytes);
 
 /* What a row was computed from, in words: "record 5", or a made-up row. */
 #define PFD_KIT_ROW_WORDS 80
+
 const char *pfd_kit_row_words(const pfd_kit_call *call, const pfd_kit_attempt *a, int64_t row,
                               char out[PFD_KIT_ROW_WORDS]);
+
 #endif

@@ -1,11 +1,11 @@
 /* Computes the same rows alone and in ranges of many lengths: loops over blocks of rows, counters
  * of a byte and branches for one row show only at some of them. */
-#include "core/error.h"
-#include "core/scratch.h"
 #include "check/attempt.h"
 #include "check/guard.h"
-#include "check/range_lengths.h"
 #include "check/visit_records.h"
+#include "core/error.h"
+#include "core/scratch.h"
+#include "pyflowdata_kit/kit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,9 +13,102 @@
 #include <string.h>
 #include <time.h>
 
+/* ---- The lengths of ranges, and what those have in common at which a fault shows ------------- */
+#define PFD_KIT_NUM_LENGTHS 20
+#define PFD_KIT_LENGTH_WORDS 240
+
+extern const int64_t pfd_kit_lengths[PFD_KIT_NUM_LENGTHS]; /* 1 to 17, 65, 257, 4097 */
+
+const int64_t pfd_kit_lengths[PFD_KIT_NUM_LENGTHS] = {1,  2,  3,  4,  5,  6,  7,  8,  9,   10,
+                                                      11, 12, 13, 14, 15, 16, 17, 65, 257, 4097};
+
+/* Which one this is, from 0; the last one where it is none of them. */
+static int32_t length_number(int64_t rows)
+{
+    for (int32_t i = 0; i < PFD_KIT_NUM_LENGTHS; i++)
+        if (pfd_kit_lengths[i] == rows) return i;
+    return PFD_KIT_NUM_LENGTHS - 1;
+}
+
+/* The longest one that was tried without a fault, where all with one are longer; 0: none. */
+static int64_t threshold(uint32_t found, uint32_t tried)
+{
+    int64_t most = 0;
+    for (int32_t i = 0; i < PFD_KIT_NUM_LENGTHS; i++) {
+        uint32_t bit = 1u << i;
+        if (tried & ~found & bit) most = pfd_kit_lengths[i];
+        if (tried & ~found & bit && found & (bit - 1)) return 0;
+    }
+    return most;
+}
+
+/* As many as a rule can be seen in. */
+static int32_t is_many(uint32_t tried)
+{
+    return __builtin_popcount(tried) >= 8;
+}
+
+/* Whether the ones found are all those that leave this rest, or (negated) all that do not. */
+static int32_t is_rest(uint32_t found, uint32_t tried, int64_t divisor, int64_t rest,
+                       int32_t negated)
+{
+    uint32_t expected = 0;
+    for (int32_t i = 0; i < PFD_KIT_NUM_LENGTHS; i++)
+        if ((pfd_kit_lengths[i] % divisor == rest) != negated) expected |= 1u << i;
+    return (expected & tried) == found;
+}
+
+static int32_t rest_words(uint32_t found, uint32_t tried, char *out, size_t size)
+{
+    for (int64_t divisor = 2; divisor <= 16; divisor *= 2) {
+        if (is_rest(found, tried, divisor, 0, 1)) {
+            snprintf(out, size, "Where rows %% %" PRId64 " is not 0: ", divisor);
+            return 1;
+        }
+        for (int64_t rest = 0; rest < divisor; rest++) {
+            if (!is_rest(found, tried, divisor, rest, 0)) continue;
+            snprintf(out, size, "Where rows %% %" PRId64 " is %" PRId64 ": ", divisor, rest);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* "In ranges of 2, 6 and 10 rows (rows % 4 == 2): " for those with a bit in `found`, of those that
+ * were tried; "" where it is all of them.  Returns PFD_KIT_NO_PATTERN ... */
+static int32_t length_words(uint32_t found, uint32_t tried, char out[PFD_KIT_LENGTH_WORDS])
+{
+    const size_t size = PFD_KIT_LENGTH_WORDS;
+    size_t used;
+    int64_t most = threshold(found, tried);
+    out[0] = 0;
+    if ((found & tried) == tried) return PFD_KIT_NO_PATTERN;
+    if (found == 1) {
+        snprintf(out, size, "In a range of one row, and in no longer one: ");
+        return PFD_KIT_PATTERN_ONE;
+    }
+    if (most > 1 && is_many(tried)) {
+        snprintf(out, size, "In ranges of more than %" PRId64 " rows: ", most);
+        return PFD_KIT_PATTERN_MANY;
+    }
+    if (is_many(tried) && rest_words(found, tried, out, size)) return PFD_KIT_PATTERN_BLOCKS;
+    used = (size_t)snprintf(out, size, "In ranges of");
+    for (int32_t i = 0; i < PFD_KIT_NUM_LENGTHS && used < size; i++)
+        if (found & (1u << i))
+            used += (size_t)snprintf(out + used, size - used, " %" PRId64 ",", pfd_kit_lengths[i]);
+    if (used < size)
+        snprintf(out + used - 1, size - used + 1, " rows, and not in others%s: ",
+                 is_many(tried) ? " of 1 to 17, 65, 257 and 4097" : "");
+    return PFD_KIT_NO_PATTERN;
+}
+
+/* ---- A trial --------------------------------------------------------------------------------- */
 enum { most_rows = 16, most_faults = 6 };
-static const int64_t MOST_REGIONS = 8000;        /* of guarded memory at once */
-static const int64_t MOST_BYTES = 8 << 20;       /* of inputs and outputs of a range */
+
+static const int64_t MOST_REGIONS = 8000; /* of guarded memory at once */
+
+static const int64_t MOST_BYTES = 8 << 20; /* of inputs and outputs of a range */
+
 static const int64_t MOST_NS = 40 * 1000 * 1000; /* that a range is expected to take */
 
 /* What was found at some lengths. */
@@ -104,8 +197,7 @@ static void report_all(range_trial *t)
                            "where it is the only one of a batch",
                            fault->text);
         else {
-            int32_t pattern =
-                pfd_kit_length_words(fault->lengths, differs ? compared : t->tried, words);
+            int32_t pattern = length_words(fault->lengths, differs ? compared : t->tried, words);
             pfd_kit_report_pattern(t->run, fault->id, pattern, "%s%s", words, fault->text);
         }
     }
@@ -254,8 +346,7 @@ static int64_t compute_ranges(range_trial *t, int64_t most)
 {
     int64_t bytes = row_bytes(t), longest = t->n > 2 ? t->n : 2;
     if (t->num_given == 1 && most < 2) return 1;
-    t->has_together =
-        compute_range(t, &t->together, longest, pfd_kit_length_number(longest)) == PFD_OK;
+    t->has_together = compute_range(t, &t->together, longest, length_number(longest)) == PFD_OK;
     int64_t row_ns = t->row_ns, row_regions = t->row_regions;
     for (int32_t i = 1; i < PFD_KIT_NUM_LENGTHS && pfd_kit_lengths[i] <= most; i++) {
         int64_t n = pfd_kit_lengths[i];
@@ -303,4 +394,94 @@ int64_t pfd_kit_try_ranges(pfd_kit_call *call, const pfd_tensor *const *inputs,
     free(t->ports);
     free(t);
     return longest;
+}
+
+/* ---- Records of the sample, asked for and computed in ranges --------------------------------- */
+enum { most_records = 16, most_asked = 257 };
+
+static pfd_status read_records(pfd_kit_call *call, const pfd_kit_source *source,
+                               pfd_kit_scratch *scratch, pfd_record *records, int64_t *n,
+                               pfd_error *err)
+{
+    if (source->size >= 0) {
+        int64_t ordinals[most_records];
+        *n = source->size < most_records ? source->size : most_records;
+        for (int64_t i = 0; i < *n; i++) ordinals[i] = pfd_kit_ordinal(i, *n, source->size);
+        return *n ? pfd_kit_source_at(call, source, ordinals, *n, scratch, records, err) : PFD_OK;
+    }
+    PFD_TRY(pfd_kit_source_seek(call, source, 0, err));
+    for (*n = 0; *n < most_records;) {
+        int64_t got;
+        pfd_status status =
+            pfd_kit_source_next(call, source, most_records - *n, scratch, records + *n, &got, err);
+        if (status == PFD_END) return PFD_OK;
+        PFD_TRY(status);
+        *n += got;
+    }
+    return PFD_OK;
+}
+
+static pfd_status compare_asked(pfd_kit_call *call, const pfd_kit_source *source,
+                                const pfd_record *known, int64_t n, int64_t asked,
+                                const int64_t *ordinals, pfd_record *records, pfd_error *err)
+{
+    pfd_kit_scratch scratch;
+    if (!pfd_kit_scratch_open(&scratch)) return pfd_fail_memory(err, 0, "a scratch");
+    pfd_status status = pfd_kit_source_at(call, source, ordinals, asked, &scratch, records, err);
+    for (int64_t i = 0; status == PFD_OK && i < asked; i++) {
+        if (pfd_kit_hash_record(call, &records[i]) == pfd_kit_hash_record(call, &known[i % n]))
+            continue;
+        pfd_kit_report(call->run, "at-not-pure",
+                       "record %" PRId64 " is another one when %" PRId64
+                       " ordinals are asked for at once, of which it is number %" PRId64
+                       ": at() must describe each as if it were alone, for any number of them",
+                       ordinals[i], asked, i);
+        break;
+    }
+    pfd_kit_scratch_reset(&scratch, call->run, "at()");
+    pfd_kit_scratch_close(&scratch);
+    return status;
+}
+
+static pfd_status ask(pfd_kit_call *call, const pfd_kit_source *source, const pfd_record *known,
+                      int64_t n, pfd_error *err)
+{
+    int64_t *ordinals = calloc(most_asked, sizeof *ordinals);
+    pfd_record *records = calloc(most_asked, sizeof *records);
+    pfd_status status = ordinals && records ? PFD_OK : pfd_fail_memory(err, most_asked, "records");
+    for (int64_t i = 0; status == PFD_OK && i < most_asked; i++) ordinals[i] = known[i % n].ordinal;
+    for (int32_t i = 0; status == PFD_OK && i < PFD_KIT_NUM_LENGTHS; i++)
+        if (pfd_kit_lengths[i] <= most_asked)
+            status =
+                compare_asked(call, source, known, n, pfd_kit_lengths[i], ordinals, records, err);
+    free(ordinals);
+    free(records);
+    return status;
+}
+
+pfd_status pfd_kit_try_sample_ranges(pfd_kit_call *call, const pfd_kit_source *source,
+                                     int64_t *longest, pfd_error *err)
+{
+    const pfd_node *node = call->run->node;
+    pfd_record records[most_records];
+    int64_t n = 0;
+    pfd_kit_scratch scratch = {NULL, -1};
+    pfd_scratch *plain = pfd_scratch_create();
+    const pfd_tensor **inputs = calloc(node->op->op->num_inputs + 1, sizeof *inputs);
+    pfd_status status = plain && inputs && pfd_kit_scratch_open(&scratch)
+                            ? read_records(call, source, &scratch, records, &n, err)
+                            : pfd_fail_memory(err, most_records, "records");
+    *longest = 0;
+    if (status == PFD_OK && n > 0) {
+        if (source->is_checked && source->size >= 0) status = ask(call, source, records, n, err);
+        if (status == PFD_OK)
+            status = pfd_kit_inputs_make(node, records, n, 0, source->self, plain, inputs, err);
+        if (status == PFD_OK)
+            *longest = pfd_kit_try_ranges(call, inputs, records, n, PFD_KIT_MOST_LENGTH);
+    }
+    pfd_kit_scratch_reset(&scratch, call->run, "at()");
+    pfd_kit_scratch_close(&scratch);
+    pfd_scratch_free(plain);
+    free(inputs);
+    return status;
 }

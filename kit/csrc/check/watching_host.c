@@ -2,6 +2,7 @@
 #include "check/guard.h"
 #include "check/run_state.h"
 #include "core/error.h"
+#include "core/random.h"
 #include "core/scratch.h"
 #include "files/codecs.h"
 
@@ -9,6 +10,33 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- Random numbers that compute() draws: with which key, for which record ------------------- */
+static pfd_kit_draw describe(const pfd_compute_args *args, uint64_t key, int64_t ordinal,
+                             int64_t draw)
+{
+    return (pfd_kit_draw){.key = key,
+                          .ordinal = ordinal,
+                          .draw = draw,
+                          .first = args->records[0].ordinal,
+                          .first_offset = args->records[0].offset,
+                          .num_rows = args->num_rows};
+}
+
+static uint64_t random_bits(uint64_t key, int64_t ordinal, int64_t draw)
+{
+    uint64_t bits = pfd_host_table()->random_bits(key, ordinal, draw);
+    const pfd_kit_call *call = pfd_kit_active;
+    if (!call || !call->computing) return bits;
+    const pfd_kit_options *options = call->run->options;
+    pfd_kit_result *result = call->run->result;
+    if (options->num_threads > 1) return bits; /* the order would be another one each time */
+    int64_t number = result->num_draws++;
+    if (number < options->draws.capacity)
+        options->draws.list[number] = describe(call->computing, key, ordinal, draw);
+    /* The complement changes most decisions that the number makes. */
+    return number + 1 == options->changed_draw ? ~bits : bits;
+}
 
 /* More than any record needs, and little enough to be handed out. */
 static const int64_t MOST_ALLOC = INT64_C(1) << 30;
@@ -180,6 +208,7 @@ kit_fail_file(pfd_error *err, const pfd_file *file, int64_t byte, pfd_status sta
 
 /* Of the source that is open; one run at a time. */
 static pfd_kit_run_state *framed_run;
+
 static pfd_status (*framed)(const pfd_frame_args *args, pfd_frame *out, pfd_error *err);
 
 /* The host calls frame() from open() and at(), on threads of its own too: a call like any other. */
@@ -230,7 +259,7 @@ static void fill_host_table(void)
     host_table.is_cancelled = kit_is_cancelled;
     host_table.read = kit_read;
     host_table.fail_file = kit_fail_file;
-    host_table.random_bits = pfd_kit_random_bits;
+    host_table.random_bits = random_bits;
     if (host_table.open_frames) host_table.open_frames = kit_open_frames;
 }
 

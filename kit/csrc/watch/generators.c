@@ -3,8 +3,8 @@
  * whose state is the op's, which may be seeded with a constant.
  *
  * What gives other numbers than usual is found by what it changes in the outputs. */
-#include "core/random.h"
 #include "check/run_state.h"
+#include "core/random.h"
 #include "watch/interposed.h"
 
 #include <inttypes.h>

@@ -17,15 +17,110 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
-/* ---- Files that are written -------------------------------------------------------------------
- */
+/* ---- The clocks of the plugin go slow, so that what depends on the time of day shows --------- */
+
+/* A deadline that the plugin computes is in the past then, and no wait is longer. */
+static _Atomic int64_t num_reads;
+static int64_t seconds_slow;
+
+static void set_back(clockid_t clock, struct timespec *now)
+{
+    atomic_fetch_add(&num_reads, 1);
+    if (seconds_slow == 0) return;
+    if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) {
+        now->tv_sec -= seconds_slow;
+        now->tv_nsec = (now->tv_nsec + seconds_slow % 1000 * 1000003) % 1000000000;
+    } else {
+        now->tv_sec /= 2; /* counts from the start of the machine, and must not go below 0 */
+    }
+}
+
+static int asked_clock(clockid_t clock, struct timespec *out)
+{
+    int status = clock_gettime(clock, out);
+    if (status == 0) set_back(clock, out);
+    return status;
+}
+
+static time_t asked_time(time_t *out)
+{
+    struct timespec now = {0};
+    (void)asked_clock(CLOCK_REALTIME, &now);
+    if (out) *out = now.tv_sec;
+    return now.tv_sec;
+}
+
+static int asked_time_of_day(struct timeval *out, void *zone)
+{
+    struct timespec now = {0};
+    (void)zone;
+    (void)asked_clock(CLOCK_REALTIME, &now);
+    *out = (struct timeval){now.tv_sec, now.tv_nsec / 1000};
+    return 0;
+}
+
+static int asked_timespec(struct timespec *out, int base)
+{
+    return asked_clock(CLOCK_REALTIME, out) ? 0 : base;
+}
+
+static int64_t nanoseconds(clockid_t clock)
+{
+    struct timespec now = {0};
+    (void)asked_clock(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* std::chrono::system_clock::now() and steady_clock::now() */
+static int64_t asked_system_clock(void)
+{
+    return nanoseconds(CLOCK_REALTIME);
+}
+
+static int64_t asked_steady_clock(void)
+{
+    return nanoseconds(CLOCK_MONOTONIC);
+}
+
+static const pfd_interposed_function clock_functions[] = {
+    PFD_REDIRECT("clock_gettime", asked_clock),
+    PFD_REDIRECT("time", asked_time),
+    PFD_REDIRECT("gettimeofday", asked_time_of_day),
+    PFD_REDIRECT("timespec_get", asked_timespec),
+    PFD_REDIRECT("_ZNSt6chrono3_V212system_clock3nowEv", asked_system_clock),
+    PFD_REDIRECT("_ZNSt6chrono3_V212steady_clock3nowEv", asked_steady_clock),
+};
+
+static pfd_interposition redirected_clocks;
+
+static void clocks_begin(pfd_kit_run_state *run)
+{
+    seconds_slow = run->options->clock_delay_s;
+    atomic_store(&num_reads, 0);
+    (void)pfd_interposition_open(&redirected_clocks, clock_functions,
+                                 sizeof clock_functions / sizeof *clock_functions,
+                                 pfd_kit_library_of(run));
+}
+
+static void clocks_end(pfd_kit_run_state *run)
+{
+    run->result->num_clock_reads = redirected_clocks.is_open ? atomic_load(&num_reads) : -1;
+    pfd_interposition_close(&redirected_clocks);
+}
+
+/* ---- Files that are written ------------------------------------------------------------------ */
 enum { most_files = 8 };
+
 static _Thread_local struct {
     char path[256];
     int32_t had_before; /* the file was there */
-} written[most_files];
+}
+
+written[most_files];
 static _Thread_local int32_t num_written;
 
 static int32_t is_in_op(void)
@@ -124,9 +219,9 @@ static void check_files(const pfd_kit_call *call)
     num_written = 0;
 }
 
-/* ---- Locks of files ---------------------------------------------------------------------------
- */
+/* ---- Locks of files -------------------------------------------------------------------------- */
 static _Thread_local int locked[most_files];
+
 static _Thread_local int32_t num_locked;
 
 static void note_lock(int fd, int32_t is_locked)
@@ -187,8 +282,7 @@ static void check_file_locks(const pfd_kit_call *call)
     num_locked = 0;
 }
 
-/* ---- Settings of the process ------------------------------------------------------------------
- */
+/* ---- Settings of the process ----------------------------------------------------------------- */
 static void report_setting(const char *function, const char *what)
 {
     if (is_in_op())
@@ -245,8 +339,7 @@ static int watched_prctl(int option, ...)
                                                        given[3]);
 }
 
-/* ---- Variables of the environment -------------------------------------------------------------
- */
+/* ---- Variables of the environment ------------------------------------------------------------ */
 static pfd_kit_run_state *running;
 
 static char *watched_getenv(const char *name)
@@ -261,8 +354,7 @@ static char *watched_getenv(const char *name)
     return value ? NULL : other;
 }
 
-/* ---- The watch --------------------------------------------------------------------------------
- */
+/* ---- The watch ------------------------------------------------------------------------------- */
 static const pfd_interposed_function functions[] = {
     PFD_REDIRECT("open", watched_open),
     PFD_REDIRECT("open64", watched_open),
@@ -290,11 +382,13 @@ static const pfd_interposed_function functions[] = {
     PFD_REDIRECT("getenv", watched_getenv),
     PFD_REDIRECT("secure_getenv", watched_getenv),
 };
+
 static pfd_interposition redirected;
 
 void pfd_kit_calls_begin(pfd_kit_run_state *run)
 {
     running = run;
+    clocks_begin(run);
     (void)pfd_interposition_open(&redirected, functions, sizeof functions / sizeof *functions,
                                  pfd_kit_library_of(run));
 }
@@ -305,7 +399,8 @@ void pfd_kit_calls_check(const pfd_kit_call *call)
     check_file_locks(call);
 }
 
-void pfd_kit_calls_end(void)
+void pfd_kit_calls_end(pfd_kit_run_state *run)
 {
     pfd_interposition_close(&redirected);
+    clocks_end(run);
 }

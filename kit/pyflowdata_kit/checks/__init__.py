@@ -6,14 +6,13 @@ import functools
 
 from pyflowdata.native import lib
 from ..spec import Spec, flags_of
-from .check import Check, Teller
+from .check import Check, Group, Teller
 from .corpus import corpus
 from .damage import damage
 from .choices import choices
 from ..damaged_copies import KINDS
 from .failing_records import failing_records
 from .failures import failures
-from .group import Group
 from .large import large
 from .leaks import leaks
 from .loader import has_groups, loader

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from ..job import Job
 from ..kit import FORWARD, MOST_RECORDS, Kit, Run, watched_nodes
-from ..spec import Spec
+from ..spec import Job, Spec
 from pyflowdata.nodes.registry import HOST_OUTPUTS
 
 
@@ -110,3 +109,53 @@ class Check:
     def base(self, *, doing: str = "", silent: bool = False, **options: int) -> Run:
         """A run over the sample as it is."""
         return self.kit.run(doing=doing, silent=silent, order=FORWARD, range=self.range, **options)
+
+
+# ---- Groups -------------------------------------------------------------------------------------
+
+
+def _always(spec: Spec) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs in a process of its own, so that a crash costs this group alone.
+
+    Attributes:
+        name: As docs/reference/check-findings.md lists it.
+        run: The checks; returns what was looked at, in words.
+        title: Of groups that are left out for one reason, in words.
+        left_out: Why it does not suit an op, "" where that needs no word; None: it runs.
+        is_quick: It also runs with --quick.
+        quick_every: With --quick, one case of so many; 1: all of them.
+        large_every: Over a sample with many bytes that is one case of so many; 0: the group is left
+            out, since it would take minutes.
+        is_alone: It needs all cores for its own threads, so no other group runs beside it.
+        needs_corpus: It runs only where the plugin has a corpus.
+    """
+
+    name: str
+    run: Callable[[Check], str]
+    left_out: Callable[[Spec], str | None] = _always
+    title: str = ""
+    is_quick: bool = False
+    quick_every: int = 1
+    large_every: int = 0
+    is_alone: bool = False
+    needs_corpus: bool = False
+
+
+# ---- What an op may answer where the data is damaged --------------------------------------------
+
+
+def tell_damage_status(check: Check, run: Run, doing: str) -> None:
+    """Tells of a run over damaged data that neither passed nor refused it as it must."""
+    if run.status == "PFD_OK" or run.is_refused:
+        return
+    check.tell(
+        "damage-status",
+        f"with {doing}, {run.function} gives {run.status} ({run.message}): damaged data is "
+        "PFD_CORRUPT_DATA, which on_error can pass over; PFD_IO is for the file system, "
+        "the others stop the program",
+    )

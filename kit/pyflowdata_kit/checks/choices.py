@@ -8,7 +8,7 @@ import numpy as np
 
 from pyflowdata.errors import Error
 from ..kit import FORWARD, SHUFFLED, Kit, Run
-from ..variants import with_attr
+from ..spec import with_attr
 from .check import Check
 from .leaks import confirmed_leak, tell_found
 

@@ -8,8 +8,7 @@ from pyflowdata.errors import Error
 from pyflowdata.words.plain_text import counted
 from ..corpus import Corpus, case_of
 from ..kit import FORWARD, Kit
-from .check import Check
-from .refusals import tell_damage_status
+from .check import Check, tell_damage_status
 from .sample_files import SampleCopy
 
 _MOST = 256

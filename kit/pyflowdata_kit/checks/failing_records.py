@@ -14,11 +14,10 @@ from ..file_layout import spread_over
 from ..kit import Kit, Run
 from .check import Check
 from .leaks import confirmed_leak
-from .sample_files import SampleCopy
-from .victims import Victim, victims
+from .sample_files import SampleCopy, Victim, victims
 
 _PLACES = 16  # in a file without known records, at which it is damaged
-_INPUTS = (  # as damaged_inputs.c numbers them, from 1
+_INPUTS = (  # as inputs.c numbers them, from 1
     "all bytes 0", "all bytes 0xff", "the first byte inverted", "the byte in the middle inverted",
     "the last byte inverted", "the second half 0", "random bytes", "other random bytes",
 )  # fmt: skip

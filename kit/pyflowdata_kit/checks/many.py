@@ -3,15 +3,80 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from pyflowdata.errors import Error
+from ..file_layout import Layout
 from ..kit import FORWARD, MOST_RECORDS, Kit, Run
-from ..repeated_files import Repetition, repetitions
 from .check import Check
-from .sample_files import SampleCopy, overwrite
-from .victims import companion_files, layout_of
+from .sample_files import SampleCopy, companion_files, layout_of, overwrite
+from pyflowdata.errors import Error
+
+
+# ---- Copies with the records many times, by what the format of a file seems to be ---------------
+
+
+_Order = Literal["little", "big"]
+_KINDS: tuple[tuple[int, _Order], ...] = ((4, "little"), (4, "big"), (8, "little"), (8, "big"))
+_HEADER = 64  # bytes at a file's beginning in which a count is looked for
+
+
+@dataclass(frozen=True)
+class _Repetition:
+    """How the records of a file can be repeated.
+
+    Attributes:
+        data: The file.
+        begin, end: The bytes that are repeated.
+        count: Place, width and byte order of the number of records; None: there is none.
+        num_records: In the file.
+    """
+
+    data: bytes
+    begin: int
+    end: int
+    count: tuple[int, int, _Order] | None
+    num_records: int
+
+    def repeated(self, times: int) -> bytes:
+        data = bytearray(self.data)
+        if self.count:
+            place, width, order = self.count
+            total = self.num_records * times
+            data[place : place + width] = total.to_bytes(width, order)
+        return bytes(data[: self.begin] + data[self.begin : self.end] * times + data[self.end :])
+
+    def shift(self, times: int) -> int:
+        """By how much the last record moves."""
+        return (self.end - self.begin) * (times - 1)
+
+
+def repetitions(data: bytes, layout: Layout) -> Iterator[_Repetition]:
+    """The ways in which the records of a file might be repeated."""
+    records = layout.records
+    if len(records) < 2:
+        return
+    first, last, gap = records[0].offset, records[-1].end, layout.gap
+    for before in dict.fromkeys([min(gap, first), *range(min(gap, first), -1, -4), 0]):
+        begin, end = first - before, last + gap - before
+        if end > len(data):
+            continue
+        for count in [None, *_counts(data[: min(begin, _HEADER)], len(records))]:
+            yield _Repetition(data, begin, end, count, len(records))
+
+
+def _counts(header: bytes, num_records: int) -> Iterator[tuple[int, int, _Order]]:
+    """Where the number stands, first as the most likely kind of an integer."""
+    for width, order in _KINDS:
+        place = header.find(num_records.to_bytes(width, order))
+        if place >= 0:
+            yield place, width, order
+
+
+# ---- The check ----------------------------------------------------------------------------------
+
 
 _MOST_BYTES = 1 << 25  # of a file with the records repeated
 _MOST_FILES = 1000  # which take a tenth of a second
@@ -63,7 +128,7 @@ def _in_one_file(check: Check, base: Run, paths: list[Path]) -> str | None:
     return None
 
 
-def _repeat(check: Check, kit: Kit, base: Run, way: Repetition, copy: Path) -> str | None:
+def _repeat(check: Check, kit: Kit, base: Run, way: _Repetition, copy: Path) -> str | None:
     if way.shift(1 + (1 << 16) // way.num_records) > _MOST_BYTES:
         return None
     seen = []
@@ -94,7 +159,7 @@ def _num_records(kit: Kit) -> int:
         return -1
 
 
-def _fault(kit: Kit, base: Run, way: Repetition, times: int, doing: str) -> _Fault | None:
+def _fault(kit: Kit, base: Run, way: _Repetition, times: int, doing: str) -> _Fault | None:
     """What is wrong with the last record of a file that has its records so many times."""
     file, offset, size = _last_place(base)
     num_records = base.num_records + (times - 1) * way.num_records

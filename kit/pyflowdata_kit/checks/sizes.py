@@ -7,8 +7,7 @@ from pathlib import Path
 from pyflowdata.errors import Error, InternalError
 from ..kit import FORWARD, MOST_RECORDS, Run
 from .check import Check
-from .sample_files import SampleCopy, copy_files, is_large
-from .victims import companion_files
+from .sample_files import SampleCopy, companion_files, copy_files, is_large
 
 
 def sizes(check: Check) -> str:

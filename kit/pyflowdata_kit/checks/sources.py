@@ -2,14 +2,75 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import select
+import signal
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..forked import in_fork
+from .. import own_children
 from ..kit import FORWARD, Hashed, Run
-from ..spec import Spec
-from ..variants import Variant, over_other_files, with_other_attrs
+from ..spec import Spec, Variant, over_other_files, with_other_attrs
 from .check import Check
+
+
+# ---- A function in a fork of this process, whose memory it leaves as it is ----------------------
+
+
+_LAST_WORDS = 1.0  # seconds for a run of the kit to tell what it was doing
+
+
+def _in_fork(function: Callable[[], Any], limit: float) -> Any:
+    """What the function returns, pickled on the way; None where it raised or ended the process.
+
+    Raises:
+        TimeoutError: It did not return within `limit` seconds, and its process was ended.
+    """
+    reading, writing = os.pipe()
+    process = os.fork()
+    if not process:
+        try:
+            os.close(reading)
+            with os.fdopen(writing, "wb") as pipe:
+                pickle.dump(function(), pipe)
+                own_children.end_all()  # which have the pipe, too
+        finally:
+            os._exit(0)  # no more than this: what is at exit is the parent's
+    os.close(writing)
+    parts: list[bytes] = []
+    try:
+        is_done = _read(reading, parts, limit)
+        if not is_done:
+            os.kill(process, signal.SIGPROF)
+            _read(reading, parts, _LAST_WORDS)
+            os.kill(process, signal.SIGKILL)
+    finally:
+        os.close(reading)
+        os.waitpid(process, 0)
+    if not is_done:
+        raise TimeoutError
+    try:
+        return pickle.loads(b"".join(parts))
+    except (EOFError, pickle.UnpicklingError):
+        return None
+
+
+def _read(pipe: int, parts: list[bytes], limit: float) -> bool:
+    """Whether the other end was closed in time."""
+    end = time.monotonic() + limit
+    while (left := end - time.monotonic()) > 0 and select.select([pipe], [], [], left)[0]:
+        part = os.read(pipe, 1 << 16)
+        if not part:
+            return True
+        parts.append(part)
+    return False
+
+
+# ---- The check ----------------------------------------------------------------------------------
+
 
 _MOST_RECORDS = 64
 _MOST_ATTRS = 4  # whose other value changes something
@@ -68,7 +129,7 @@ def _alone(check: Check, spec: Spec, output: int = 0) -> Run | None:
         kit = check.make_kit(spec)
         return kit.run(silent=True, only_output=output, **_options(check))
 
-    found: Run | None = in_fork(run, _limit(check))
+    found: Run | None = _in_fork(run, _limit(check))
     return found
 
 
@@ -131,7 +192,7 @@ class _Pair:
 
     def run(self, output: int = 0) -> tuple[Hashed, Hashed] | None:
         together = _WAYS[self.way]
-        found: tuple[Hashed, Hashed] | None = in_fork(
+        found: tuple[Hashed, Hashed] | None = _in_fork(
             lambda: together(self.check, self.other, output), _limit(self.check)
         )
         return found

@@ -2,17 +2,195 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+import locale
+import os
+import struct
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from pyflowdata.errors import Error
 from ..damaged_copies import changed, shortened
 from ..kit import FORMATS, FORWARD, SHUFFLED, STREAM, Kit, Run
+from ..spec import has_folders
 from .check import Check
 from .failures import spread
-from .sample_files import SampleCopy
-from .surroundings import decimal_comma, moved_files, other_variables, slow_clocks
+from .sample_files import SampleCopy, copy_files
+from pyflowdata.errors import Error
+
+
+# ---- A locale with a decimal comma, on machines that have none installed ------------------------
+
+
+_NAME = "pyflowdata_comma"
+_MAGIC = 0x20031115  # of files that glibc reads; for LC_NUMERIC, category 1, one bit is another
+
+
+@contextlib.contextmanager
+def _comma_locale(folder: Path) -> Iterator[bool]:
+    """Within, strtod() and printf() of this process have a decimal comma; False: they have not,
+    since its C library is not glibc.
+
+    Args:
+        folder: For the locale's file.
+    """
+    place = folder / "locale" / _NAME
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "LC_NUMERIC").write_bytes(_lc_numeric())
+    before, path = locale.setlocale(locale.LC_NUMERIC), os.environ.get("LOCPATH")
+    os.environ["LOCPATH"] = str(place.parent)
+    try:
+        with contextlib.suppress(locale.Error):
+            locale.setlocale(locale.LC_NUMERIC, _NAME)
+        yield locale.localeconv()["decimal_point"] == ","
+    finally:
+        if path is None:
+            del os.environ["LOCPATH"]
+        else:
+            os.environ["LOCPATH"] = path
+        locale.setlocale(locale.LC_NUMERIC, before)
+
+
+def _lc_numeric() -> bytes:
+    """Decimal point, thousands separator and grouping; the first two as wide characters; the
+    character set.  After a header with the offset of each."""
+    values = [b",\0", b"\0", b"\0", struct.pack("=I", ord(",")), bytes(4), b"UTF-8\0"]
+    head = 8 + 4 * len(values)
+    offsets, body = [], b""
+    for value in values:
+        body += bytes(-len(body) % 4)
+        offsets.append(head + len(body))
+        body += value
+    return struct.pack(f"={2 + len(values)}I", _MAGIC ^ 1, len(values), *offsets) + body
+
+
+# ---- Clock, environment, locale and folder, on which nothing may depend -------------------------
+
+
+# Seconds that the plugin's clocks are slow: another second, minute, hour; another day and year.
+_SECONDS_SLOW = (7, 1_001, 3 * 3_600, 401 * 86_400)
+_REPEATS = 8  # equal runs before a difference is put down to the locale
+_CLOCK = (
+    "the time of day goes into the output",
+    "the time seeds a generator of random numbers; use host->random_bits()",
+)
+
+
+def _slow_clocks(check: Check, base: Run, records: int) -> None:
+    """The plugin's clocks are slow, by some amounts; `base` is a watched run over so many records
+    with clocks as they are."""
+    if base.clock_reads <= 0:
+        return
+    for seconds in _SECONDS_SLOW:
+        if not check.case(f"clocks {seconds} s slow"):
+            continue
+        run = check.kit.run(
+            order=FORWARD, range=check.range, most_records=records, rounds=2, watch_state=1,
+            clock_delay_s=seconds, silent=True,
+        )  # fmt: skip
+        different = _difference(run, base)
+        if different is not None:
+            check.tell(
+                "not-repeatable",
+                f"{different} when the clocks that the plugin reads are {seconds} s slow: what it "
+                "gives must depend on the files, the attrs and random_key only, never on the time",
+                likely=_CLOCK,
+            )
+
+
+def _other_variables(check: Check, base: Run, records: int) -> None:
+    """Variables of the environment that the plugin asks for are others."""
+    if not base.variable or not check.case("other variables"):
+        return
+
+    def run(other: int) -> Run:
+        return check.kit.run(
+            order=FORWARD, range=check.range, most_records=records, watch_state=1,
+            other_variables=other, silent=True,
+        )  # fmt: skip
+
+    found = run(1)
+    different = _difference(found, base) if found.succeeded else None
+    if different is not None and _difference(run(0), base) is None:
+        check.tell(
+            "environment-dependent",
+            f"{different} when environment variables that the plugin asks for, the first "
+            f"{base.variable}, are others: on another machine the same files give other data; "
+            "make it an attr, which is saved with the state of a loader",
+        )
+
+
+def _moved_files(check: Check, records: int) -> None:
+    """The same files in a folder of another path, whose last part is as before."""
+    paths = [Path(path).absolute() for path in check.kit.files()]
+    folders = {path.parent for path in paths}
+    if not check.is_reader or has_folders(check.job.spec) or len(folders) != 1:
+        return
+    if not check.case("in another folder"):
+        return
+    folder = Path(check.job.folder, "moved") / folders.pop().name
+    copy_files(paths, folder)
+    try:
+        kit = check.make_kit(check.job.spec.in_folder(str(folder)))
+    except Error:
+        return
+    options = {"order": FORWARD, "range": check.range, "most_records": records}
+    found, base = kit.run(silent=True, **options), check.kit.run(silent=True, **options)
+    different = _difference(found, base) if found.succeeded else None
+    if different is not None and _difference(check.kit.run(silent=True, **options), base) is None:
+        check.tell(
+            "path-dependent",
+            f"{different} when the same files lie in {folder}: what a row is must come from the "
+            "bytes of the files, or at most from their names, not from the path of the folder, "
+            "which is another one on each machine",
+        )
+
+
+def _decimal_comma(check: Check, records: int) -> None:
+    """A program may have called setlocale(LC_ALL, "") on a machine of many countries."""
+    if not check.case("decimal comma"):
+        return
+
+    def run() -> Run:
+        return check.make_kit(check.given).run(
+            silent=True, order=FORWARD, range=check.range, most_records=records
+        )
+
+    base = run()
+    with _comma_locale(Path(check.job.folder)) as can:
+        if not can:
+            check.note("a decimal comma: the C library reads no locale that the kit writes")
+            return
+        try:
+            different = _difference(run(), base)
+        except Error as failure:
+            different = f"the op cannot be used ({failure})"
+    if different is None:
+        return
+    # What differs without the comma as well does not depend on it.
+    if all(_difference(run(), base) is None for _ in range(_REPEATS)):
+        check.tell(
+            "locale-dependent",
+            f"{different} when the program has a locale with a decimal comma, in which strtod() "
+            "reads 1.5 as 1 and printf() writes 1,5: parse numbers with host->parse_double(), or "
+            "with strtod_l() and a locale of newlocale(LC_ALL_MASK, \"C\", 0)",
+        )
+
+
+def _difference(run: Run, base: Run) -> str | None:
+    """What a run gives otherwise than another, in words; None: nothing."""
+    if run.status != base.status:
+        return f"{run.function} fails ({run.status}: {run.message})"
+    place = run.first_difference(base)
+    if place is None:
+        return None
+    is_record = run.records[place] != base.records[place]
+    failed = (run.records if is_record else run.rows)[place] == 1
+    return f"{'record' if is_record else 'row'} {place} {'fails' if failed else 'is another one'}"
+
+
+# ---- The check ----------------------------------------------------------------------------------
+
 
 _MOST_FAILURES = 8  # reads, and allocations, of which each is made to fail
 _CHANGES, _CUTS = 12, 4  # damaged copies
@@ -45,10 +223,10 @@ def state(check: Check) -> str:
     if check.case("damaged copies"):
         _damage(check)
     if base.succeeded:
-        slow_clocks(check, base, _RECORDS)
-        other_variables(check, base, _RECORDS)
-        moved_files(check, _RECORDS)
-        decimal_comma(check, _RECORDS)
+        _slow_clocks(check, base, _RECORDS)
+        _other_variables(check, base, _RECORDS)
+        _moved_files(check, _RECORDS)
+        _decimal_comma(check, _RECORDS)
     return (
         "descriptors, threads, locks, files, signals, rounding, environment, clock, decimal comma"
     )

@@ -9,15 +9,14 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from ..bench import cores, measure, thread_counts
-from ..bench_report import as_dict, as_table
+from ..bench import as_dict, as_table, cores, measure, thread_counts
 from ..spec import Spec, output_of
 from pyflowdata.errors import InvalidArgumentError
 from pyflowdata.nodes import Blob, Node, Op
 from pyflowdata.nodes.attr_values import parse_attr
 from pyflowdata.nodes.registry import HOST_OUTPUTS, find_op
 from pyflowdata.plugins.packages import load_named
-from .op_arguments import input_of
+from ..command_words import input_of
 from pyflowdata.cli.usage import UsageError, pairs
 
 _BUILT_IN = "builtin"

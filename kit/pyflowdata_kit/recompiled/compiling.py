@@ -13,16 +13,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyflowdata.native import include_dir, library_path
-from ..kit_path import kit_path
+
+
+SANITIZERS = {"asan": "address", "ubsan": "undefined", "tsan": "thread"}  # as compilers name them
+FUZZ = "fuzz"
+NATIVE_GROUPS = (*SANITIZERS, FUZZ)
+
 
 CPP_SUFFIXES = (".cc", ".cpp", ".cxx")
-SUFFIXES = (".c", *CPP_SUFFIXES)
+_SUFFIXES = (".c", *CPP_SUFFIXES)
 _DRIVERS = Path(__file__).resolve().parent / "drivers"
 _KIT_HEADERS = Path(__file__).resolve().parent.parent / "include"
 _PROGRAMS = {
     "samples": ("samples.c", "job.c"),
     "clang_fuzz": ("clang_fuzz.c", "target.c", "job.c"),
-    "own_fuzz": ("own_fuzz.c", "mutate.c", "coverage.c", "target.c", "job.c"),
+    "own_fuzz": ("own_fuzz.c", "target.c", "job.c"),
 }
 _ONLY_LINKED = ("-l", "-L", "-Wl,")
 
@@ -37,7 +42,7 @@ class MissingToolError(Exception):
 
 def is_source(name: str) -> bool:
     """Whether a file is of C or C++, by its name."""
-    return name.endswith(SUFFIXES)
+    return name.endswith(_SUFFIXES)
 
 
 class Compiler:
@@ -146,6 +151,8 @@ def _driver(
         # A library that a plugin alone needs comes too late for the sanitizers to wrap it.
         linker = cpp
         linked = ["-Wl,--no-as-needed", *map(str, sorted(folder.glob("*.o")))]
+    from ..binding import kit_path  # which loads the kit
+
     libraries = [library_path(), kit_path()]
     found = [f"-Wl,-rpath,{library.parent}" for library in libraries]
     _run([*linker, *common, "-rdynamic", *linked, *map(str, libraries), *found,

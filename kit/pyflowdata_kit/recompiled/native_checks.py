@@ -3,24 +3,76 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pyflowdata.errors import shown
-from ..corpus import Corpus
+from ..corpus import Corpus, case_of
+from ..damaged_copies import KINDS
+from ..file_layout import file_of_each_kind
 from ..only import UnknownCaseError
 from ..report import Finding
 from ..spec import PYTHON
-from .compiling import BuildError, MissingToolError
+from .compiling import FUZZ, NATIVE_GROUPS, SANITIZERS, BuildError, MissingToolError
 from .fuzzing import Fuzzer
-from .groups import FUZZ, NATIVE_GROUPS, SANITIZERS
-from .native_samples import write_samples
-from .rebuilt import Graph
-from .running import ended_on_failure, may_run_again
+from .rebuilt import Graph, ended_on_failure, may_run_again
 from .sanitizers import sanitize
+from pyflowdata.errors import shown
+
+
+# ---- Samples: folders with the files, and with damaged copies of one ----------------------------
+
+
+_DAMAGED = 16  # of each kind of damage, over all kinds of files
+_KEPT = 64  # inputs of a corpus
+_WHOLE = "the sample"
+
+
+def _damaged(files: Sequence[Path], corpus: Corpus) -> Iterator[tuple[str, Path, bytes]]:
+    """The case, the file that has other bytes, and these."""
+    victims = file_of_each_kind(files)
+    for victim in victims:
+        data = victim.read_bytes()
+        for kind in KINDS.values():
+            for damaged, doing in islice(kind(data, victim.name), _DAMAGED // len(victims)):
+                yield doing, victim, damaged
+    for file, path in corpus.inputs(files, _KEPT):
+        yield case_of(file, path), file, path.read_bytes()
+
+
+def write_samples(
+    files: Sequence[Path], corpus: Corpus, folder: Path, only: str | None
+) -> dict[str, Path]:
+    """Folders with files of these names, by their cases.
+
+    Args:
+        files: Of the sample.
+        corpus: What a fuzzer kept.
+        folder: In which they are made.
+        only: The only case that is wanted; None: all.
+    """
+    made: dict[str, Path] = {}
+
+    def add(case: str) -> Path:
+        made[case] = folder / f"{len(made):04}"
+        made[case].mkdir(parents=True)
+        for file in files:
+            shutil.copyfile(file, made[case] / file.name)
+        return made[case]
+
+    if only in (None, _WHOLE):
+        add(_WHOLE)
+    for case, victim, data in _damaged(files, corpus):
+        if only in (None, case) and case not in made:
+            (add(case) / victim.name).write_bytes(data)
+    return made
+
+
+# ---- The checks ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -137,4 +189,3 @@ class NativeChecks:
         if case is not None:
             return fuzzer.repeat(case, corpus)
         return fuzzer.fuzz(self.fuzz, corpus)
-

@@ -2,15 +2,84 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .running import run_program
 from .compiling import CPP_SUFFIXES, Compiler
+
+
+# ---- Programs that threads of this process wait for, and that end with it -----------------------
+
+
+_lock = threading.Lock()
+_running: set[subprocess.Popen[str]] = set()
+_is_stopped = False
+
+
+class _StoppedError(RuntimeError):
+    """No program is started any more."""
+
+
+def _run_program(
+    command: Sequence[str | Path], env: Mapping[str, str], timeout: float
+) -> subprocess.CompletedProcess[str]:
+    """Its result, with its output as text.
+
+    Raises:
+        subprocess.TimeoutExpired: It did not end in so many seconds, and was ended.
+        StoppedError: The checks end.
+    """
+    with _lock:
+        if _is_stopped:
+            raise _StoppedError
+        process = subprocess.Popen(
+            command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            errors="replace",
+        )  # fmt: skip
+        _running.add(process)
+    try:
+        out, err = process.communicate(timeout=timeout)
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
+    finally:
+        with _lock:
+            _running.discard(process)
+
+
+@contextlib.contextmanager
+def ended_on_failure() -> Iterator[None]:
+    """Ends all programs where what is within is interrupted, so that no thread waits for one."""
+    try:
+        yield
+    except BaseException:
+        _stop(True)
+        raise
+
+
+def may_run_again() -> None:
+    """Once the threads have ended."""
+    _stop(False)
+
+
+def _stop(is_stopped: bool) -> None:
+    global _is_stopped
+    with _lock:
+        _is_stopped = is_stopped
+        for process in _running if is_stopped else ():
+            process.kill()
+
+
+# ---- Plugins and programs -----------------------------------------------------------------------
+
 
 _TRAPS = "-fno-sanitize-recover=all"
 
@@ -65,8 +134,8 @@ class Program:
         self, arguments: Sequence[str | Path], env: Mapping[str, str], timeout: float
     ) -> subprocess.CompletedProcess[str]:
         """Its result.  Raises subprocess.TimeoutExpired."""
-        command = [*fixed_addresses(), self.path, *arguments]
-        return run_program(command, {**os.environ, **env}, timeout)
+        command = [*_fixed_addresses(), self.path, *arguments]
+        return _run_program(command, {**os.environ, **env}, timeout)
 
 
 def build(
@@ -116,7 +185,7 @@ def build(
 _launcher: list[str] | None = None
 
 
-def fixed_addresses() -> list[str]:
+def _fixed_addresses() -> list[str]:
     """Words in front of a command: older sanitizers trip over randomised addresses."""
     global _launcher  # noqa: PLW0603  (found out once)
     if _launcher is None:

@@ -8,29 +8,342 @@
  * takes LIMIT_MS of processor time, or far longer by the clock, counts as endless.  Exit status 1:
  * there is a finding on stdout, as in job.h. */
 #include "job.h"
-#include "mutate.h"
 #include "target.h"
 
 #include <dirent.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { most_kept = 1 << 14, num_slots = 1 << 16, most_of_a_kind = 4, recent = 8, wait_factor = 10 };
+/* ---- Which code of the plugin ran, and which numbers it compared ----------------------------- */
 
+/* The compiler calls the functions of -fsanitize-coverage=trace-pc,trace-cmp in the plugin; where
+ * it has no such option nothing is ever recorded. */
+
+typedef struct comparison {
+    uint64_t left, right; /* two numbers that differed */
+    int width;            /* bytes of each */
+} comparison;
+
+enum { most_comparisons = 256 };
+enum { num_blocks = 1 << 16 };
+static uint8_t counts[num_blocks], seen[num_blocks];
+static comparison last[most_comparisons];
+static unsigned num_compared;
+
+static void coverage_reset(void)
+{
+    memset(counts, 0, sizeof counts);
+    num_compared = 0;
+}
+
+/* 1, 2, 3, 4 to 7, 8 to 15 times ... as a bit each. */
+static uint8_t bit_of(uint8_t count)
+{
+    static const uint8_t limits[] = {1, 2, 3, 4, 8, 16, 32, 128};
+    int bit = 7;
+    while (bit > 0 && count < limits[bit]) bit--;
+    return (uint8_t)(1 << bit);
+}
+
+/* Whether code ran since the reset that never ran before, or more often than before. */
+static int coverage_is_new(void)
+{
+    int is_new = 0;
+    for (int i = 0; i < num_blocks; i++) {
+        if (!counts[i] || (seen[i] & bit_of(counts[i]))) continue;
+        seen[i] = (uint8_t)(seen[i] | bit_of(counts[i]));
+        is_new = 1;
+    }
+    return is_new;
+}
+
+/* The i-th last comparison since the reset; NULL: there were fewer, or i is most_comparisons. */
+static const comparison *coverage_comparison(int i)
+{
+    if (i < 0 || i >= most_comparisons || (unsigned)i >= num_compared) return NULL;
+    return &last[(num_compared - 1 - (unsigned)i) % most_comparisons];
+}
+
+static void record(uint64_t left, uint64_t right, int width)
+{
+    if (left != right) last[num_compared++ % most_comparisons] = (comparison){left, right, width};
+}
+
+/* ---- What the compiler calls ----------------------------------------------------------------- */
+void __sanitizer_cov_trace_pc(void);
+
+void __sanitizer_cov_trace_cmp1(uint8_t left, uint8_t right);
+void __sanitizer_cov_trace_cmp2(uint16_t left, uint16_t right);
+void __sanitizer_cov_trace_cmp4(uint32_t left, uint32_t right);
+void __sanitizer_cov_trace_cmp8(uint64_t left, uint64_t right);
+void __sanitizer_cov_trace_const_cmp1(uint8_t left, uint8_t right);
+void __sanitizer_cov_trace_const_cmp2(uint16_t left, uint16_t right);
+void __sanitizer_cov_trace_const_cmp4(uint32_t left, uint32_t right);
+void __sanitizer_cov_trace_const_cmp8(uint64_t left, uint64_t right);
+void __sanitizer_cov_trace_cmpf(float left, float right);
+void __sanitizer_cov_trace_cmpd(double left, double right);
+void __sanitizer_cov_trace_switch(uint64_t number, void *table);
+
+void __sanitizer_cov_trace_pc(void)
+{
+    uintptr_t place = (uintptr_t)__builtin_return_address(0);
+    uint8_t *count = &counts[(place ^ place >> 16) % num_blocks];
+    if (*count < 255) ++*count;
+}
+
+#define RECORD(name, type, width)                        \
+    void __sanitizer_cov_trace_##name(type left, type right) \
+    {                                                    \
+        record(left, right, width);                      \
+    }
+
+RECORD(cmp1, uint8_t, 1)
+
+RECORD(cmp2, uint16_t, 2)
+
+RECORD(cmp4, uint32_t, 4)
+
+RECORD(cmp8, uint64_t, 8)
+
+RECORD(const_cmp1, uint8_t, 1)
+
+RECORD(const_cmp2, uint16_t, 2)
+
+RECORD(const_cmp4, uint32_t, 4)
+
+RECORD(const_cmp8, uint64_t, 8)
+
+void __sanitizer_cov_trace_cmpf(float left, float right)
+{
+    uint32_t bits[2];
+    memcpy(bits, (float[]){left, right}, sizeof bits);
+    record(bits[0], bits[1], 4);
+}
+
+void __sanitizer_cov_trace_cmpd(double left, double right)
+{
+    uint64_t bits[2];
+    memcpy(bits, (double[]){left, right}, sizeof bits);
+    record(bits[0], bits[1], 8);
+}
+
+/* cases: how many there are, the bits of the number, and then they. */
+void __sanitizer_cov_trace_switch(uint64_t number, void *table)
+{
+    const uint64_t *cases = table;
+    for (uint64_t i = 0; i < cases[0] && i < 16; i++)
+        record(number, cases[2 + i], (int)(cases[1] / 8));
+}
+
+/* ---- Changes of an input: bits, numbers, blocks, words of other inputs ----------------------- */
+typedef struct fuzz_input {
+    uint8_t *data;
+    size_t size;
+} fuzz_input;
+
+enum { most_input = 1 << 20 }; /* bytes of an input, and of the room that mutate() works in */
+static uint64_t state;
+
+/* Pseudo-random, the same for the same seed. */
+static void mutate_seed(uint64_t seed)
+{
+    state = seed * 0x9E3779B97F4A7C15 + 1;
+}
+
+static uint64_t draw(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state * 0x2545F4914F6CDD1D >> 11;
+}
+
+/* 0 if n is 0 */
+static size_t mutate_below(size_t n)
+{
+    return n ? (size_t)(draw() % n) : 0;
+}
+
+static void write_number(uint8_t *at, uint64_t number, int width, int is_big)
+{
+    for (int i = 0; i < width; i++)
+        at[is_big ? width - 1 - i : i] = (uint8_t)(number >> 8 * i);
+}
+
+static int width_within(size_t size)
+{
+    int width = 1 << mutate_below(4);
+    while ((size_t)width > size) width /= 2;
+    return width;
+}
+
+/* ---- Bytes in their place -------------------------------------------------------------------- */
+static void flip_bit(fuzz_input *input)
+{
+    input->data[mutate_below(input->size)] ^= (uint8_t)(1 << mutate_below(8));
+}
+
+static void set_byte(fuzz_input *input)
+{
+    input->data[mutate_below(input->size)] = (uint8_t)draw();
+}
+
+static void add_to_number(fuzz_input *input)
+{
+    int width = width_within(input->size), is_big = (int)mutate_below(2);
+    uint8_t *at = input->data + mutate_below(input->size - (size_t)width + 1);
+    uint64_t number = 0;
+    for (int i = 0; i < width; i++)
+        number |= (uint64_t)at[is_big ? width - 1 - i : i] << 8 * i;
+    write_number(at, number + mutate_below(33) - 16, width, is_big);
+}
+
+static void set_length(fuzz_input *input)
+{
+    int width = width_within(input->size), is_big = (int)mutate_below(2);
+    uint64_t size = input->size;
+    const uint64_t lengths[] = {0,          1,         (uint64_t)-1, UINT64_MAX >> (65 - 8 * width),
+                                size,       size + 1,  size - 1,     (uint64_t)1 << (8 * width - 1),
+                                255,        256,       65535,        65536,
+                                0x7FFFFFFF, 1u << 31,  size * 2,     16};
+    uint64_t length = lengths[mutate_below(sizeof lengths / sizeof *lengths)];
+    write_number(input->data + mutate_below(input->size - (size_t)width + 1), length, width,
+                 is_big);
+}
+
+static void fill(fuzz_input *input)
+{
+    size_t from = mutate_below(input->size), size = 1 + mutate_below(input->size - from);
+    memset(input->data + from, mutate_below(2) ? 0 : (int)(draw() & 255), size < 32 ? size : 32);
+}
+
+static void copy_within(fuzz_input *input)
+{
+    size_t size = 1 + mutate_below(input->size < 64 ? input->size : 64);
+    size_t from = mutate_below(input->size - size + 1), to = mutate_below(input->size - size + 1);
+    memmove(input->data + to, input->data + from, size);
+}
+
+static void copy_word(fuzz_input *input, const fuzz_input *other)
+{
+    size_t size = 1 + mutate_below(8);
+    if (size > other->size || size > input->size) return;
+    memcpy(input->data + mutate_below(input->size - size + 1),
+           other->data + mutate_below(other->size - size + 1), size);
+}
+
+static size_t find(const fuzz_input *input, const uint8_t *word, size_t width)
+{
+    size_t places = input->size >= width ? input->size - width + 1 : 0;
+    size_t from = mutate_below(places);
+    for (size_t i = 0; i < places; i++) {
+        size_t place = (from + i) % places;
+        if (!memcmp(input->data + place, word, width)) return place;
+    }
+    return input->size;
+}
+
+/* Puts one side of a comparison where the other one is in the input, by its bytes in either order.
+ * Returns whether it was there. */
+static int mutate_to_equal(fuzz_input *input, const comparison *differed)
+{
+    for (int way = 0; way < 4; way++) {
+        uint64_t old = way & 1 ? differed->left : differed->right;
+        uint64_t wanted = way & 1 ? differed->right : differed->left;
+        uint8_t word[8];
+        write_number(word, old, differed->width, way & 2);
+        size_t place = find(input, word, (size_t)differed->width);
+        if (place == input->size) continue;
+        write_number(input->data + place, wanted, differed->width, way & 2);
+        return 1;
+    }
+    return 0;
+}
+
+static void set_compared(fuzz_input *input)
+{
+    const comparison *one = coverage_comparison((int)mutate_below(most_comparisons));
+    if (one) (void)mutate_to_equal(input, one);
+}
+
+/* ---- Another size ---------------------------------------------------------------------------- */
+static void truncate_it(fuzz_input *input)
+{
+    input->size = mutate_below(input->size);
+}
+
+static void remove_block(fuzz_input *input)
+{
+    size_t from = mutate_below(input->size), size = 1 + mutate_below(input->size - from);
+    if (mutate_below(2) && size > 8) size = 1 + mutate_below(8);
+    memmove(input->data + from, input->data + from + size, input->size - from - size);
+    input->size -= size;
+}
+
+static void insert(fuzz_input *input, size_t most, const fuzz_input *other)
+{
+    size_t from = mutate_below(other->size), size = 1 + mutate_below(other->size - from);
+    size_t to = mutate_below(input->size + 1);
+    if (!other->size || input->size + size > most) return;
+    memmove(input->data + to + size, input->data + to, input->size - to);
+    memcpy(input->data + to, other->data + from, size);
+    input->size += size;
+}
+
+static void end_as(fuzz_input *input, size_t most, const fuzz_input *other)
+{
+    size_t from = mutate_below(other->size), size = other->size - from;
+    size_t to = mutate_below(input->size + 1);
+    if (to + size > most) return;
+    memcpy(input->data + to, other->data + from, size);
+    input->size = to + size;
+}
+
+/* Changes the input in a few ways at random, within `most` bytes.
+ *   room    has most_input bytes
+ *   others  of whose bytes some may be copied; there is at least one */
+static void mutate(fuzz_input *room, size_t most, const fuzz_input *others, size_t num_others)
+{
+    size_t changes = (size_t)1 << mutate_below(4);
+    for (size_t i = 0; i < changes; i++) {
+        const fuzz_input *other = &others[mutate_below(num_others)];
+        size_t way = room->size ? mutate_below(14) : 13;
+        switch (way) {
+        case 0: flip_bit(room); break;
+        case 1: set_byte(room); break;
+        case 2: add_to_number(room); break;
+        case 3: case 4: set_length(room); break;
+        case 5: fill(room); break;
+        case 6: copy_within(room); break;
+        case 7: copy_word(room, other); break;
+        case 8: case 9: case 10: set_compared(room); break;
+        case 11: mutate_below(2) ? truncate_it(room) : remove_block(room); break;
+        case 12: end_as(room, most, other); break;
+        default: insert(room, most, other); break;
+        }
+    }
+}
+
+
+enum { most_kept = 1 << 14, num_slots = 1 << 16, most_of_a_kind = 4, recent = 8, wait_factor = 10 };
 static fuzz_input kept[most_kept], room;
 static size_t num_kept;
 static uint8_t behaviours[num_slots], rows[num_slots];
 static const char *corpus;
+
 static unsigned patience; /* seconds */
 static int64_t num_runs;
 
 /* Of AddressSanitizer, where it is there. */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
+
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
 static _Noreturn void end(int status)

@@ -1,4 +1,4 @@
-"""The command that runs a case of a check again."""
+"""The words of a command about one op: for a case that is to be repeated, and from a user."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 
+from .spec import Spec
+from pyflowdata.cli.usage import UsageError, pairs
 from pyflowdata.nodes.attr_values import Plain
 from pyflowdata.plugins.compiler import source_of
-from .spec import Spec
+
 
 TIMEOUT = 10.0  # seconds of one pass over the sample, where no other limit is given
 
@@ -87,3 +89,18 @@ def _text(value: Plain | object) -> str:
     if isinstance(value, (str, int, float)):
         return str(value)
     raise TypeError
+
+
+# ---- From words to an op ------------------------------------------------------------------------
+
+
+def input_of(given: str) -> tuple[Spec, str]:
+    """The op of an --input, and the name of its output, "" for the only one."""
+    try:
+        words = shlex.split(given)
+    except ValueError as failure:  # a quote or an escape without its end
+        raise UsageError(f"--input {given}: {failure}") from None
+    if not words:
+        raise UsageError("--input is empty; it must be 'OP[.OUTPUT] NAME=VALUE ...'")
+    op, _, output = words[0].partition(".")
+    return Spec(op, texts=pairs(words[1:], "--input")), output
