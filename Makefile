@@ -14,11 +14,14 @@ endif
 
 BUILD    := build/$(FLAVOUR)
 LIBRARY  := $(BUILD)/libpyflowdata.so
-KIT      := $(BUILD)/libpyflowdata_kit.so
 SOURCES  := $(sort $(shell find csrc -name '*.c'))
-COMPILED := $(SOURCES:%.c=$(BUILD)/%.o)
-OBJECTS  := $(filter-out $(BUILD)/csrc/kit/%,$(COMPILED))
-KIT_OBJECTS := $(filter $(BUILD)/csrc/kit/% $(BUILD)/csrc/core/%,$(COMPILED))
+OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o)
+# The conformance kit, a distribution of its own; see kit/README.md.
+KIT_DIR  ?= kit
+KIT      := $(BUILD)/libpyflowdata_kit.so
+KIT_COMPILED := $(patsubst $(KIT_DIR)/csrc/%.c,$(BUILD)/kit/%.o, \
+                  $(sort $(shell find $(KIT_DIR)/csrc -name '*.c' 2>/dev/null)))
+KIT_OBJECTS := $(KIT_COMPILED) $(filter $(BUILD)/csrc/core/%,$(OBJECTS))
 C_TESTS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/c/test_*.c)))
 LAYOUT   := $(BUILD)/tests/c/abi_layout.o
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
@@ -56,8 +59,11 @@ COMPILE   = $(CC) -std=c11 -ffp-contract=off -D_GNU_SOURCE -fPIC -fvisibility=hi
 DO        = $(if $(V),,@echo '  $(1) $@' &&)
 
 LIBRARIES := $(LIBRARY) $(KIT)
-all: $(LIBRARIES) $(if $(filter release,$(FLAVOUR)),$(LIBRARIES:$(BUILD)/%=pyflowdata/%))
-objects: $(COMPILED) $(C_TESTS:%=%.o) $(LAYOUT)
+# In a clone the kit is found where the package is, by its name and by its commands.
+IN_CLONE := pyflowdata/$(notdir $(LIBRARY)) kit/pyflowdata_kit/$(notdir $(KIT)) \
+            pyflowdata_kit pyflowdata_kit.egg-info/entry_points.txt
+all: $(LIBRARIES) $(if $(filter release,$(FLAVOUR)),$(IN_CLONE))
+objects: $(OBJECTS) $(KIT_COMPILED) $(C_TESTS:%=%.o) $(LAYOUT)
 c-tests: $(C_TESTS) $(LAYOUT)
 
 # Only functions are exported: -Bsymbolic, for linkers that know no other, means the same.
@@ -67,18 +73,31 @@ $(LIBRARY): $(OBJECTS) csrc/pyflowdata.map
 	$(call DO,link) $(LINK) -Wl,--version-script=csrc/pyflowdata.map -o $@ $(OBJECTS) $(LIBS)
 	$(if $(ABSENT),@echo '  built without $(ABSENT): some compressed files or images will be refused')
 
-# Checks and measures ops, and uses the library next to it; see csrc/include/pyflowdata/kit.h.
-$(KIT): $(KIT_OBJECTS) $(LIBRARY) csrc/pyflowdata_kit.map
-	$(call DO,link) $(LINK) -Wl,--version-script=csrc/pyflowdata_kit.map -Wl,--gc-sections \
-	    -Wl,-rpath,'$$ORIGIN' -o $@ $(KIT_OBJECTS) $(LIBRARY) $(LIBS)
+# Uses the library that Python has loaded, or else the one beside it, in site-packages or in a clone.
+$(KIT): $(KIT_OBJECTS) $(LIBRARY) $(KIT_DIR)/csrc/pyflowdata_kit.map
+	$(call DO,link) $(LINK) -Wl,--version-script=$(KIT_DIR)/csrc/pyflowdata_kit.map -Wl,--gc-sections \
+	    -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../pyflowdata:$$ORIGIN/../../pyflowdata' \
+	    -o $@ $(KIT_OBJECTS) $(LIBRARY) -lm -ldl
 
 # Moved into place, so that a process that has the old library mapped keeps it.
+INTO_PACKAGE = @cp $< $@.new && mv -f $@.new $@
 pyflowdata/%.so: $(BUILD)/%.so
-	@mkdir -p $(@D) && cp $< $@.new && mv -f $@.new $@
+	$(INTO_PACKAGE)
+kit/pyflowdata_kit/%.so: $(BUILD)/%.so
+	$(INTO_PACKAGE)
+pyflowdata_kit:
+	@ln -s kit/$@ $@
+pyflowdata_kit.egg-info/entry_points.txt: kit/pyproject.toml
+	@mkdir -p $(@D) && printf 'Name: pyflowdata-kit\nVersion: 0\n' > $(@D)/PKG-INFO
+	@sed -n '/^.project.entry-points/,/^$$/ {s/project.entry-points.//; s/"//g; p}' $< > $@
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call DO,compile) $(COMPILE) -MMD -MP -c -o $@ $<
+
+$(KIT_COMPILED): $(BUILD)/kit/%.o: $(KIT_DIR)/csrc/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call DO,compile) $(COMPILE) -I$(KIT_DIR)/csrc -I$(KIT_DIR)/pyflowdata_kit/include -MMD -MP -c -o $@ $<
 
 $(C_TESTS): %: %.o $(OBJECTS)
 	$(call DO,link) $(COMPILE) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -88,7 +107,7 @@ $(BUILD)/flags: always
 	@mkdir -p $(@D)
 	@[ "$$(cat $@ 2>/dev/null)" = '$(COMPILE)' ] || echo '$(COMPILE)' > $@
 
--include $(COMPILED:.o=.d) $(C_TESTS:%=%.d) $(LAYOUT:.o=.d)
+-include $(OBJECTS:.o=.d) $(KIT_COMPILED:.o=.d) $(C_TESTS:%=%.d) $(LAYOUT:.o=.d)
 
 # ---- Python: .venv holds numpy and cffi, for `make test` the test tools as well -----------------
 # Hundreds of processes import the same modules: each of them once compiled, whatever is set outside.
@@ -136,6 +155,10 @@ PARALLEL = -n $(or $(JOBS),$(shell expr $$(nproc) + 1 2>/dev/null),3) --maxproce
 
 test: all run-c-tests .venv/test
 	$(PYTEST) $(PARALLEL) $(ARGS)
+
+# The tests of the conformance kit: most compile a plugin and check it.
+test-kit: all .venv/test
+	$(PYTEST) $(PARALLEL) kit/tests $(ARGS)
 
 # The C tests on aarch64, which qemu emulates: for its bits, not for its speed.  `make check` compiles
 # the same objects.
@@ -208,12 +231,12 @@ check-warnings: objects
 	        >/dev/null || exit 1; done
 check-lines:
 	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
-	    $$(find csrc pyflowdata tests examples bench tools -name '*.[ch]' -o -name '*.py' ! -name declared.py) || \
+	    $$(find csrc pyflowdata kit tests examples bench tools -name '*.[ch]' -o -name '*.py' ! -name declared.py) || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
 check-types: all .venv/types
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) tools/declarations.py
-	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata tools/declarations.py \
+	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata pyflowdata_kit tools/declarations.py \
 	    tools/page_types.py tools/site/*.py
 	$(IN_VENV) -m tools.page_types build/pages
 	$(IN_VENV) -m mypy --cache-dir build/mypy-pages --follow-imports=silent --ignore-missing-imports \
@@ -221,7 +244,7 @@ check-types: all .venv/types
 	    tests/project/typed_uses.py tests/test_mini_dataloader.py
 	.venv/bin/basedpyright --project tools/pyright.json --pythonpath $(IN_VENV)
 check-tests: all .venv/test
-	$(PYTEST) tests/project/test_layering_c.py tests/project/test_layering_python.py \
+	$(PYTEST) tests/project/test_layering_c.py tests/project/test_layering_python.py kit/tests/test_layering.py \
 	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py -m 'not slow'
 
 stubs: all .venv/train
@@ -303,12 +326,13 @@ wheel sdist test-wheel release-check:
 	@$(MAKE) --no-print-directory -f tools/wheel/Makefile $@
 
 clean:
-	rm -rf build dist pyflowdata/*.so *.egg-info
+	rm -rf build dist pyflowdata/*.so pyflowdata_kit kit/pyflowdata_kit/*.so kit/build *.egg-info kit/*.egg-info
 
 help:
 	@echo 'make          the shared libraries, in build/release and pyflowdata/'
 	@echo 'make train    trains the example model on data/ (first makes .venv with numpy and cffi)'
 	@echo 'make test     all tests (first adds the test tools to .venv)'
+	@echo 'make test-kit  the tests of the conformance kit'
 	@echo 'make test-torch  the tests with torch, Lightning and accelerate, which it adds to .venv'
 	@echo 'make test-trainers  the matrix of trainers, with packages that it adds to .venv'
 	@echo 'make test-reports  the tests that measure planted bottlenecks, on an idle machine'
@@ -337,7 +361,7 @@ help:
 	@echo 'make release-check  all that a release needs, its files too: see RELEASING.md'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests run-c-tests train test test-arm test-reports test-torch test-jax \
+.PHONY: all objects c-tests run-c-tests train test test-kit test-arm test-reports test-torch test-jax \
         test-numba test-ray test-trainers test-pages soak check check-warnings check-lines check-types \
         check-tests stubs abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
         bench-smoke instructions wheel sdist test-wheel \

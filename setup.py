@@ -1,4 +1,4 @@
-"""Builds the C libraries by make and puts them, with their headers, into the package."""
+"""Builds the C library by make and puts it, with its headers, into the package."""
 
 import os
 import re
@@ -17,16 +17,15 @@ BUILD = Path("build", "wheel")
 # the compiler's runtime has MIT.
 LICENSES = "Apache-2.0 AND BSD-3-Clause AND IJG AND MIT AND Zlib AND libpng-2.0"
 OWN_LICENSE = "License-File: LICENSE\n"
-BUILT = [BUILD / "libpyflowdata.so", BUILD / "libpyflowdata_kit.so"]
+BUILT = BUILD / "libpyflowdata.so"
 
 
 class BuildWithLibrary(build_py):
-    """Adds libraries and headers.  An editable install finds them in the checkout."""
+    """Adds library and headers.  An editable install finds them in the checkout."""
 
     def run(self) -> None:
         # A folder of its own, and our warnings must not fail a build with a new compiler.
-        targets = ["all"] if self.editable_mode else map(str, BUILT)
-        make = ["make", f"BUILD={BUILD}", "WERROR=", *targets]
+        make = ["make", f"BUILD={BUILD}", "WERROR=", "all" if self.editable_mode else str(BUILT)]
         subprocess.run(make, cwd=ROOT, check=True)
         super().run()
         if not self.editable_mode:
@@ -38,7 +37,7 @@ class BuildWithLibrary(build_py):
         package = Path(self.build_lib) / "pyflowdata"
         headers = sorted((ROOT / "csrc" / "include" / "pyflowdata").glob("*.h"))
         added = {header: package / "include" / "pyflowdata" / header.name for header in headers}
-        return added | {ROOT / library: package / library.name for library in BUILT}
+        return added | {ROOT / BUILT: package / BUILT.name}
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         return super().get_outputs(include_bytecode) + [str(p) for p in self._additions().values()]

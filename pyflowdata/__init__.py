@@ -33,9 +33,8 @@ from .errors import (
 from .nodes import Blob, user_op_builder
 from .nodes.sampled_attrs import set_sampler
 from .nodes.world import World, world
-from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
+from .nodes.image_files import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
-from .loader.sink import sink
 from .native import include_dir, version
 from .ops import *  # noqa: F403
 from .nodes.name_hints import missing
@@ -99,7 +98,7 @@ if TYPE_CHECKING:
     from .datasets import Batches, Dataset, from_arrays, mix
     from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
     from .insight.graph_drawing import Graph, graph
-    from .loader.sinks import Sink
+    from .loader.sinks import Sink, sink
     from .plugins.compiler import compile as compile  # not in __all__, like `open`
     from .insight.progress import Progress
     from .insight.report import RankReport, Report
@@ -130,6 +129,7 @@ else:  # a type checker finds unknown names by itself
         "mix": "datasets",
         "open": "datasets",
         "show": "datasets.showing",
+        "sink": "loader.sinks",
     }
 
     _MODULES = ("io", "testing")

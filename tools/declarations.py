@@ -21,14 +21,19 @@ from pathlib import Path
 import cffi
 
 ROOT = Path(__file__).resolve().parent.parent
-PRODUCT = "pyflowdata.native.declared"
-KIT = "pyflowdata.conformance.declared"
+# Module -> the folder of its package, and its headers.
+MODULES = {
+    "pyflowdata.native.declared": (
+        ".", ("csrc/include/pyflowdata/op.h", "csrc/include/pyflowdata/pyflowdata.h"),
+    ),
+    "pyflowdata_kit.declared": ("kit", ("kit/pyflowdata_kit/include/pyflowdata_kit/kit.h",)),
+}
 
 
 def _declarations(root: Path, headers: tuple[str, ...]) -> str:
     blocks = []
     for name in headers:
-        text = (root / "csrc/include/pyflowdata" / name).read_text(encoding="utf-8")
+        text = (root / name).read_text(encoding="utf-8")
         found = re.search(r"/\* cdef-begin \*/(.*)/\* cdef-end \*/", text, re.DOTALL)
         assert found, f"{name} has no cdef-begin and cdef-end marks"
         blocks.append(found[1])
@@ -52,8 +57,9 @@ def _module(ffi: cffi.FFI, name: str, headers: tuple[str, ...]) -> str:
         except ValueError:  # the modules that it includes
             value = ast.unparse(keyword.value)
         parts.append(f"{keyword.arg}={value},\n")
+    names = [Path(header).name for header in headers]
     return (
-        f'"""What cffi knows of {" and ".join(headers)}.  Written by `make abi`, not by hand."""'
+        f'"""What cffi knows of {" and ".join(names)}.  Written by `make abi`, not by hand."""'
         + "\n\n" + "\n".join(imports)
         + f'\n\nffi = _cffi_backend.FFI(\n"{name}",\n{"".join(parts)})\n'
     )
@@ -63,13 +69,14 @@ def modules(root: Path) -> dict[Path, str]:
     """The modules and their text."""
     texts = {}
     product: cffi.FFI | None = None
-    for name, headers in ((PRODUCT, ("op.h", "pyflowdata.h")), (KIT, ("kit.h",))):
+    for name, (folder, headers) in MODULES.items():
         ffi = cffi.FFI()
         if product is not None:
             ffi.include(product)  # nodes, errors and loaders are the same types in both
         ffi.cdef(_declarations(root, headers))
         ffi.set_source(name, None)
-        texts[root.joinpath(*name.split(".")).with_suffix(".py")] = _module(ffi, name, headers)
+        written = root.joinpath(folder, *name.split(".")).with_suffix(".py")
+        texts[written] = _module(ffi, name, headers)
         product = ffi
     return texts
 

@@ -1,13 +1,10 @@
 /* The loader's interface to Python: checks arguments, refuses forks, copies counters. */
 #include "core/cpu.h"
 #include "core/error.h"
-#include "files/foreign_hint.h"
-#include "loader/defaults.h"
-#include "loader/pipeline.h"
-#include "loader/record_places.h"
-#include "loader/slot_pool.h"
-#include "loader/trace.h"
-#include "loader/view_tree.h"
+#include "files/file_hint.h"
+#include "loader/plan/private_version.h"
+#include "loader/ring/ring.h"
+#include "loader/ring/slots.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -18,9 +15,15 @@
 enum { LEAST_BOUND = 1 << 20 /* bytes that a scratch may have at any memory_budget */ };
 enum { MOST_THREADS = 4096, MOST_PREFETCH = 1 << 20, SEEK_PATIENCE_NS = 50 * 1000 * 1000 };
 
+/* Whether it was opened before a fork: then its threads are in the parent, and its locks too. */
+static int32_t is_foreign(const pfd_loader *loader)
+{
+    return loader->fork_generation != pfd_fork_generation();
+}
+
 static pfd_status check_usable(const pfd_loader *l, pfd_error *err)
 {
-    if (pfd_loader_is_foreign(l))
+    if (is_foreign(l))
         return pfd_fail(err, PFD_UNSUPPORTED,
                         "this loader was opened before a fork, and its threads are in the parent; "
                         "open the loader in the child process");
@@ -72,9 +75,7 @@ static pfd_loader *create(void)
     pfd_loader *l = calloc(1, sizeof *l);
     if (!l) return NULL;
     l->fork_generation = pfd_fork_generation();
-    l->stats.opened_ns = pfd_clock_ns();
-    l->opened_cpu_ns = pfd_process_cpu_ns();
-    l->opened_throttled_ns = pfd_throttled_ns();
+    pfd_counters_open(&l->counters);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -92,8 +93,8 @@ static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, con
     PFD_TRY(set_options(l, options, err));
     PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, options->has_peers,
                           &l->bounds, err));
-    if (l->chooses_prefetch) l->prefetch = pfd_usual_prefetch(&l->plan, l->num_threads);
-    return pfd_pipeline_open(l, err);
+    if (l->chooses_prefetch) l->prefetch = pfd_plan_usual_prefetch(&l->plan, l->num_threads);
+    return pfd_ring_open(l, err);
 }
 
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
@@ -112,11 +113,11 @@ pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *bl
 
 void pfd_loader_close(pfd_loader *l)
 {
-    if (pfd_loader_is_foreign(l)) return;
+    if (is_foreign(l)) return;
     atomic_store(&l->bounds.cancelled,
                  1); /* a thread in next() leaves it after the current row range */
     pthread_mutex_lock(&l->consumer);
-    pfd_pipeline_close(l);
+    pfd_ring_close(l);
     pthread_mutex_unlock(&l->consumer);
 }
 
@@ -127,12 +128,11 @@ static void destroy(pfd_loader *l)
     pthread_mutex_destroy(&l->lock);
     pthread_mutex_destroy(&l->asking);
     pthread_mutex_destroy(&l->consumer);
-    pfd_trace_free(l);
+    pfd_traces_drop(&l->traces, NULL);
+    pfd_counters_close(&l->counters);
     free(l->producer.error);
     free(l->skipped);
     free(l->tuning);
-    free(l->steps.kept);
-    free(l->work);
     free(l);
 }
 
@@ -150,7 +150,7 @@ static void *release(void *loader)
 
 void pfd_loader_release(pfd_loader *l)
 {
-    if (!l || pfd_loader_is_foreign(l)) return;
+    if (!l || is_foreign(l)) return;
     if (!pfd_thread_pool_is_inside()) {
         (void)release(l);
         return;
@@ -166,7 +166,7 @@ void pfd_batch_release(void *memory)
     if (!memory) return;
     pfd_slot *slot = pfd_slot_of(memory);
     pfd_loader *l = slot->loader;
-    if (pfd_loader_is_foreign(l)) return;
+    if (is_foreign(l)) return;
     if (pfd_slot_pool_give_back(slot)) destroy(l);
 }
 
@@ -201,7 +201,7 @@ pfd_status pfd_loader_next(pfd_loader *l, int64_t timeout_ns, pfd_batch *out, pf
     int64_t now_ns = pfd_clock_ns(), deadline_ns = deadline_after(now_ns, timeout_ns);
     PFD_TRY(lock_consumer(l, deadline_ns, err));
     l->called_ns = now_ns;
-    pfd_status status = pfd_pipeline_next(l, deadline_ns, out, err);
+    pfd_status status = pfd_ring_next(l, deadline_ns, out, err);
     pthread_mutex_unlock(&l->consumer);
     return status == PFD_CORRUPT_DATA ? pfd_error_explain_file(err) : status;
 }
@@ -234,7 +234,7 @@ pfd_status pfd_loader_seek(pfd_loader *l, int64_t epoch, int64_t step, pfd_error
         if (epoch != l->epoch) l->errors_in_epoch = 0;
         l->epoch = epoch;
         l->step = step;
-        status = pfd_pipeline_restart(l, deadline_ns, err);
+        status = pfd_ring_restart(l, deadline_ns, err);
     }
     pthread_mutex_unlock(&l->consumer);
     return status;
@@ -247,8 +247,8 @@ pfd_status pfd_loader_read(pfd_loader *l, int64_t epoch, const int64_t *position
     PFD_TRY(lock_consumer(l, deadline_ns, err));
     pfd_status status = check_position(l, epoch, 0, err);
     if (status == PFD_OK && (l->restart || has_new_seed(l)))
-        status = pfd_pipeline_restart(l, deadline_ns, err);
-    if (status == PFD_OK) status = pfd_pipeline_read(l, epoch, positions, n, out, err);
+        status = pfd_ring_restart(l, deadline_ns, err);
+    if (status == PFD_OK) status = pfd_ring_read(l, epoch, positions, n, out, err);
     pthread_mutex_unlock(&l->consumer);
     return status;
 }
@@ -268,10 +268,25 @@ pfd_status pfd_loader_set_seed(pfd_loader *l, int32_t i, int64_t seed, pfd_error
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
+/* For questions, which take locks and change nothing that the program sees. */
+static pfd_loader *writable(const pfd_loader *loader)
+{
+    return (pfd_loader *)(uintptr_t)loader;
+}
+
+/* With `lock` held; NULL: it is foreign, so that its lock is in the parent. */
+static pfd_loader *lock_loader(const pfd_loader *loader)
+{
+    pfd_loader *l = writable(loader);
+    if (is_foreign(l)) return NULL;
+    pthread_mutex_lock(&l->lock);
+    return l;
+}
+
 pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out)
 {
-    pfd_loader *l = pfd_loader_writable(loader);
-    int32_t locks = !pfd_loader_is_foreign(l);
+    pfd_loader *l = writable(loader);
+    int32_t locks = !is_foreign(l);
     if (locks) pthread_mutex_lock(&l->lock);
     *out = (pfd_loader_info){.struct_size = sizeof *out,
                              .num_threads = l->num_threads,
@@ -359,12 +374,150 @@ uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int6
 
 pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out)
 {
-    pfd_loader *l = pfd_loader_writable(loader);
-    if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
-    pthread_mutex_lock(&l->lock);
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
     int64_t first = l->num_skipped > PFD_KEPT_SKIPPED ? l->num_skipped - PFD_KEPT_SKIPPED : 0;
     pfd_status status = i >= 0 && first + i < l->num_skipped ? PFD_OK : PFD_END;
     if (status == PFD_OK) pfd_error_copy(out, &l->skipped[(first + i) % PFD_KEPT_SKIPPED]);
     pthread_mutex_unlock(&l->lock);
     return status;
+}
+
+/* ---- Counters -------------------------------------------------------------------------------- */
+
+pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
+{
+    pfd_loader *l = writable(loader);
+    if (is_foreign(l)) return PFD_UNSUPPORTED;
+    pthread_mutex_lock(&l->asking);
+    pfd_ring_ask(l);
+    pthread_mutex_lock(&l->lock);
+    pfd_ring_count(l);
+    *out = l->counters.stats;
+    out->struct_size = sizeof *out;
+    int64_t since_ns = l->closed ? 0 : l->counters.no_memory_since_ns;
+    if (since_ns) out->no_memory_ns += out->now_ns - since_ns;
+    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&l->asking);
+    return PFD_OK;
+}
+
+pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_stats *out)
+{
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
+    const pfd_work_stats *kept = l->counters.work;
+    int32_t is_item = i >= 0 && i < pfd_work_num_items(&l->plan);
+    pfd_status status = is_item && (kept || !l->closed) ? PFD_OK : PFD_END;
+    if (status == PFD_OK)
+        *out = l->closed ? kept[i] : pfd_counters_work(&l->plan, &l->threads, i);
+    pthread_mutex_unlock(&l->lock);
+    return status;
+}
+
+pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out)
+{
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
+    pfd_status status = l->closed || i < 0 || i > l->threads.num_workers ? PFD_END : PFD_OK;
+    if (status == PFD_OK) *out = pfd_counters_thread(&l->threads, i);
+    pthread_mutex_unlock(&l->lock);
+    return status;
+}
+
+pfd_status pfd_loader_pause_counts(pfd_loader *l, int32_t is_paused, pfd_error *err)
+{
+    if (!lock_loader(l))
+        return pfd_fail(err, PFD_UNSUPPORTED, "this loader was opened before a fork");
+    pfd_steps *steps = &l->counters.steps;
+    int32_t has_memory = 1;
+    if (is_paused)
+        has_memory = pfd_steps_pause(steps);
+    else
+        pfd_steps_resume(steps);
+    pthread_mutex_unlock(&l->lock);
+    return has_memory ? PFD_OK : pfd_fail_memory(err, sizeof *steps, "counters of steps");
+}
+
+pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out)
+{
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
+    *out = l->counters.steps.history;
+    out->struct_size = sizeof *out;
+    pthread_mutex_unlock(&l->lock);
+    return PFD_OK;
+}
+
+/* ---- Tuning ---------------------------------------------------------------------------------- */
+
+pfd_status pfd_loader_get_tuning(const pfd_loader *loader, pfd_tuning_info *out)
+{
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
+    pfd_status status = l->tuning ? PFD_OK : PFD_END;
+    if (status == PFD_OK) {
+        *out = pfd_tuning_get_info(l->tuning);
+        out->num_threads = l->num_threads;
+        out->prefetch = l->prefetch;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return status;
+}
+
+pfd_status pfd_loader_get_decision(const pfd_loader *loader, int64_t i, pfd_decision *out)
+{
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
+    pfd_status status = l->tuning ? pfd_tuning_get_decision(l->tuning, i, out) : PFD_END;
+    pthread_mutex_unlock(&l->lock);
+    return status;
+}
+
+/* ---- Traces ---------------------------------------------------------------------------------- */
+
+pfd_status pfd_loader_trace_start(pfd_loader *l, int64_t bytes, pfd_error *err)
+{
+    if (!lock_loader(l))
+        return pfd_fail(err, PFD_UNSUPPORTED, "this loader was opened before a fork");
+    pfd_status status = pfd_traces_start(&l->traces, pfd_loader_threads(l), bytes, err);
+    pthread_mutex_unlock(&l->lock);
+    return status;
+}
+
+pfd_status pfd_loader_trace_stop(pfd_loader *l, pfd_trace_info *out)
+{
+    if (!lock_loader(l)) return PFD_UNSUPPORTED;
+    pfd_traces_stop(&l->traces, &l->threads);
+    pfd_status status = pfd_traces_get_info(&l->traces, out);
+    pthread_mutex_unlock(&l->lock);
+    return status;
+}
+
+pfd_status pfd_loader_trace_read(pfd_loader *l, int32_t track, pfd_trace_event *out, int64_t room,
+                                 int64_t *count)
+{
+    if (!lock_loader(l)) return PFD_UNSUPPORTED;
+    pfd_trace *trace = pfd_traces_begin_read(&l->traces, track);
+    pthread_mutex_unlock(&l->lock);
+    if (!trace) return PFD_END;
+    pfd_trace_copy(trace, track, out, room, count);
+    pthread_mutex_lock(&l->lock);
+    pfd_trace_end_read(trace);
+    pthread_mutex_unlock(&l->lock);
+    return PFD_OK;
+}
+
+void pfd_loader_trace_drop(pfd_loader *l)
+{
+    if (!lock_loader(l)) return;
+    pfd_traces_drop(&l->traces, pfd_loader_threads(l));
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* ---- For the kit ----------------------------------------------------------------------------- */
+
+uint32_t pfd_private_version(void)
+{
+    return PFD_PRIVATE_VERSION;
 }

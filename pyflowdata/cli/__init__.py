@@ -1,6 +1,7 @@
 """The command `pyflowdata`, also `python -m pyflowdata`.
 
-A subcommand is a module of this package, named in COMMANDS, with
+A subcommand is a module of this package, or one that another distribution names by an entry point.
+COMMANDS has its name.  The module has
 
     add_arguments(parser)      declares its options with argparse
     run(args) -> int           does it; returns 0: all is well, 1: a failure was found
@@ -19,13 +20,14 @@ import sys
 import traceback
 from collections.abc import Collection, Sequence
 from types import TracebackType
+from typing import Any
 
 from ..errors import CorruptDataError, Error, OutOfMemoryError
 from ..native import interrupt
 from .output import say
 from .usage import UsageError, is_wrong_call, settable
 
-# Module -> what it does.  Each is imported only when it is asked for.
+# Module -> what it does.  Only the command that is called is imported.
 COMMANDS = {
     "new": "write a reader or decoder of one's own to start from",
     "check": "check that an op keeps what the interface asks of it",
@@ -43,6 +45,11 @@ COMMANDS = {
     "include_dir": "print the folder to give to a C compiler as -I",
 }
 
+# Commands whose modules are in another distribution: its entry points in this group.
+_ENTRY_POINTS = "pyflowdata.commands"
+_IN_KIT = ("new", "check", "bench")
+_KIT = "pyflowdata-kit"
+
 
 class _Version(argparse.Action):
     """Looks for versions only if it is given."""
@@ -51,11 +58,22 @@ class _Version(argparse.Action):
         super().__init__(option_strings, dest=argparse.SUPPRESS, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from ..about import in_lines
+        from .about import in_lines
 
         for line in in_lines().split("\n"):
             say(line)
         parser.exit()
+
+
+def module_of(name: str) -> Any:
+    """The module of a command; an Error where it is in a distribution that is not installed."""
+    if name not in _IN_KIT:
+        return importlib.import_module(f".{name}", __name__)
+    from importlib.metadata import entry_points  # which takes longer to import than many commands
+
+    for found in entry_points(group=_ENTRY_POINTS, name=name):
+        return found.load()
+    raise Error(f"`pyflowdata {name}` is in a package of its own: pip install {_KIT}")
 
 
 def _parser(chosen: str | None) -> argparse.ArgumentParser:
@@ -75,7 +93,7 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
         about = summary[0].upper() + summary[1:] + "."
         sub = commands.add_parser(command, help=summary, description=about, parents=[debug])
         if command == chosen:
-            found = importlib.import_module(f".{module}", __name__)
+            found = module_of(module)
             found.add_arguments(sub)
             sub.set_defaults(run=found.run, parser=sub)
     return parser

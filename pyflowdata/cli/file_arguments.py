@@ -13,9 +13,8 @@ from ..nodes.registry import registered_formats
 from ..plugins import Plugin
 from ..plugins.packages import load_named
 from ..words.plain_text import UNITS
-from .op_arguments import pairs
 from .output import say
-from .usage import UsageError
+from .usage import UsageError, pairs
 
 _BUDGET = 10**9
 

@@ -16,9 +16,8 @@ from ..plugins import Plugin
 from ..words.plain_text import number, size
 from .command_bar import waiting
 from .file_arguments import add_source_arguments, expand, load_plugins, source_of
-from .op_arguments import pairs
 from .output import say
-from .usage import UsageError
+from .usage import UsageError, pairs
 
 _SMALL = 16 << 20  # bytes of files that have no index on disk unless a folder is named
 

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from ..batch_forms import rows_of
+from ..nodes.batch_forms import rows_of
 from ..native.calling_line import calling_frame
 from ..insight.speed import (
     Limits,

@@ -1,6 +1,4 @@
-"""How a command says that it was called wrongly.
-
-Of two kinds are failures of a command:
+"""How a command says that it was called wrongly.  Failures of a command are of two kinds:
 
 - An argument is wrong whatever the files hold (is_wrong_call, and what argparse finds itself): the
   usage is printed, then the message, and the exit status is 2.
@@ -10,6 +8,7 @@ Of two kinds are failures of a command:
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from ..errors import InvalidArgumentError
 
@@ -38,3 +37,16 @@ def is_wrong_call(failure: BaseException, args: argparse.Namespace) -> bool:
     if isinstance(failure, InvalidArgumentError):
         return failure.file is None and failure.attr in settable(args)
     return isinstance(failure, UsageError)
+
+
+def pairs(given: Sequence[str], option: str) -> dict[str, str]:
+    """The NAME=VALUE texts of an option; UsageError where one is none, or a name comes twice."""
+    found: dict[str, str] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {one}: it must be NAME=VALUE")
+        if name in found:
+            raise UsageError(f"{option} {name} is given twice")
+        found[name] = value
+    return found

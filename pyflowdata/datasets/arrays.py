@@ -12,7 +12,7 @@ from ..errors import InvalidArgumentError, shown
 from ..formats import array_blob
 from ..nodes import Blob
 from ..nodes.argument_hints import says_how
-from ..nodes.dtypes import BITS, is_bfloat16
+from ..nodes.row_types import BITS, is_bfloat16
 from ..nodes.tables import Table
 from ..ragged import Ragged
 from .base import named_view

@@ -9,7 +9,7 @@ from ..errors import InvalidArgumentError, shown
 from ..words.plain_text import no_field
 from ..formats import Field, field_of, output_names
 from ..nodes import Blob, Node, find_op
-from ..nodes.records import Records
+from ..nodes.node import Records
 from ..nodes.tables import Table
 from .streams import refuse_stream
 

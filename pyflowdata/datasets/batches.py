@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 from ..errors import InvalidArgumentError
-from ..hints.dataset_methods import unknown_of_batches
+from .method_hints import unknown_of_batches
 from ..nodes import Blob, Node
 from ..nodes.registry import HOST_OUTPUTS
 from ..words.plain_text import no_field

@@ -27,8 +27,7 @@ from ..insight.sheet import (
 )
 from ..loader import DataLoader
 from ..nodes import Blob, Node
-from ..nodes.node import reader_nodes, with_reader_attrs
-from ..nodes.records import Records
+from ..nodes.node import Records, reader_nodes, with_reader_attrs
 from ..ragged import Ragged
 
 

@@ -9,30 +9,24 @@
 Each format has a module of its name here; shared code is in `base`.
 """
 
-from .base.cache_file import CacheWriter, cached_fields, encoded_records
+from .cache import CacheWriter, cached_fields, encoded_records
 from .base.damage import Damage, Scan, damage_of, read_all
-from .base.detection import Detected, detect, head_of, is_data_set
+from .base.detection import Detected, detect, expanded, head_of, is_data_set
 from .base.fields import Field, as_float32, field_of, lengths_of, output_names
-from .base.file_paths import expanded
 from .base.format import Format
 from .base.images import (
     ImageChange,
     ImageFields,
     decoded_image,
     image_fields,
+    image_formats,
     image_size,
     pixel_fields,
 )
-from .base.in_memory import array_blob
-from .base.known import FORMATS
-from .base.open_source import open_source
-from .base.sample_attrs import values_in_files
-from .base.source import RECORD, RecordFormat, Source, rows_of_batch
-from .base.writing.folder import put_in_place, remove
-from .base.writing.images import image_formats
-from .base.writing.names import COMPRESSION_SUFFIXES, Names
-from .base.writing.output import sync_folder
-from .base.writing.writer import Writer
+from .base.source import RECORD, RecordFormat, Source, array_blob, rows_of_batch
+from .base.open_source import FORMATS, open_source, values_in_files
+from .base.output import COMPRESSION_SUFFIXES, Names, put_in_place, remove, sync_folder
+from .base.writer import Writer
 
 __all__ = [
     "COMPRESSION_SUFFIXES",

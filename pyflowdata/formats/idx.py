@@ -12,9 +12,8 @@ import numpy as np
 from ..errors import InvalidArgumentError
 from .base.fields import Field
 from .base.rows import RowFormat, RowWriter
-from .base.writing.arrays import RowShape
-from .base.writing.lossless import Array
-from .base.writing.writer import Shard
+from .base.columns import Array, RowShape
+from .base.writer import Shard
 
 _CODES = {"uint8": 8, "int8": 9, "int16": 11, "int32": 12, "float32": 13, "float64": 14}
 _MOST = 2**32 - 1  # of a dimension
@@ -27,7 +26,6 @@ class IDXWriter(RowWriter):
     taken for that.
     """
 
-    compressions: ClassVar[tuple[str, ...]] = ("gzip", "zlib", "zstd")
     is_patched: ClassVar[bool] = True
     byte_order: ClassVar[Literal["<", ">"]] = ">"
 

@@ -11,16 +11,15 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from ..nodes import find_op
-from ..image_files import ENDINGS, ending_of
+from ..nodes.image_files import ENDINGS, ending_of
 from .base.damage import Damage, Scan
 from .base.fields import Field
 from .base.format import Format
-from .base.images import ImageFields
+from .base.images import ImageEncoding, ImageFields, encoded_rows
 from .base.source import Source
-from .base.writing.columns import as_bytes, columns, is_bytes_like
-from .base.writing.folder import OutputFolder
-from .base.writing.images import ImageEncoding, encoded_rows
-from .base.writing.writer import Shard, Writer
+from .base.columns import as_bytes, columns, is_bytes_like
+from .base.output import OutputFolder
+from .base.writer import Shard, Writer
 
 _IMAGE, _LABEL, _CLASS_NAME = "image", "label", "class_name"
 _MOST_NUMBERS = 100_000  # classes without names

@@ -17,9 +17,8 @@ from .base.detection import Detected
 from .base.fields import Field
 from .base.format import Format
 from .base.source import Source
-from .base.writing.arrays import RowShape, buffer_of
-from .base.writing.lossless import Array, as_array, refuse_masked
-from .base.writing.writer import Shard, Sizes, Writer
+from .base.columns import Array, RowShape, as_array, buffer_of, refuse_masked
+from .base.writer import Shard, Sizes, Writer
 
 _MAGIC = b"MMIDIDX\0\0"
 _CODES = {

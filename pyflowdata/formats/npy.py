@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base.rows import RowFormat, RowWriter
-from .base.writing.writer import Shard
+from .base.writer import Shard
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _MOST = 10**20  # more rows than any file has: the header has space for this number

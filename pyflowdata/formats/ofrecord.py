@@ -13,12 +13,17 @@ from ..nodes import Blob, Op
 from ..ragged import Ragged
 from .base.damage import Damage, Scan, walk_file
 from .base.detection import Detected, detect
-from .base.features.decode import Feature, decode_features
-from .base.features.decode import fields as wire_fields
-from .base.features.encode import Kinds, encode_message, encode_messages
-from .base.features.message_format import MessageFormat
-from .base.features.message_writer import MessageWriter
-from .base.features.wanted import Wanted
+from .base.messages import (
+    Feature,
+    Kinds,
+    MessageFormat,
+    MessageWriter,
+    Wanted,
+    decode_features,
+    encode_message,
+    encode_messages,
+    fields as wire_fields,
+)
 from .base.fields import BYTES, Field
 from .base.images import ImageFields
 from .base.source import Source, make_node

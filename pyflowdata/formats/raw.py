@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ..errors import InvalidArgumentError, shown
 from .base.rows import RowFormat, RowWriter
-from .base.writing.writer import Shard
+from .base.writer import Shard
 
 
 class RawWriter(RowWriter):

@@ -15,23 +15,15 @@ import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError, shown
 from ..nodes import Blob, numpy_dtype
-from ..image_files import ENDINGS, ending_of
+from ..nodes.image_files import ENDINGS, ending_of
 from .base.damage import Damage, Scan
 from .base.detection import Detected
 from .base.fields import BYTES, Field
 from .base.format import Format
-from .base.images import ImageFields
+from .base.images import ImageFields, ImageWriter
 from .base.source import Source, make_node
-from .base.writing.columns import (
-    as_bytes,
-    bytes_rows,
-    check_name,
-    columns,
-    is_bytes_like,
-)
-from .base.writing.images import ImageWriter
-from .base.writing.lossless import refuse_masked
-from .base.writing.writer import Shard, Sizes
+from .base.columns import as_bytes, bytes_rows, check_name, columns, is_bytes_like, refuse_masked
+from .base.writer import Shard, Sizes
 
 _BLOCK = 512
 _END = 10240  # the size of a tar file is a multiple of this; it ends with two blocks of zeros
@@ -57,8 +49,6 @@ class TarWriter(ImageWriter):
     and arrays as NumPy's files under `npy`; with `images={"jpg": "jpeg"}` arrays under `jpg` are
     encoded.  A field that is None is left out.  Shards are named alike whatever the keys are.
     """
-
-    compressions = ("gzip", "zlib", "zstd")
 
     def write(self, sample: Any) -> None:
         """Writes one sample.

@@ -9,9 +9,8 @@ import numpy as np
 from ..errors import InvalidArgumentError, shown
 from .base.fields import BYTES, Field
 from .base.format import Format
-from .base.writing.arrays import only_field
-from .base.writing.columns import as_bytes, bytes_rows, is_bytes_like
-from .base.writing.writer import Sizes, Writer
+from .base.columns import as_bytes, bytes_rows, is_bytes_like, only_field
+from .base.writer import Sizes, Writer
 
 
 class TextLineWriter(Writer):

@@ -11,12 +11,19 @@ from ..native import ffi, lib
 from ..nodes import Op
 from ..ragged import Ragged
 from .base.damage import Damage, Scan, walk_file
-from .base.features.decode import Feature, decode_features
-from .base.features.decode import fields as wire_fields
-from .base.features.encode import Kinds, encode_lists, encode_message, encode_messages
-from .base.features.message_format import MessageFormat
-from .base.features.message_writer import MessageWriter
-from .base.features.wanted import Wanted, wanted_of
+from .base.messages import (
+    Feature,
+    Kinds,
+    MessageFormat,
+    MessageWriter,
+    Wanted,
+    decode_features,
+    encode_lists,
+    encode_message,
+    encode_messages,
+    fields as wire_fields,
+    wanted_of,
+)
 from .base.fields import Field
 from .base.images import ImageFields
 from .base.source import Source

@@ -12,8 +12,7 @@ from ..errors import FileError
 from ..native import CData, check, ffi, lib, new_error
 from ..nodes import Blob, Node, dtype_name
 from ..nodes.attr_words import prepared_of, said_of_tables, told_attrs, value_text, view_word
-from ..nodes.node import nodes_of
-from ..nodes.node_files import files_of
+from ..nodes.node import files_of, nodes_of
 from ..nodes.row_types import RowType
 from ..nodes.world import World
 from ..words.plain_text import counted, printable, size

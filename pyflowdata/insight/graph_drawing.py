@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob, dtype_name
-from ..nodes.records import Records
+from ..nodes.node import Records
 from ..words.html_text import Html, element, page, table
 from ..words.plain_text import clipped, counted
 from .graph import FILES, MORE, OP, VIEW, Builder, Drawn, Edge, Output, Vertex

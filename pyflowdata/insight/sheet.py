@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .. import ops
 from ..errors import CorruptDataError, InvalidArgumentError, UnsupportedError
-from ..image_files import LABEL_NAMES, ending_of
+from ..nodes.image_files import LABEL_NAMES, ending_of
 from ..ragged import Ragged
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batch_forms import arrays_of, map_arrays, rows_of
+from ..nodes.batch_forms import arrays_of, map_arrays, rows_of
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
 from ..words.plain_text import counted, number, percent, seconds as seconds_text, size

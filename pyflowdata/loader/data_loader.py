@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ..errors import Error, InvalidArgumentError, WrongUseError, shown
+from ..insight.at_end import check_report_variable
 from ..native.calls import inside
 from ..nodes import Blob
 from ..nodes.argument_hints import refuse_arguments
-from ..insight.at_end import check_report_variable
+from ..words.html_text import Html, joined, note, table, title
+from ..words.plain_text import size
 from .any_loader import AnyLoader
 from .batches import Array
 from .epochs import Batches
@@ -23,10 +25,62 @@ from .state import LAST_EPOCH, Reader
 
 if TYPE_CHECKING:
     from ..insight.report import Report
-    from ..insight.tuning import Tuning
     from ..insight.stalls import Stall
+    from ..insight.tuning import Tuning
 
 __all__ = ["DataLoader"]
+
+
+# ---- For notebooks ------------------------------------------------------------------------------
+
+# What a notebook shows of a loader.
+
+_MOST_ROWS = 40
+
+
+def _loader_html(
+    blobs: Sequence[Blob], readers: Sequence[Reader], facts: Sequence[str], life: str
+) -> Html:
+    """Tables of the blobs and readers of a loader.
+
+    Args:
+        blobs: That a batch has.
+        readers: Of the loader.
+        facts: Lines below.
+        life: Whether it is open.
+    """
+    return joined(
+        title("DataLoader" if life == "open" else f"DataLoader, {life}"),
+        table([_blob_row(blob) for blob in blobs[:_MOST_ROWS]], ("blob", "dtype", "shape")),
+        _rest(len(blobs), "blobs"),
+        table(
+            [_reader_row(reader) for reader in readers[:_MOST_ROWS]],
+            ("reader", "records", "files", "bytes", "batch", "order", "seed"),
+        ),
+        _rest(len(readers), "readers"),
+        *map(note, facts),
+    )
+
+
+def _blob_row(blob: Blob) -> tuple[object, ...]:
+    shape = ", ".join("varies" if size is None else f"{size}" for size in blob.shape)
+    return blob.name, blob.dtype, f"({shape})"
+
+
+def _reader_row(reader: Reader) -> tuple[object, ...]:
+    records = f"{reader.records:,}" if reader.records >= 0 else "not known"
+    return (
+        reader.name, records, f"{reader.files:,}", size(reader.bytes),
+        f"{reader.batch_size:,}", reader.shuffle, reader.seed,
+    )  # fmt: skip
+
+
+def _rest(count: int, what: str) -> Html:
+    return note(f"and {count - _MOST_ROWS} more {what}") if count > _MOST_ROWS else Html("")
+
+
+# ---- The loader ---------------------------------------------------------------------------------
+
 
 BatchT = TypeVar("BatchT", covariant=True)
 
@@ -376,7 +430,7 @@ class DataLoader(AnyLoader[BatchT]):
             since: An earlier report of this loader: only what came after it counts, for example
                 the last epoch.
         """
-        from .data_facts import data_facts
+        from .order_sample import data_facts
 
         self._core.check_process()
         form = self._core.form
@@ -431,10 +485,8 @@ class DataLoader(AnyLoader[BatchT]):
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        from .loader_html import loader_html
-
         settings = (self._core.rank, self._settings())
-        return loader_html(self.blobs, self.readers, settings, self._core.life)
+        return _loader_html(self.blobs, self.readers, settings, self._core.life)
 
     # ---- Life ---------------------------------------------------------------------------------
 

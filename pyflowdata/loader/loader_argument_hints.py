@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgumentError, WrongUseError, shown
-from ..hints.remedies import FROM_ARRAYS
+from ..words.remedies import FROM_ARRAYS
 from ..nodes import Blob
-from ..nodes.records import Records, hint_of
+from ..nodes.node import Records, hint_of
 from .any_loader import AnyLoader
 
 _READER = 'flow.GeneratorReader({}, fields=["x:float32[3]", "y:int64"], batch_size=32)'

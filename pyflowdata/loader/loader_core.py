@@ -2,32 +2,162 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import dataclasses
 import functools
 import operator
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, SupportsIndex
+from typing import Any, Literal, Protocol, SupportsIndex
 
 import numpy as np
 
-from ..errors import CancelledError, Error, UnsupportedError
-from ..native import check, exception, ffi, lib, new_error
+from ..errors import CancelledError, CorruptDataError, Error, UnsupportedError
+from ..native import CData, check, exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
+from ..nodes import Node
 from ..nodes.node import nodes_of
-from .at_exit import open_loaders
 from .batches import Batch, BatchArrays
 from .epochs import Cursor
 from .observed import Observed
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
-from .places import Places
 from .reader_advice import advise_on_batches, repeating_orders
 from .shares import find_share
-from .sampled_types import say_sample
 from .state import make_state, read_state
-from .turns import Turns
+
+
+# ---- The end of a process -----------------------------------------------------------------------
+
+# The end of a process, and its forks: open loaders are closed, or told that they lack threads.
+
+class Closable(Protocol):
+    """An open loader."""
+
+    def close(self) -> None: ...
+
+    def forget(self) -> None:
+        """In a forked child."""
+
+
+open_loaders: weakref.WeakSet[Closable] = weakref.WeakSet()  # of this process
+
+
+def _close_all() -> None:
+    with contextlib.ExitStack() as closing:  # all of them, also if one cannot write its trace
+        for loader in list(open_loaders):
+            closing.callback(loader.close)
+
+
+def _forget_all() -> None:
+    for loader in list(open_loaders):
+        loader.forget()
+    open_loaders.clear()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_forget_all)
+
+
+# ---- Turns --------------------------------------------------------------------------------------
+
+# Whose turn it is to take batches of a loader, or to move it.
+
+class Turns:
+    """The threads that use a loader take turns.
+
+    Attributes:
+        lock: Held by the thread that takes batches or moves the loader.
+        is_busy: Whether its holder is inside a call that must not be entered again.
+    """
+
+    __slots__ = ("is_busy", "lock")
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.is_busy = False
+
+    def is_mine(self) -> bool:
+        """Whether this thread has the lock, as further out where a signal handler runs."""
+        lock: Any = self.lock
+        return bool(lock._is_owned())
+
+    def check_idle(self) -> None:
+        """Only for who holds the lock: then a busy holder is this same thread, further out."""
+        if self.is_busy:
+            raise UnsupportedError(
+                "this thread is inside next() of the DataLoader already, and a signal handler or "
+                "__del__ called it again; there only close(), state_dict(), stats() and skipped "
+                "may be used"
+            )
+
+    def check_not_inside(self) -> None:
+        """A function that C runs for a batch must not wait for that batch, nor for who does."""
+        if threading.get_ident() in inside and not self.is_mine():
+            raise UnsupportedError(
+                "a function that a DataLoader calls, of register_decoder or in the source of a "
+                "reader, takes batches or the state of a DataLoader; it would wait for itself if "
+                "that is the loader which runs it"
+            )
+
+
+# ---- Places -------------------------------------------------------------------------------------
+
+# Where the records of an open loader lie.
+
+class Places:
+    """Files and records of an open loader."""
+
+    def __init__(self, handle: CData) -> None:
+        self._handle = handle
+
+    def files(self, reader: int = 0) -> list[str]:
+        """The paths of a reader's files, as its blob "id" numbers them; of a view, all its
+        readers'."""
+        paths: list[str] = []
+        while (path := lib.pfd_loader_file(self._handle, reader, len(paths))) != ffi.NULL:
+            paths.append(os.fsdecode(ffi.string(path)))
+        return paths
+
+    def first_records(self, count: int, reader: int = 0) -> list[int]:
+        """The number, as in "id", of the first record of each of `count` files, in the order of
+        which the records are."""
+        found, err = ffi.new("int64_t *"), new_error()
+        firsts = []
+        for index in range(count):
+            check(lib.pfd_loader_first_record(self._handle, reader, index, found, err), err)
+            firsts.append(int(found[0]))
+        return firsts
+
+    def file_of_record(self, file: int, ordinal: int, reader: int = 0) -> str:
+        """The path of the file that has the record with an "id", of a folder one in it."""
+        place = new_error()
+        check(lib.pfd_loader_locate(self._handle, reader, file, ordinal, place), place)
+        return os.fsdecode(ffi.string(place.file))
+
+
+# ---- Types that were found in a sample ----------------------------------------------------------
+
+# What is said of a record that does not fit types which were found in the first records.
+
+def say_sample(failure: Error, nodes: Iterable[Node]) -> None:
+    """Adds to the failure of a record that the types it does not fit are those of a sample."""
+    for node in nodes:
+        listed = node.op.outputs_attr
+        if isinstance(failure, CorruptDataError) and failure.op == node.op.name \
+                and listed in node.sampled and failure.attr == listed:  # fmt: skip
+            argument = node.sampled[listed]
+            failure.message += (
+                f" ({argument} was left out, and found in the first records; give {argument}= for "
+                "other types)"
+            )
+            return
+
+
+# ---- The open loader ----------------------------------------------------------------------------
+
 
 _read = lib.pfd_loader_read
 _new_positions = functools.partial(ffi.new, "int64_t[]")

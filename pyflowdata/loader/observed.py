@@ -14,20 +14,36 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Error, InvalidArgumentError, shown
-from ..native import CData
-from ..nodes import Blob
 from ..insight.at_end import report_at_end
 from ..insight.stats import read_stats
+from ..native import CData, exception, lib, new_error
+from ..nodes import Blob
 from .epochs import Cursor
-from .skipped import read_skipped
 from .state import Reader
 
 if TYPE_CHECKING:
     from ..insight.counters import CountedLoader, DataFacts
     from ..insight.report import Report
-    from ..insight.tuning import Tuning
     from ..insight.stalls import Stall, Wait
     from ..insight.trace import Trace
+    from ..insight.tuning import Tuning
+
+
+# ---- Skipped records ----------------------------------------------------------------------------
+
+# The records that a loader left out.
+
+def read_skipped(handle: CData) -> list[Error]:
+    """As exceptions; the latest 1000, of a batch at most 100."""
+    found: list[Error] = []
+    err = new_error()
+    while lib.pfd_loader_get_skipped(handle, len(found), err) == lib.PFD_OK:
+        found.append(exception(err.status, err))
+    return found
+
+
+# ---- Observation --------------------------------------------------------------------------------
+
 
 _NOTHING = contextlib.nullcontext()
 

@@ -6,6 +6,7 @@ on undisturbed.  It decodes nothing, and stops after a time and a number of batc
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -15,12 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Error
+from ..insight.counters import DataFacts
 from ..nodes import Blob, Node
 from ..nodes.in_use import nothing_in_use
 from ..nodes.node import nodes_of, reader_nodes, with_reader_attrs
 from ..nodes.objects import Object
 from ..nodes.tables import Prepared, Table
 from .state import Reader
+
+
+# ---- Where the records of the first batches lie -------------------------------------------------
+
 
 Numbers = npt.NDArray[np.int64]
 
@@ -189,3 +195,36 @@ def _labels(wanted: Sequence[Blob], values: Sequence[Sequence[Numbers]]) -> dict
     if not wanted:
         return {"missing": "no wanted blob has one whole number a row that is cheap to compute"}
     return {"missing": f"{', '.join(blob.name for blob in wanted)}: not 2 to {_MOST_LABELS} values"}
+
+
+# ---- What a report says of the data -------------------------------------------------------------
+
+# What a loader's report says of its data.
+
+def data_facts(
+    open_loader: Callable[..., Any], form: Callable[[list[Any]], Any], blobs: Sequence[Blob],
+    readers: Sequence[Reader], epoch: int,
+) -> DataFacts:  # fmt: skip
+    """Facts about the data of a loader, open or closed.  It reads, for up to some two seconds.
+
+    Args:
+        open_loader: The class `DataLoader`.
+        form: Makes a batch of the blobs' arrays: a dict, a tuple, or a bare array.
+        blobs: Of the loader.
+        readers: Of the loader.
+        epoch: Whose order is looked at.
+    """
+    return DataFacts(
+        readers=[{**dataclasses.asdict(one), "shuffle": one.shuffle} for one in readers],
+        order=sample_order(open_loader, blobs, readers, epoch),
+        graph=_graph(form(list(blobs))),
+    )
+
+
+def _graph(blobs: Any) -> str:
+    from ..insight.graph_drawing import graph
+
+    try:
+        return graph(blobs)._repr_html_()
+    except Error:  # such as of files that are gone
+        return ""

@@ -15,14 +15,9 @@ from collections.abc import Callable, Iterator, Mapping
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from ..errors import (
-    CancelledError,
-    InvalidArgumentError,
-    UnsupportedError,
-    WrongUseError,
-    shown,
-)
+from ..errors import CancelledError, InvalidArgumentError, UnsupportedError, WrongUseError, shown
 from ..insight.counters import StepTimes
+from ..nodes.argument_hints import takes_own_arguments
 from .data_loader import DataLoader
 from .epochs import Cursor
 from .lease import CLOSED, Lease
@@ -31,9 +26,15 @@ from .loader_wrapper import LoaderWrapper
 
 if TYPE_CHECKING:
     from ..insight.report import Report
+    from .data_loader import DataLoader
 
 __all__ = ["HandOver", "OnHost", "Sink"]
 
+
+# ---- Sinks --------------------------------------------------------------------------------------
+
+
+BatchT = TypeVar("BatchT")
 ResultT = TypeVar("ResultT")
 
 _clock = time.perf_counter
@@ -460,3 +461,39 @@ class Sink(Generic[ResultT]):
             f"Sink({self._loader!r}, sink_size={self._sink_size}, queue={self._queue}; "
             f"{self._hand_over}{closed})"
         )
+
+
+# ---- The function -------------------------------------------------------------------------------
+
+# Sink mode: a thread fills a bounded queue ahead, and a call runs many steps from it.
+#
+# run = flow.sink(loader, step, sink_size=100)
+# losses = run()                     # what 100 calls of step(batch) returned
+
+@takes_own_arguments
+def sink(
+    loader: DataLoader[BatchT],
+    step: Callable[[BatchT], ResultT],
+    *,
+    sink_size: int = -1,
+    queue: int = 2,
+) -> Sink[ResultT]:
+    """Runs `step(batch)` many times per call, with NumPy arrays that a thread takes ahead.
+
+    Those for torch and jax bring the batches to a device; docs/speed/sink.md shows them.
+
+    Args:
+        loader: Its position is where this goes on.
+        step: Trains with a batch.
+        sink_size: Steps of a call; calls go on over the ends of epochs.  -1: a call ends where its
+            epoch does.
+        queue: Batches that wait for steps at most.
+
+    Returns:
+        `run`: run() makes a call and returns what its steps returned; `for results in run` makes
+        calls without end.
+
+    Raises:
+        InvalidArgumentError: A number is out of range, or the loader is not a DataLoader.
+    """
+    return Sink(loader, step, sink_size, queue, OnHost())

@@ -11,7 +11,7 @@ from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent.parent
 BUILD_HINT = "run `make` in the checkout, or `pip install .` for an installed package"
-_HEADERS = ("op.h", "pyflowdata.h", "kit.h")
+_HEADERS = ("op.h", "pyflowdata.h")
 
 
 def include_dir() -> str:

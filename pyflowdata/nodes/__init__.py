@@ -1,6 +1,6 @@
 """The graph of ops: C's registry in Python, nodes, blobs, and the functions that make them."""
 
-from .dtypes import dtype_name, dtype_number, is_bfloat16, numpy_dtype, widened
+from .row_types import dtype_name, dtype_number, is_bfloat16, numpy_dtype, widened
 from .node import Blob, Node
 from .op_builder import user_op_builder
 from .registry import Attr, Op, find_op, registered_ops

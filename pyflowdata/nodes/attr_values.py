@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import InvalidArgumentError, shown
 from ..native import CData, encode, ffi, lib, text, text_value
 from .objects import Object
-from .dtypes import dtype_name, is_bfloat16, numpy_dtype
+from .row_types import dtype_name, is_bfloat16, numpy_dtype
 from .argument_hints import refuse_other_argument
 from .registry import Attr, Op
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 import math
 import operator
+import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,13 +17,16 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error, InvalidArgumentError, shown
-from ..hints.blob_methods import BlobHints
 from ..native import CData, check, encode, ffi, lib, new_error, text
-from .dtypes import dtype_name, dtype_of
 from .attr_values import Plain, attr_values, found_values, plain_values
+from .blob_hints import BlobHints
 from .registry import Op, find_op, with_ports_of
+from .row_types import dtype_name, dtype_of
 from .sampled_attrs import Found, sampled_values, say_notes
 from .world import World, find_world, is_left_open
+
+
+# ---- Nodes and blobs ----------------------------------------------------------------------------
 
 
 # Names of ops that no module makes when it is imported -> what becomes the name of the op when it
@@ -359,3 +364,52 @@ def is_present(op: Op, output: str, values: Mapping[str, object]) -> bool:
     """Whether a node has this output: some need an attr, see `Op.switch`."""
     switch = op.switch(output)
     return switch is None or bool(values.get(switch.name, switch.default))
+
+
+# ---- The files of a reader ----------------------------------------------------------------------
+
+# The files of a reader, as the C library finds them.
+
+def files_of(reader: Node) -> list[str]:
+    """The paths of a reader's files; none if it does not read files.
+
+    Raises:
+        FileError: Files are missing.
+    """
+    size, count, err = ffi.new("int64_t *"), ffi.new("int64_t *"), new_error()
+    found, room = ffi.NULL, 0
+    while True:
+        status = lib.pfd_node_files(reader.handle, found, room, size, count, err)
+        check(status, err)
+        if size[0] <= room:
+            break
+        room = size[0]
+        found = ffi.new("char[]", room)
+    paths = bytes(ffi.buffer(found, size[0])).split(b"\0")[: count[0]] if size[0] else []
+    return [os.fsdecode(path) for path in paths]
+
+
+# ---- Data sets in place of blobs ----------------------------------------------------------------
+
+# What is given in place of blobs by mistake: a data set, whose records have no batches yet.
+
+class Records(ABC):
+    """The base of data sets, for ops and loaders, which take blobs, to know them by."""
+
+    @property
+    @abstractmethod
+    def fields(self) -> Mapping[str, object]:
+        """The fields by name."""
+
+    @abstractmethod
+    def first_batch(self, count: int) -> Mapping[str, Blob]:
+        """The fields in a batch of the first records."""
+
+
+def hint_of(data: Records) -> str:
+    """What to give in place of a data set."""
+    first = next(iter(data.fields))
+    return (
+        f"a {type(data).__name__} was given, which has no batches yet: give data.batch(n), or a "
+        f"field of it, as data.batch(n)[{first!r}]"
+    )

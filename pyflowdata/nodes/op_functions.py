@@ -13,11 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidArgumentError, shown
-from ..hints.similar import similar
+from ..words.remedies import similar
 from . import eager
-from .eager_rows import RULE
-from .node import Blob, Node
-from .records import Records
+from .eager import RULE
+from .node import Blob, Node, Records
 from .registry import Attr, Op, Port
 
 _MANY = inspect.Parameter.VAR_POSITIONAL

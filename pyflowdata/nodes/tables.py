@@ -14,7 +14,7 @@ from ..errors import InvalidArgumentError, shown
 from ..native import check, ffi, lib, new_error
 from .node import Blob, nodes_of
 from .objects import Object
-from .dtypes import dtype_number
+from .row_types import dtype_number
 
 Array = npt.NDArray[Any]
 

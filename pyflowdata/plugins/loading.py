@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import ops
 from ..errors import Error, InvalidArgumentError, shown
-from ..hints.similar import did_you_mean
+from ..words.remedies import did_you_mean
 from ..nodes import Op, find_op
 from ..nodes.eager import forget
 from ..nodes.op_functions import make_function

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from ..native import CData, encode, ffi, lib, text_value
-from ..nodes.dtypes import dtype_name, dtype_of, numpy_dtype
+from ..nodes.row_types import dtype_name, dtype_of, numpy_dtype
 
 _SLOT_BYTES = 16  # of each attr in the op's struct; the largest is a list: pointer and size
 

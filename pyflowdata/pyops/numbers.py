@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..nodes.dtypes import converted, is_bfloat16, widened
+from ..nodes.row_types import converted, is_bfloat16, widened
 
 Array = npt.NDArray[Any]
 

@@ -18,8 +18,7 @@ from .callbacks import message_of, text_of
 from .numbers import array_of, has_mask, numbers_as
 from .record_layout import RecordLayout
 from .sample_columns import column_of, ragged_column_of, values_by_field
-from ..nodes.dtypes import as_dtype, dtype_name
-from ..nodes.row_types import RowType
+from ..nodes.row_types import RowType, as_dtype, dtype_name
 
 Array = npt.NDArray[Any]
 _BYTES = (bytes, bytearray, memoryview, str)

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from ..errors import OutOfMemoryError, UserFunctionError, shown
 from ..native import CData, ffi
 from ..ragged import Ragged
-from ..nodes.dtypes import as_dtype, dtype_name
-from ..nodes.row_types import RAGGED_ROW, RowType, read_row_type
+from ..nodes.row_types import RAGGED_ROW, RowType, as_dtype, dtype_name, read_row_type
 
 Array = npt.NDArray[Any]
 

@@ -2,7 +2,7 @@
  * no thread. */
 #include "check.h"
 
-#include "loader/autotune.h"
+#include "loader/watch/tuning.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * thread and every byte here. Prints "N passed, N failed". */
 #include "check.h"
 
-#include "loader/tuning.h"
+#include "loader/ring/ring.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -217,7 +217,7 @@ static void test_threads_that_change_give_the_same_order(void)
     MUST(open_loader((setting){.shuffle = 1}, &steady, &err));
     MUST(open_loader(s, &loader, &err));
     CHECK(pfd_loader_get_tuning(steady, &(pfd_tuning_info){0}) == PFD_END);
-    CHECK(loader->most_threads >= 16 && loader->most_prefetch >= 64);
+    CHECK(loader->threads.most_threads >= 16 && loader->most_prefetch >= 64);
     pthread_t asker;
     REQUIRE(pthread_create(&asker, NULL, ask_meanwhile, loader) == 0);
     pfd_batch batch, same;
@@ -232,7 +232,7 @@ static void test_threads_that_change_give_the_same_order(void)
             pfd_batch_release(same.memory);
         }
         pthread_mutex_lock(&loader->consumer);
-        pfd_tuning_apply(loader, i * 7 % 16 + 1, i * i % 64 + 1);
+        pfd_ring_adjust(loader, i * 7 % 16 + 1, i * i % 64 + 1);
         pthread_mutex_unlock(&loader->consumer);
         if (i % 50 == 49)
             for (int k = 0; k < 2; k++) {
@@ -318,7 +318,7 @@ static void test_traces_begin_and_end_at_any_time(void)
     for (int i = 0; i < 600; i++) {
         if (next(loader, &batch, &err) == PFD_OK) pfd_batch_release(batch.memory);
         pthread_mutex_lock(&loader->consumer);
-        pfd_tuning_apply(loader, i * 7 % 16 + 1, i * i % 64 + 1);
+        pfd_ring_adjust(loader, i * 7 % 16 + 1, i * i % 64 + 1);
         pthread_mutex_unlock(&loader->consumer);
         if (i % 50 == 49)
             while (pfd_loader_seek(loader, i / 50, i % 33, &err) == PFD_PENDING) continue;
@@ -347,13 +347,13 @@ static void test_tuning_within_the_budget(void)
         pfd_batch batch;
         for (int i = 0; i < 100; i++) {
             pthread_mutex_lock(&loader->consumer);
-            pfd_tuning_apply(loader, loader->most_threads, loader->most_prefetch);
+            pfd_ring_adjust(loader, loader->threads.most_threads, loader->most_prefetch);
             pthread_mutex_unlock(&loader->consumer);
             if (next(loader, &batch, &err) == PFD_OK) pfd_batch_release(batch.memory);
         }
         pfd_stats stats;
         CHECK(pfd_loader_get_stats(loader, &stats) == PFD_OK && stats.slot_bytes <= budget);
-        int64_t more = loader->most_threads - pfd_cpu_count();
+        int64_t more = loader->threads.most_threads - pfd_cpu_count();
         CHECK(more == 0 || more * loader->plan.worker_bytes <= budget / 4);
         pfd_loader_release(loader);
     }

@@ -2,8 +2,8 @@
 #include "check.h"
 
 #include "core/cpu.h"
-#include "loader/steps.h"
-#include "loader/work.h"
+#include "loader/watch/counters.h"
+#include "loader/watch/work.h"
 
 #include <string.h>
 

@@ -35,7 +35,7 @@ from pyflowdata.cli import convert as convert_command
 from pyflowdata.cli.conversion import plan
 from pyflowdata.cli.conversion.target import Target
 from pyflowdata.formats import open_source
-from pyflowdata.io import NpyWriter, RawWriter, TextLineWriter, TFRecordWriter
+from pyflowdata.io import NpyWriter, RawWriter, TFRecordWriter, TextLineWriter
 
 
 def test_tfrecord_to_csv_and_back(run, tmp_path):

@@ -11,8 +11,7 @@ from support.installing import environment
 from support.paths import ROOT
 
 from pyflowdata import native
-from pyflowdata.selftest import run
-from pyflowdata.selftest.check_loaders import plugin
+from pyflowdata.cli.selftest import plugin, run_checks
 
 
 def test_all_but_the_compiler_of_this_machine(tmp_path):
@@ -37,7 +36,7 @@ def test_all_but_the_compiler_of_this_machine(tmp_path):
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here")
 def test_the_op_that_it_compiles():
     lines = []
-    assert run(lines.append, [plugin]) and lines[0].startswith("passed"), lines
+    assert run_checks(lines.append, [plugin]) and lines[0].startswith("passed"), lines
 
 
 def test_a_failure_is_reported(monkeypatch):
@@ -49,7 +48,7 @@ def test_a_failure_is_reported(monkeypatch):
         """What is right."""
 
     lines = []
-    assert not run(lines.append, [wrong, right])
+    assert not run_checks(lines.append, [wrong, right])
     assert lines[:2] == ["FAILED    What is wrong", "passed    What is right"]
     text = "\n".join(lines)
     for part in ("Please report", "found 1, not 2", "in wrong", "numpy", "library"):

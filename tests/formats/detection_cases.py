@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from conformance import box_samples
 from formats import format_samples
 from formats.megatron import token_files
 from formats.ofrecord import ofrecord_files
@@ -204,7 +203,11 @@ CONFUSABLE = {
     "utf-16, unmarked.csv": UTF_16.encode("utf-16-le"),
     "utf-16, as tfrecord.tfrecord": b"\xff\xfe" + UTF_16.encode("utf-16-le"),
     "utf-32.csv": b"\xff\xfe\0\0" + UTF_16.encode("utf-32-le"),
-    "box.box": box_samples.box_file(box_samples.PAYLOADS[0]),
+    "box.box": bytes.fromhex(  # of a format that is not built in
+        "424f5831070000005d5a5a5a0900000041db6606616c70686106000000dd5abdbd62650a000000316e08"
+        "0b67616d6d612114000000a2c338b43031323334353637383961626364656605000000316f6c51780f00"
+        "00006526c53764656c74612d64656c74610d0000005a1181ab6c617374206f662030"
+    ),
     "zeros.raw": bytes(600),
     "counter.dat": np.arange(300, dtype="<i4").tobytes(),
     "doubles.raw": (np.arange(300) / 7).tobytes(),

@@ -15,9 +15,9 @@ from pyflowdata.io import (
     MegatronWriter,
     NpyWriter,
     OFRecordWriter,
+    TFRecordWriter,
     TarWriter,
     TextLineWriter,
-    TFRecordWriter,
 )
 
 FILES = {

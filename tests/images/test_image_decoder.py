@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 
 import numpy as np
@@ -13,12 +12,9 @@ import pyflowdata as flow
 from images.image_files import (
     as_pillow, chunk, exif, opened, photo, png, saved, segments, without_tables,
 )  # fmt: skip
-from pyflowdata.conformance.bench import measure
-from pyflowdata.io import TFRecordWriter
 from support.decoder_rows import blob_of, bytes_of, load
 
 SPACES = ("RGB", "BGR", "GRAY", "RGBA")
-NOT_COUNTED = "LD_PRELOAD" in os.environ or os.uname().machine not in ("x86_64", "aarch64")
 SIZES = ((1, 1), (2, 3), (17, 31), (64, 48), (100, 77))
 
 
@@ -299,18 +295,3 @@ def test_names_and_types():
         flow.ImageDecoder(blob, color_space="HSV")
     with pytest.raises(flow.InvalidArgumentError, match="rows of bytes|uint8"):
         flow.ImageDecoder(flow.ImageDecoder(blob))
-
-
-def test_nothing_is_allocated_for_an_image(tmp_path):
-    """Of JPEG and PNG; libwebp allocates by itself."""
-    if NOT_COUNTED:
-        pytest.skip("allocations cannot be counted here")
-    for form, options in (("jpeg", {}), ("jpeg", {"progressive": True}), ("png", {})):
-        path = tmp_path / f"{form}{len(options)}"
-        with TFRecordWriter(path) as writer:
-            for i in range(24):
-                writer.write(saved(photo(120, 160, seed=i), form, **options))
-        images = flow.ImageDecoder(flow.TFRecordReader(files=path, batch_size=8))
-        found = measure([images], rounds=1, seconds=0.02, threads=[1])
-        (part,) = (part for part in found.parts if part.op == "ImageDecoder")
-        assert part.mallocs == 0, (form, options)

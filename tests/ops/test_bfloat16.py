@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.nodes.dtypes import BITS, bfloat16, converted, dtype_name, widened
+from pyflowdata.nodes.row_types import BITS, bfloat16, converted, dtype_name, widened
 from support.decoder_rows import ALL_DTYPES, load, same
 
 EVERY = np.arange(2**16, dtype=np.uint16)
@@ -140,7 +140,7 @@ def test_numbers_of_python_fit_where_nothing_whole_is_lost():
 
 
 def test_numpy_without_ml_dtypes_has_the_bits_and_their_name(monkeypatch):
-    from pyflowdata.nodes import dtypes
+    from pyflowdata.nodes import row_types as dtypes
 
     monkeypatch.setattr(dtypes, "bfloat16", lambda: BITS)
     found = flow.Cast(np.array([1.0, 2.0]), dtype="bfloat16")

@@ -1,6 +1,5 @@
 """The package as pip installs it: complete, and usable from any folder."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -80,41 +79,12 @@ def test_installed(installed, tmp_path):  # noqa: F811
     package = use(installed, tmp_path)
     assert installed.parent.parent in package.parents
     names = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
-    assert {"libpyflowdata.so", "libpyflowdata_kit.so", "py.typed", "ops.pyi"} <= names
+    assert {"libpyflowdata.so", "py.typed", "ops.pyi"} <= names
     headers = sorted(path.name for path in (package / "include" / "pyflowdata").iterdir())
-    assert headers == ["kit.h", "op.h", "pyflowdata.h"]
+    assert headers == ["op.h", "pyflowdata.h"]
     checked_out = ROOT / "pyflowdata"
     sources = {str(path.relative_to(checked_out)) for path in checked_out.rglob("*.py")}
-    drivers = {
-        str(path.relative_to(checked_out))
-        for path in checked_out.rglob("conformance/recompiled/drivers/*")
-    }
-    assert sources | drivers <= names and len(drivers) > 5
-    templates = checked_out / "templates"
-    for folder in (templates, checked_out / "project_template"):
-        assert {str(p.relative_to(checked_out)) for p in folder.rglob("*.in")} <= names
-
-
-@pytest.mark.skipif(
-    shutil.which("make") is None or shutil.which("cc") is None, reason="make or cc is not here"
-)
-def test_plugins_of_an_installed_package(installed, tmp_path):  # noqa: F811
-    """As a user does it: nothing but the package, its command, and pytest.
-
-    A reader, and a package with a decoder; tests of `new` have each kind in both forms.
-    """
-    path = os.pathsep.join([str(installed.parent), os.environ["PATH"]])
-    for command in (
-        ["pyflowdata", "new", "reader", "fresh"],
-        ["sh", "-c", "cd fresh && make && python -m pytest -q"],
-        ["pyflowdata", "new", "decoder", "packed", "--package"],
-        ["sh", "-c", "cd packed && make test wheel PYTHON=python && ls dist/*.whl"],
-    ):
-        done = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True,
-            env={**environment(), "PATH": path, "PYTHONPATH": ""},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
+    assert sources <= names
 
 
 def test_editable(checkout, venv, tmp_path):
@@ -142,5 +112,4 @@ def test_source_distribution_has_all(unpacked):
 def test_wheel(wheel):
     """It fits any Python 3."""
     assert "-py3-none-linux" in wheel.name
-    libraries = {"pyflowdata/libpyflowdata.so", "pyflowdata/libpyflowdata_kit.so"}
-    assert libraries <= set(zipfile.ZipFile(wheel).namelist())
+    assert "pyflowdata/libpyflowdata.so" in zipfile.ZipFile(wheel).namelist()

@@ -15,21 +15,18 @@ from support.source_tree import C_FILES, FORMATS, OPS, code
 # The folders of csrc/ from the lowest up: a file may include its own and those before it.
 C_LAYERS = (
     "include", "core", "parse", "images/pixels", "images/codecs", "files", "index", "sources",
-    "dataset", "registry", "loader", "kit",
+    "dataset", "registry", "loader/plan", "loader/watch", "loader/rows", "loader/ring", "loader",
 )  # fmt: skip
 # Beside each other on top of a layer: a format's folder sees neither another's nor the ops'.
 C_OPS = {
     "formats": "sources", "ops": "sources", "images/ops": "sources", "views": "dataset",
-    "kit/bench": "kit",
 }  # fmt: skip
 # The files that name what lies above them.
 LISTS = ("builtin_ops.c", "builtin_views.c", "builtin_formats.c", "builtin_fusions.c")
 
 
 def folder_of(path: Path | str) -> str:
-    """Of a file or an include: "core", "ops", "formats/csv" or "kit/bench"; kit/watch/ is "kit"."""
-    if str(path).endswith("pyflowdata/kit.h"):
-        return "kit"
+    """That of a file or an include: "core", "ops", "formats/csv" or "loader/ring"."""
     parts = Path(str(path).replace("pyflowdata/", "include/")).parts
     folder = "/".join(parts[:2])
     is_deep = parts[0] == "formats" or folder in C_LAYERS or folder in C_OPS
@@ -62,6 +59,17 @@ def upward_includes(csrc: Path) -> list[str]:
 
 def test_c_includes_point_down():
     assert not upward_includes(ROOT / "csrc")
+
+
+@pytest.mark.parametrize("user, used", [
+    ("loader/watch/trace.c", "loader/ring/loader_fields.h"),
+    ("loader/plan/plan.c", "loader/rows/kernel_call.h"),
+    ("loader/rows/row_batch.c", "loader/ring/slots.h"),
+])  # fmt: skip
+def test_a_room_of_the_loader_sees_none_above_it(tmp_path, user, used):
+    (tmp_path / user).parent.mkdir(parents=True)
+    (tmp_path / user).write_text(f'#include "{used}"\n')
+    assert upward_includes(tmp_path) == [f"{user} may not include {used}"]
 
 
 def test_file_names_of_c_are_unique():
@@ -110,10 +118,12 @@ def test_no_circle_of_c_files_or_folders():
     ({"files/a.c": "files/b.h", "files/b.c": "files/c.h", "files/c.h": "files/a.h"},
      {"files/a", "files/b", "files/c"}, set()),
     ({"files/a.c": "index/b.h", "index/c.h": "files/d.h"}, set(), {"files", "index"}),
+    ({"loader/ring/a.c": "loader/watch/b.h", "loader/watch/c.c": "loader/ring/d.h"}, set(),
+     {"loader/ring", "loader/watch"}),
 ])  # fmt: skip
 def test_a_planted_circle_is_found(tmp_path, planted, circle, circle_of_folders):
     for name, included in planted.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f'#include "{name[:-1]}h"\n#include "{included}"\n')
     files = included_files(tmp_path)
     assert set(circle_in(files)) == circle
@@ -219,17 +229,17 @@ def test_a_format_is_named_in_its_folder_and_in_the_lists():
 
 def test_a_format_that_is_named_elsewhere_is_found(tmp_path):
     shutil.copytree(ROOT / "csrc", tmp_path / "csrc")
-    for name, text in (("registry/host.c", '"csv"'), ("loader/plan.c", '"TarReader"')):
+    for name, text in (("registry/host.c", '"csv"'), ("loader/plan/plan.c", '"TarReader"')):
         with (tmp_path / "csrc" / name).open("a") as file:
             file.write(f"static const char *const planted = {text};\n")
     assert misplaced_format_names(tmp_path / "csrc") == [
-        "loader/plan.c names TarReader",
+        "loader/plan/plan.c names TarReader",
         "registry/host.c names csv",
     ]
 
 
 def test_signatures_of_others_are_not_those_of_formats_here():
-    table = (ROOT / "csrc/parse/foreign_files.c").read_text()
+    table = (ROOT / "csrc/parse/first_bytes.c").read_text()
     table = table.split("containers[] = {")[1].split("};")[0]
     others = [name.casefold().strip() for name in re.findall(r'\{"([^"(]+)', table)]
     assert len(others) > 8

@@ -15,44 +15,31 @@ from pyflowdata import cli
 # Package or module of pyflowdata/ -> the ones that its files may import, besides their own.
 PYTHON_LAYERS = {
     "errors": set(),
-    "hints": {"errors"},
-    "words": {"hints", "errors"},
-    "batch_forms": set(),
-    "ragged": {"hints", "words"},
-    "image_files": set(),
-    "image_statistics": set(),
+    "words": {"errors"},
+    "ragged": {"words"},
     "native": {"errors"},
-    "about": {"native"},
-    "nodes": {"native", "ragged", "words", "hints", "errors"},
+    "nodes": {"native", "ragged", "words", "errors"},
     "ops": {"nodes"},
     "stubs": {"nodes"},
     "packaging": {"native"},
-    "insight": {
-        "ops", "nodes", "native", "ragged", "batch_forms", "image_files", "words", "errors",
-    },
-    "loader": {"insight", "nodes", "native", "ragged", "words", "hints", "errors"},
+    "insight": {"ops", "nodes", "native", "ragged", "words", "errors"},
+    "loader": {"insight", "nodes", "native", "ragged", "words", "errors"},
     "datasets": {
-        "pyops", "formats", "loader", "insight", "nodes", "native", "ragged", "words", "hints",
-        "errors",
+        "pyops", "formats", "loader", "insight", "nodes", "native", "ragged", "words", "errors",
     },
-    "plugins": {"ops", "nodes", "native", "hints", "errors"},
+    "plugins": {"ops", "nodes", "native", "words", "errors"},
     "pyops": {"plugins", "ops", "nodes", "native", "ragged", "errors"},
     "__init__": {
         "datasets", "formats", "pyops", "plugins", "loader", "insight", "ops", "nodes", "native",
-        "ragged", "image_statistics", "errors",
+        "ragged", "errors",
     },
-    "conformance": {"plugins", "loader", "nodes", "native", "words", "errors"},
-    "testing": {"conformance", "plugins", "nodes", "errors"},
-    "formats": {"loader", "nodes", "native", "ragged", "image_files", "words", "errors"},
-    "selftest": {"about", "pyops", "plugins", "loader", "ops", "nodes", "native", "errors"},
+    "testing": set(),
+    "formats": {"loader", "nodes", "native", "ragged", "words", "errors"},
     "io": {"formats"},
-    "integrations": {
-        "__init__", "loader", "insight", "nodes", "native", "batch_forms", "errors",
-    },
+    "integrations": {"__init__", "loader", "insight", "nodes", "native", "errors"},
     "cli": {
-        "__init__", "about", "selftest", "testing", "conformance", "datasets", "formats", "io",
-        "plugins", "loader", "stubs", "insight", "nodes", "native", "ragged", "batch_forms",
-        "words", "errors",
+        "__init__", "datasets", "formats", "io", "plugins", "pyops", "ops", "loader", "stubs",
+        "insight", "nodes", "native", "ragged", "words", "errors",
     },
     "__main__": {"cli"},
 }  # fmt: skip
@@ -131,12 +118,6 @@ def test_what_formats_share_is_theirs():
         assert not inner or path.is_relative_to(PACKAGE / "formats"), f"{path} imports {inner}"
 
 
-def test_only_conformance_binds_the_kit():
-    for path, tree in modules():
-        if "conformance.binding" in imported(path, tree):
-            assert path.parent.name == "conformance", f"{path.relative_to(PACKAGE)} loads the kit"
-
-
 def test_python_modules_have_no_circle():
     """Nor may a module import the package it is in, whose __init__.py imports the modules."""
     used = {module_name(path): imported(path, tree) for path, tree in modules()}
@@ -160,8 +141,8 @@ def test_commands_know_nothing_of_each_other():
 def test_formats_take_little_of_what_is_below():
     allowed = {
         "native.__init__", "errors", "ragged", "nodes.__init__", "nodes.attr_values",
-        "nodes.eager", "nodes.registry", "image_files", "loader.__init__", "nodes.sampled_attrs",
-        "nodes.node_files", "words.plain_text",
+        "nodes.eager", "nodes.registry", "nodes.image_files", "loader.__init__",
+        "nodes.sampled_attrs", "nodes.node", "words.plain_text",
     }  # fmt: skip
     for path, tree in modules("formats"):
         names = {name for name in imported(path, tree) if layer_of(name) != "formats"}
@@ -169,7 +150,7 @@ def test_formats_take_little_of_what_is_below():
 
 
 def format_of(module: str) -> str | None:
-    """The format whose module this is: "csv" of formats.csv.table."""
+    """The format whose module this is: "csv" of formats.csv or formats.csv.table."""
     layer, name, *_ = [*module.split("."), "", ""]
     return name if layer == "formats" and name in FORMATS else None
 
@@ -217,8 +198,8 @@ def test_a_format_that_is_known_elsewhere_is_found(tmp_path):
     for name, line in {
         "cli/head.py": 'is_table = source.format.name == "csv"',
         "formats/base/open_source.py": '_READERS = {"TarReader"}',
-        "formats/mds.py": "from .csv.cells import dtype_of",
-        "formats/csv/table.py": "from .. import tar",
+        "formats/mds.py": "from .csv import CSVWriter",
+        "formats/csv.py": "from . import tar",
     }.items():
         with (package / name).open("a") as file:
             file.write(f"{line}\n")
@@ -227,18 +208,18 @@ def test_a_format_that_is_known_elsewhere_is_found(tmp_path):
         "formats/base/open_source.py names TarReader",
     ]
     assert formats_that_see_each_other(package) == [
-        "formats.csv.table may not import formats.tar",
-        "formats.mds may not import formats.csv.cells",
+        "formats.csv may not import formats.tar",
+        "formats.mds may not import formats.csv",
     ]
 
 
 def test_integrations_are_on_top():
     """They take the public face, types, and the graph as data; only messages name them."""
     allowed = {
-        "__init__", "batch_forms", "errors", "nodes.__init__", "nodes.node", "nodes.op_functions",
+        "__init__", "errors", "nodes.__init__", "nodes.batch_forms", "nodes.node", "nodes.op_functions",
         "nodes.world",
         "loader.batches", "loader.epoch_steps", "loader.epochs", "loader.opening", "loader.state",
-        "loader.loader_wrapper", "loader.state_form", "loader.wrapped_loader",
+        "loader.loader_wrapper",
         "loader.iterator_hook", "loader.loader_argument_hints", "loader.sinks",
         "nodes.argument_hints", "nodes.world", "insight.report", "insight.counters",
         "insight.stats", "native.__init__",
@@ -247,7 +228,7 @@ def test_integrations_are_on_top():
         names = {name for name in imported(path, tree) if layer_of(name) != "integrations"}
         assert names <= allowed, f"{path.name} imports {names - allowed}"
     for path, _ in modules():
-        if not {"integrations", "hints"} & {*path.parts}:
+        if "integrations" not in path.parts and path.stem not in ("remedies", "name_hints"):
             assert "integrations" not in path.read_text(), f"{path.name} may not know integrations"
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.loader.at_exit import open_loaders
+from pyflowdata.loader.loader_core import open_loaders
 from support.face import (
     DATA,
     ROOT,

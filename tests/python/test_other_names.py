@@ -9,7 +9,7 @@ import pytest
 
 import pyflowdata as flow
 from pyflowdata.nodes import find_op
-from pyflowdata.hints.names import NAMES
+from pyflowdata.nodes.name_hints import NAMES
 
 
 @pytest.mark.parametrize("name, says", [

@@ -107,7 +107,6 @@ with flow.DataLoader(z) as loader:
     assert len(list(loader)) == 3 and len(loader.skipped) == 1 and loader.stats()
     loader.load_state_dict(dict(state, readers=dict(r=dict(state["readers"]["r"], seed=4))))
     assert len(list(loader)) == 3
-import pyflowdata.conformance.binding
 assert not set(sys.modules).intersection(["cffi", "pycparser"])
 """
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

@@ -11,7 +11,7 @@ from support.cli_files import examples, run  # noqa: F401  (a fixture)
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.image_files import ending_of
+from pyflowdata.nodes.image_files import ending_of
 from pyflowdata.insight import sheet as drawing
 from pyflowdata.insight.sheet import decoded, encode_png
 

@@ -16,7 +16,7 @@ import pytest
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.loader import at_exit
+from pyflowdata.loader import loader_core
 from pyflowdata.loader.sinks import Sink
 from pyflowdata.insight.counters import read_work
 from pyflowdata.insight import trace as tracing
@@ -452,7 +452,7 @@ def test_a_trace_that_cannot_be_written_leaves_nothing_open(tmp_path):
         with pytest.raises(flow.CancelledError, match="closed"):
             next(iter(loader))
         assert len(os.listdir("/proc/self/task")) <= native - 2  # other tests may leave some
-        assert loader._core not in at_exit.open_loaders
+        assert loader._core not in loader_core.open_loaders
     assert threading.active_count() <= before + 1  # that of the watch
 
 

@@ -21,7 +21,7 @@ LEFT_OUT = shutil.ignore_patterns(
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
     folder = tmp_path_factory.mktemp("checkout") / "pyflowdata-checkout"
-    shutil.copytree(ROOT, folder, ignore=LEFT_OUT)
+    shutil.copytree(ROOT, folder, ignore=LEFT_OUT, symlinks=True)
     take_objects(folder, "build/wheel", without="-Werror")  # see setup.py
     return folder
 

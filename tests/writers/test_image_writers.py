@@ -13,8 +13,8 @@ import pyflowdata as flow
 from pyflowdata.io import (
     ImageFolderWriter,
     OFRecordWriter,
-    TarWriter,
     TFRecordWriter,
+    TarWriter,
     encode_example,
 )
 

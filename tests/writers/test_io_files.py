@@ -22,8 +22,8 @@ from pyflowdata.io import (
     MegatronWriter,
     NpyWriter,
     RawWriter,
-    TextLineWriter,
     TFRecordWriter,
+    TextLineWriter,
 )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.io import TarWriter, TFRecordWriter, encode_examples, encode_sequence_example
+from pyflowdata.io import TFRecordWriter, TarWriter, encode_examples, encode_sequence_example
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 

@@ -11,9 +11,9 @@ from pyflowdata.io import (
     NpyWriter,
     OFRecordWriter,
     RawWriter,
+    TFRecordWriter,
     TarWriter,
     TextLineWriter,
-    TFRecordWriter,
     encode_sequence_example,
 )
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import re
 from typing import Any
 
-from pyflowdata.cli import COMMANDS
+from pyflowdata.cli import COMMANDS, module_of
 
 from .markdown import code, fenced, heading, prose, table
 from .page import Page
@@ -38,7 +37,7 @@ def _parser(module: str, about: str) -> argparse.ArgumentParser:
         prog=f"pyflowdata {name}", description=about[0].upper() + about[1:] + ".",
         formatter_class=lambda prog: argparse.HelpFormatter(prog, width=88), add_help=False,
     )  # fmt: skip
-    importlib.import_module(f"pyflowdata.cli.{module}").add_arguments(parser)
+    module_of(module).add_arguments(parser)
     return parser
 
 

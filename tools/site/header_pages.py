@@ -9,12 +9,15 @@ from .markdown import fenced, table
 from .page import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-_FOLDER = "csrc/include/pyflowdata"
 _HEADERS = {
-    "op.h": "All that the author of an op includes: descriptors, attrs, sources and kernels.",
-    "pyflowdata.h": "The C interface that the Python package binds: registry, nodes and loaders.",
-    "kit.h": "The C interface of the library that checks and measures ops.",
-}
+    "csrc/include/pyflowdata/op.h":
+        "All that the author of an op includes: descriptors, attrs, sources and kernels.",
+    "csrc/include/pyflowdata/pyflowdata.h":
+        "The C interface that the Python package binds: registry, nodes and loaders.",
+    "kit/pyflowdata_kit/include/pyflowdata_kit/kit.h":
+        "The C interface of the library that checks and measures ops.",
+}  # fmt: skip
+_WHERE = {"pyflowdata": ", and `pyflowdata include-dir` prints where it is"}
 _DECLARED = re.compile(
     r"^typedef .*?\b(pfd_\w+);|^\} (pfd_\w+);|^[\w \*]*?\b(pfd_\w+)\(", re.M
 )
@@ -23,11 +26,12 @@ _SECTION = re.compile(r"^/\* ---- (.+?) -*\s*(?:\*/|\n)", re.M)
 
 def pages() -> list[Page]:
     """One for each header."""
-    return [_page(name, about) for name, about in _HEADERS.items()]
+    return [_page(path, about) for path, about in _HEADERS.items()]
 
 
-def _page(name: str, about: str) -> Page:
-    text = (ROOT / _FOLDER / name).read_text(encoding="utf-8")
+def _page(path: str, about: str) -> Page:
+    text = (ROOT / path).read_text(encoding="utf-8")
+    folder, name = Path(path).parts[-2:]
     head, _, rest = text.partition("*/\n")
     first = _SECTION.search(rest)
     assert first, name
@@ -36,8 +40,8 @@ def _page(name: str, about: str) -> Page:
     index = [[f"[{_title(title)}](#{_anchor(title)})", _names(body)] for title, body in titled]
     parts = [
         f"# {name}\n", f"{about}\n",
-        f"This is the text of [{_FOLDER}/{name}](../../../{_FOLDER}/{name}); a C file has "
-        f"`#include <pyflowdata/{name}>`, and `pyflowdata include-dir` prints where it is.\n",
+        f"This is the text of [{path}](../../../{path}); a C file has "
+        f"`#include <{folder}/{name}>`{_WHERE.get(folder, '')}.\n",
         table(["section", "declares"], index),
         "## Rules { #rules }\n", fenced(_uncommented(head), "text"),
         *(f"## {_title(title)} {{ #{_anchor(title)} }}\n\n{_body(body)}" for title, body in titled),

@@ -2,11 +2,12 @@
 
     python tools/wheel/test_wheels.py FOLDER dist/*.whl
 
-Each Python gets a venv with the wheel, NumPy and cffi; there the README's first script, `selftest`,
-`verify` and the first batch run in an empty folder, without a compiler or any other program, and
-without a variable of this environment.  The Pythons are those of $PYTHONS, or else python3.10 to
-python3.15, also free-threaded ones, where they are found: on PATH and in ~/.pyenv/versions.  A
-wheel for aarch64 is installed beside a Python of Debian, which qemu runs.
+Each Python gets a venv with the wheel, that of the kit, NumPy and cffi; there the README's first
+script, `selftest`, `verify`, `check` and the first batch run in an empty folder, without a compiler
+or any other program, and without a variable of this environment.  The Pythons are those of
+$PYTHONS, or else python3.10 to python3.15, also free-threaded ones, where they are found: on PATH
+and in ~/.pyenv/versions.  A wheel for aarch64 is installed beside a Python of Debian, which qemu
+runs.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def pythons() -> Iterator[Path]:
             yield Path(path)
 
 
-def test_here(wheel: str, folder: Path) -> None:
+def test_here(wheel: str, kit: str, folder: Path) -> None:
     store = folder / "store"
     print("python    numpy     install   numpy imported   with pyflowdata   then the first batch")
     tested = set()
@@ -128,11 +129,13 @@ def test_here(wheel: str, folder: Path) -> None:
         own = str(venv / "bin" / "python")
         start = time.monotonic()
         subprocess.run(
-            [own, "-m", "pip", "install", "-q", quiet, "--no-index", "--find-links", store, wheel],
-            check=True, env={"PATH": "", "HOME": str(folder)},
+            [own, "-m", "pip", "install", "-q", quiet, "--no-index", "--find-links", store, wheel,
+             kit], check=True, env={"PATH": "", "HOME": str(folder)},
         )  # fmt: skip
         seconds = time.monotonic() - start
         use([own], folder / "use")
+        check = ["check", "--quick", "--op", "MiniReader", "--attr", f"data_dir={ROOT / 'data'}"]
+        run([own, "-m", "pyflowdata", *check], folder=folder / "use")
         runs = [json.loads(run([own, "-c", MEASURE], folder=folder / "use/empty")) for _ in "12345"]
         if any(CODECS.search(path) for path in runs[0]["mapped"]):
             sys.exit(f"{wheel} takes a codec from the system")
@@ -182,10 +185,12 @@ def test_under_qemu(wheel: str, folder: Path, arch: str) -> None:
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for wheel in sys.argv[2:]:
+    kits = [wheel for wheel in sys.argv[2:] if "pyflowdata_kit-" in wheel]
+    for wheel in (wheel for wheel in sys.argv[2:] if wheel not in kits):
         arch = re.sub(r".*_(x86_64|aarch64)\.whl$", r"\1", wheel)
         if arch == platform.machine():
-            test_here(wheel, folder.resolve())
+            (kit,) = (kit for kit in kits if kit.endswith(f"_{arch}.whl"))
+            test_here(wheel, kit, folder.resolve())
         else:
             test_under_qemu(wheel, folder.resolve(), arch)
 

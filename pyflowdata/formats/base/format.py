@@ -19,7 +19,7 @@ from .detection import Detected
 from .fields import BYTES, Field, field_of, listed_field, output_fields, port_name
 from .images import ImageFields
 from .source import RECORD, RecordFormat, Source, make_node
-from .writing.writer import Writer
+from .writer import Writer
 
 
 class Format(RecordFormat):

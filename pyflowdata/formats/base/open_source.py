@@ -1,16 +1,63 @@
-"""Opens files of a format: which fields their records have."""
+"""All formats by name, files that are opened, and the fields that are found in them."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from ...errors import CorruptDataError, Error, InvalidArgumentError
+from ...nodes import Blob, Op
+from ...nodes.registry import FileFormat, registered_formats
 from .detection import Detected, detect, head_of
-from .known import FORMATS
+from .format import Format
+from .reader_values import reader_of
 from .source import Source
+
+
+# ---- All formats, by name -----------------------------------------------------------------------
+
+# The formats that are known: those of the C library, each with what its Python module adds.
+
+_PACKAGE = __name__.rsplit(".", 2)[0]
+_OWN = "built in"  # the origin of formats whose modules are in this package
+
+
+@cache
+def _made(facts: FileFormat) -> Format:
+    """The format: of the class FORMAT of its module, or of the base class."""
+    kind: type[Format] = Format
+    module = f"{_PACKAGE}.{facts.name}"
+    if facts.origin == _OWN and find_spec(module) is not None:
+        kind = getattr(import_module(module), "FORMAT", Format)
+    return kind(**vars(facts))
+
+
+class _Formats(Mapping[str, Format]):
+    """By name, in the order of the C library's list; formats of loaded plugins come last."""
+
+    def __getitem__(self, name: str) -> Format:
+        for facts in registered_formats():
+            if facts.name == name:
+                return _made(facts)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (facts.name for facts in registered_formats())
+
+    def __len__(self) -> int:
+        return len(registered_formats())
+
+
+FORMATS: Mapping[str, Format] = _Formats()
+
+
+# ---- Files of one format ------------------------------------------------------------------------
+
 
 # What Python raises of bytes that are of another kind than they look.
 _MALFORMED = (ValueError, LookupError, TypeError, ArithmeticError, RecursionError, SyntaxError)
@@ -96,3 +143,28 @@ def open_source(
         raise CorruptDataError(
             f"its first bytes are not those of a {own.title} file: {failure!r}", file=first.path
         ) from None
+
+
+# ---- Attrs that are found in files --------------------------------------------------------------
+
+# Looks at the first records for ops that were left without a list of fields, or were given one.
+
+def values_in_files(
+    name: str, op: Op, inputs: Sequence[Blob], values: Mapping[str, object]
+) -> Mapping[str, object]:
+    """What the files say of attrs that were left out.
+
+    Args:
+        name: Of the format whose reader or decoder the op is.
+        op: The op of a node that is being made.
+        inputs: Its inputs; none of a reader.
+        values: Its attrs.
+
+    Raises:
+        InvalidArgumentError: Attrs that were given do not fit the files.
+    """
+    if not inputs:
+        return FORMATS[name].found_by_reader(values)
+    if reader_of(inputs[0]) is None:
+        return {}
+    return FORMATS[name].found_by_decoder(op, inputs[0], values)

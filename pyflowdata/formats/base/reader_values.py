@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...nodes import Blob, Node, find_op
-from ...nodes.node_files import files_of
+from ...nodes.node import files_of
 
 _OF_PLACES = {
     "data_dir", "files", "data_part_num", "part_name_prefix", "part_name_suffix_length"

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Literal
 from ...errors import InvalidArgumentError
 from .fields import Field
 from .format import Format
-from .writing.arrays import RowShape, buffer_of, sizes_of
-from .writing.lossless import Array
-from .writing.writer import Writer
+from .columns import Array, RowShape, buffer_of, sizes_of
+from .writer import Writer
 
 
 class RowFormat(Format):

@@ -7,12 +7,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...errors import CorruptDataError, InvalidArgumentError, OutOfMemoryError
+from ...loader import DataLoader
 from ...nodes import Blob, Node, Op, find_op
 from ...nodes.attr_values import parse_attr
 from ...nodes.registry import FileFormat
-from ...loader import DataLoader
 from ...words.plain_text import no_field
 from .fields import Field, notes_of, output_fields, port_name, specs
+
+
+# ---- in memory -----------------------------------------------------------------------------------
+
+# Arrays of the program, read like files of rows.
+
+def array_blob(array: Any, splits: Any, dtype: Any, shape: Sequence[int]) -> Blob:
+    """The rows of a `Table`, on one rank; the arguments are the attrs of the reader."""
+    node = make_node(
+        "ArrayReader", (), array=array, splits=splits, dtype=dtype, shape=shape,
+        rank=0, world_size=1, seed=0,
+    )  # fmt: skip
+    return node.outputs[0]
+
+
+# ---- source --------------------------------------------------------------------------------------
+
 
 RECORD = "__record__"  # the name of the blob of whole records
 

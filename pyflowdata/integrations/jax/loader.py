@@ -15,13 +15,12 @@ import jax
 import numpy as np
 
 from ... import Blob, DataLoader, InvalidArgumentError, RankReport, Report, UnsupportedError
-from ...batch_forms import arrays_of, map_arrays
+from ...nodes.batch_forms import arrays_of, map_arrays
 from ...errors import shown
 from ...loader.batches import Array
-from ...loader.loader_wrapper import LoaderWrapper
+from ...loader.loader_wrapper import LoaderWrapper, WrappedLoader
 from ...loader.iterator_hook import hooked
 from ...loader.loader_argument_hints import not_a_loader
-from ...loader.wrapped_loader import WrappedLoader
 from ...nodes.argument_hints import refuse_arguments
 from .blobs import can_spread, check_sharding, device_dtype, narrowed
 from .reports import gathered

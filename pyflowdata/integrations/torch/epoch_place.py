@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ... import DataLoader
 from ...loader.epochs import as_epoch
-from ...loader.wrapped_loader import WrappedLoader
+from ...loader.loader_wrapper import WrappedLoader
 
 
 class AheadOfUser(Protocol):

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ...loader.wrapped_loader import WrappedLoader
+from ...loader.loader_wrapper import WrappedLoader
 from .copies import copies_to, counted, pinned
 from .meshes.placement import MeshPlacement
 from .options import LoaderOptions

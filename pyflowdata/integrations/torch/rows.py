@@ -15,10 +15,10 @@ from torch.utils.data import (
 )
 
 from ... import DataLoader
-from ...batch_forms import map_arrays
+from ...nodes.batch_forms import map_arrays
 from ...loader.epoch_steps import EpochSteps
 from ...loader.epochs import as_epoch
-from ...loader.wrapped_loader import WrappedLoader
+from ...loader.loader_wrapper import WrappedLoader
 
 
 class Owner(Protocol):

@@ -19,9 +19,9 @@ import numpy as np
 import torch
 
 from ... import Blob, DataLoader, InvalidArgumentError, Ragged, UnsupportedError
-from ...batch_forms import arrays_of
+from ...nodes.batch_forms import arrays_of
 from ...errors import shown
-from ...loader.wrapped_loader import WrappedLoader
+from ...loader.loader_wrapper import WrappedLoader
 from ...nodes import is_bfloat16
 from .jagged import Jagged, JaggedMaker, check_jagged, is_text, shared_offsets, texts_of
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from torch.utils.data import BatchSampler, Dataset
 
-from ...batch_forms import identity
+from ...nodes.batch_forms import identity
 from ...loader.epoch_steps import EpochSteps
 from .rows import EpochBatches, EpochRows, EpochSampler, EpochStream, Owner
 

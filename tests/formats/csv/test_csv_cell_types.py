@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import pyflowdata as flow
-from pyflowdata.formats.csv import cells
+from pyflowdata.formats import csv as cells
 
 MISSING, TEXT, FLOAT, POSITIVE, NEGATIVE, UNSIGNED, BEYOND, INEXACT, INFINITE = (
     1 << bit for bit in range(9)
@@ -57,8 +57,8 @@ def test_the_bits_that_columns_are_typed_by_are_those_of_the_op():
         (b"7", beyond): "bytes", (b"7", b"1.5"): "float64", (b"7", b"NA"): "float64",
         (b"NA", b""): "bytes", (b"7", b"x"): "bytes", (b"1.5", b"x"): "bytes",
     }.items():  # fmt: skip
-        types = cells.types_of(column, ["NA"])
-        assert cells.dtype_of(types[0] | types[1]) == dtype, column
-    unsure = [bool(one & cells.UNSURE) for one in cells.types_of(
+        types = cells._types_of(column, ["NA"])
+        assert cells._dtype_of(types[0] | types[1]) == dtype, column
+    unsure = [bool(one & cells.UNSURE) for one in cells._types_of(
         [b"7", b"9007199254740993", b"1e400", b"1.5"], [])]  # fmt: skip
     assert unsure == [False, True, True, False]

@@ -10,7 +10,7 @@ from support.cli_files import convert, read, run
 
 import pyflowdata as flow
 from pyflowdata.cli.conversion.plan import Conversion
-from pyflowdata.formats.csv.format import CSV
+from pyflowdata.formats.csv import CSV
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from .... import Report
 from ....loader.epoch_steps import EpochSteps
 from ....loader.epochs import as_epoch
 from ....loader.iterator_hook import hooked
-from ....loader.state_form import malformed
+from ....loader.state import malformed
 from ..accelerate_signal import PreparedLoader, announced, gradient_state
 from ..rows import TrainerEpochs
 from . import states

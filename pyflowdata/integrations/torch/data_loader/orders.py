@@ -13,7 +13,7 @@ from torch.utils.data import DistributedSampler, RandomSampler, SequentialSample
 from .... import DataLoader as FlowLoader
 from .... import from_arrays
 from ....loader.epoch_steps import EpochSteps
-from ....loader.wrapped_loader import WrappedLoader
+from ....loader.loader_wrapper import WrappedLoader
 
 _ROWS = 4096  # of an epoch's order, read at once
 

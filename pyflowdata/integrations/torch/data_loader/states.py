@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....errors import shown
-from ....loader.state_form import as_state, malformed, refuse, whole
+from ....loader.state import as_state, malformed, refuse, whole
 from .fetching import StreamPlace
 from .progress import Progress
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from .... import DataLoader, InvalidArgumentError
-from ....batch_forms import map_items
+from ....nodes.batch_forms import map_items
 from ....errors import shown
 from ....loader.state import Reader
 from ...equal_rows import skips_rows

@@ -8,8 +8,8 @@ from typing import Any
 import torch.distributed as dist
 
 from .... import DataLoader, InvalidArgumentError
-from ....batch_forms import identity
-from ....loader.wrapped_loader import WrappedLoader
+from ....nodes.batch_forms import identity
+from ....loader.loader_wrapper import WrappedLoader
 from ..options import LoaderOptions
 from .dtensors import DTensorMaker
 from .ranks import loader_of, processes_of, rank_and_world_size

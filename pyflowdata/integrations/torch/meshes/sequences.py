@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .... import Blob, InvalidArgumentError, Ragged
-from ....batch_forms import map_items
+from ....nodes.batch_forms import map_items
 from ....errors import shown
 from ....loader.batches import Array
 from ..tensors import has_equal_rows

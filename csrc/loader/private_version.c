@@ -1,7 +1,0 @@
-/* The version of the private structs, by which the kit recognises its build. */
-#include "loader/private_version.h"
-
-uint32_t pfd_private_version(void)
-{
-    return PFD_PRIVATE_VERSION;
-}

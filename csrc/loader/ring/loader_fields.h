@@ -1,0 +1,111 @@
+/* loader/ring/loader_fields.h -- the fields of a loader, and which lock guards them.
+ *
+ * LOCKS  consumer: one next(), seek() or close() at a time. asking: one question to the kernel at
+ *        a time; it is not closed meanwhile. lock: everything that says so below.
+ *        Order: consumer, asking, lock, the pool's.
+ *
+ *        Those who watch a loader (counters, traces, tuning) have structs of their own, and see no
+ *        other field: what they need is handed to them, with the locks that they ask for held.
+ *
+ * OWNERSHIP  The loader owns all that it points to.  pfd_loader_close() frees pool, workers, ring
+ *            and slots, except those that are held; a loader that is released is freed with the
+ *            last of them, and with it skipped, tuning, traces and what the counters keep.
+ */
+#ifndef PFD_LOADER_LOADER_FIELDS_H
+#define PFD_LOADER_LOADER_FIELDS_H
+#include "core/cpu.h"
+#include "loader/rows/kernel_chain.h"
+#include "loader/watch/trace.h"
+#include "loader/watch/tuning.h"
+
+#include <pthread.h>
+
+#define PFD_KEPT_SKIPPED 1000
+
+/* The memory and the state of one batch.
+ *
+ * OWNERSHIP  The loader owns slots, even while a user holds the batch.
+ * THREADS    Until it is ready a slot belongs to its loops, then to the thread that delivers it.
+ */
+typedef struct pfd_slot {
+    pfd_row_batch batch; /* first: a slot is found by its rows */
+    struct pfd_loader *loader;
+    struct pfd_slot *next_free;
+    int32_t number; /* among all slots that the loader ever had; under its lock */
+    int32_t started, ready; /* the loop over the rows; under the loader's lock */
+    int32_t end;            /* 1: not a batch, but the end of a stream's epoch */
+
+    pfd_scratch *scratch;   /* of the stream records' bytes */
+    int64_t scratch_bytes;  /* the part of it that is counted in the loader's stream_bytes */
+    int64_t values_counted; /* the values that the loader's ragged_bytes has or expects */
+
+    pfd_loop loop; /* over the rows; its status and error are those of the batch, even if a stream
+                      failed before there were rows */
+    pfd_loop *more_loops; /* of the stages after the first, and of the joining */
+    int32_t num_more_loops;
+} pfd_slot;
+
+struct pfd_loader {
+    pfd_plan plan;
+    pfd_threads threads; /* `lock` guards num_workers */
+    pfd_worker *workers; /* most_threads + 1: the last is the helping caller's */
+    int32_t most_prefetch;
+    int32_t tunes_threads, tunes_prefetch, chooses_prefetch;
+    int32_t share, num_shares; /* which steps of an epoch are delivered */
+    int64_t memory_budget;
+    int32_t fork_generation;
+    pfd_bounds bounds; /* cancelled: row loops end early */
+
+    pthread_mutex_t consumer; /* one next(), seek() or close() at a time; guards: */
+    int64_t epoch, step;      /* of the next batch to deliver */
+    int64_t errors_in_epoch;
+    int32_t restart;       /* the batches in flight must be discarded: another one is next */
+    int64_t next_check_ns; /* when to look at the files again */
+    int64_t called_ns;     /* when next() was called */
+
+    pthread_mutex_t asking; /* guards counters.system */
+
+    pthread_mutex_t lock;          /* guards: */
+    pthread_cond_t changed;        /* a slot is ready */
+    int32_t num_threads, prefetch; /* of now */
+    int32_t closed, released; /* closed: set with all three locks held, so any of them will do */
+
+    pfd_slot **ring;                        /* batch number t is at t & ring_mask */
+    int64_t ring_mask;                      /* a power of two, less 1 */
+    int64_t first_in_flight, end_in_flight; /* batch numbers */
+    int64_t num_ready;                      /* of the batches in flight: complete */
+    int64_t next_epoch, next_step;          /* of the next batch to start */
+
+    pfd_slot *free_slots;
+    int32_t num_slots, num_held;
+    int32_t slots_made;      /* numbers of slots below it are taken */
+    int64_t stream_bytes;    /* of records in all slots' scratch */
+    int64_t ragged_bytes;    /* of values in all slots, present or expected, and of all arenas */
+    int64_t most_values;     /* bytes of the largest values of a batch so far; -1: no batch yet */
+    pfd_arenas *free_arenas;
+
+    int32_t producing;    /* the producer of a stream runs, and goes on while the ring has room */
+    int32_t seek_streams; /* the producer must seek first */
+    pfd_loop producer;    /* reads the records of one batch, into: */
+    pfd_slot *produced;
+
+    pfd_error *skipped; /* the errors of skipped records: the last PFD_KEPT_SKIPPED, as a ring */
+    int64_t num_skipped;
+    pfd_counters counters;
+    pfd_traces traces;
+    pfd_tuning *tuning; /* NULL: nothing is tuned */
+};
+
+/* The threads, for those who watch; NULL: there are none any more.  With `lock` held. */
+static inline pfd_threads *pfd_loader_threads(pfd_loader *loader)
+{
+    return loader->closed || !loader->threads.pool ? NULL : &loader->threads;
+}
+
+/* The first step from this one on that the loader delivers. */
+static inline int64_t pfd_loader_own_step(const pfd_loader *loader, int64_t step)
+{
+    int64_t over = step % loader->num_shares;
+    return step - over + loader->share + (over > loader->share ? loader->num_shares : 0);
+}
+#endif

@@ -1,0 +1,1015 @@
+/* Starts the batches of the ring, makes them stage after stage, delivers them in order, and takes
+ * their slots back. */
+#include "loader/ring/ring.h"
+
+#include "core/error.h"
+#include "dataset/dataset.h"
+#include "loader/ring/slots.h"
+#include "loader/rows/ragged_rows.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- The stages of a batch: row loops, ops over the whole batch, the joining of ragged rows -- */
+
+/* Batches with fewer bytes are joined without a loop; the pieces of the loop have about this
+ * many. */
+enum { JOIN_BYTES = 256 * 1024 };
+
+static void start_stage(pfd_loader *l, pfd_slot *slot, int32_t stage);
+
+/* The loop of a stage. Every slot has loop 0; the others exist only if the plan needs them. */
+static pfd_loop *loop_of(pfd_slot *slot, int32_t stage)
+{
+    return stage == 0 ? &slot->loop : &slot->more_loops[stage - 1];
+}
+
+static pfd_loop *current_loop(pfd_slot *slot)
+{
+    return loop_of(slot, slot->batch.stage);
+}
+
+/* Whether the stream continues with the next batch after this loop failed: only a record was
+ * damaged. */
+static int32_t can_pass(const pfd_loop *loop)
+{
+    return loop->error ? pfd_error_can_pass(loop->status, loop->error)
+                       : loop->status == PFD_CORRUPT_DATA;
+}
+
+static int32_t note_skipped_row(pfd_row_batch *batch, const pfd_skipped_row *skipped)
+{
+    pfd_loader *l = ((pfd_slot *)batch)->loader;
+    pthread_mutex_lock(&l->lock);
+    int32_t noted = pfd_skipped_rows_add(batch, skipped);
+    pthread_mutex_unlock(&l->lock);
+    return noted;
+}
+
+static pfd_status take_arenas(pfd_loader *l, pfd_slot *slot, pfd_error *err)
+{
+    pthread_mutex_lock(&l->lock);
+    int32_t taken = slot->batch.arenas || pfd_slot_pool_take_arenas(l, slot);
+    pthread_mutex_unlock(&l->lock);
+    return taken ? PFD_OK : pfd_fail_memory(err, sizeof *slot->batch.arenas, "the rows of a batch");
+}
+
+static pfd_status make_rows(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
+{
+    pfd_slot *slot = ctx;
+    pfd_loader *l = slot->loader;
+    if (l->plan.keeps_bytes) PFD_TRY(take_arenas(l, slot, err));
+    return pfd_kernel_chain_run(&l->plan, &l->workers[worker], &slot->batch, begin, end,
+                                note_skipped_row, err);
+}
+
+static pfd_status make_batch(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
+{
+    (void)begin, (void)end;
+    pfd_slot *slot = ctx;
+    return make_rows(ctx, 0, slot->batch.rows, worker, err);
+}
+
+static pfd_status join_rows(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
+{
+    (void)err;
+    pfd_slot *slot = ctx;
+    pfd_loader *l = slot->loader;
+    pfd_work *work = &l->workers[worker].work;
+    int32_t item = pfd_work_joining(&l->plan);
+    pfd_work_begin(work, l->plan.num_stages, slot->batch.epoch, slot->batch.step, begin,
+                   end - begin);
+    pfd_work_start(work, item);
+    pfd_ragged_rows_join(&l->plan, &slot->batch, begin, end);
+    pfd_work_done(work, item, end - begin);
+    pfd_work_end(work);
+    return PFD_OK;
+}
+
+static pfd_status fail_values(const pfd_slot *slot, int64_t bytes, pfd_error *err)
+{
+    char step[64] = "the rows";
+    if (slot->batch.step >= 0)
+        snprintf(step, sizeof step, "step %" PRId64 " of epoch %" PRId64, slot->batch.step,
+                 slot->batch.epoch);
+    return pfd_fail(err, PFD_OUT_OF_MEMORY,
+                    "the values of %s take %s%" PRId64 " bytes, but memory_budget is %" PRId64
+                    "; lower batch_size or raise memory_budget",
+                    step, bytes < 0 ? "more than " : "", bytes < 0 ? (int64_t)1 << 46 : bytes,
+                    slot->loader->memory_budget);
+}
+
+/* Makes room for the values of this batch, and some more, so that those of the next ones fit too.
+ */
+static pfd_status make_room(pfd_slot *slot, int64_t bytes, pfd_error *err)
+{
+    pfd_loader *l = slot->loader;
+    pfd_row_batch *batch = &slot->batch;
+    if (bytes < 0 || bytes > l->memory_budget) return fail_values(slot, bytes, err);
+    if (bytes > batch->values_capacity || !batch->values) {
+        int64_t capacity = (bytes + bytes / 8 + 64) / 64 * 64;
+        free(batch->values);
+        batch->values = aligned_alloc(64, (size_t)capacity);
+        batch->values_capacity = batch->values ? capacity : 0;
+    }
+    pthread_mutex_lock(&l->lock);
+    pfd_slot_pool_count_values(l, slot, bytes);
+    pthread_mutex_unlock(&l->lock);
+    return batch->values ? PFD_OK : pfd_fail_memory(err, bytes, "the values of a batch");
+}
+
+static void put_arenas(pfd_slot *slot)
+{
+    if (slot->batch.arenas) pfd_arenas_reset(slot->batch.arenas);
+    pthread_mutex_lock(&slot->loader->lock);
+    pfd_slot_pool_put_arenas(slot->loader, slot);
+    pthread_mutex_unlock(&slot->loader->lock);
+}
+
+static void finish(pfd_slot *slot)
+{
+    pfd_loader *l = slot->loader;
+    put_arenas(slot);
+    pthread_mutex_lock(&l->lock);
+    pfd_ring_mark_ready(l, slot);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* The failure of a later loop becomes the failure of the batch. */
+static void take_failure(pfd_slot *slot, pfd_loop *loop)
+{
+    pfd_error *former = slot->loop.error;
+    slot->loop.status = loop->status;
+    slot->loop.error = loop->error; /* swapped: both are freed with the slot */
+    loop->error = former;
+}
+
+static void fail_batch(pfd_slot *slot, pfd_status status, const pfd_error *err)
+{
+    if (!slot->loop.error) slot->loop.error = malloc(sizeof *err);
+    if (slot->loop.error) *slot->loop.error = *err;
+    slot->loop.status = status;
+}
+
+/* Starts joining ragged rows.  Returns 0 if there is nothing to wait for. */
+static int32_t start_joining(pfd_slot *slot)
+{
+    pfd_loader *l = slot->loader;
+    pfd_row_batch *batch = &slot->batch;
+    pfd_error err;
+    pfd_error_init(&err);
+    int64_t bytes = pfd_ragged_rows_measure(&l->plan, batch);
+    pfd_status status = make_room(slot, bytes, &err);
+    if (status != PFD_OK) {
+        fail_batch(slot, status, &err);
+        return 0;
+    }
+    pfd_ragged_rows_place(&l->plan, batch);
+    if (bytes < JOIN_BYTES) {
+        pfd_ragged_rows_join(&l->plan, batch, 0, batch->rows);
+        return 0;
+    }
+    pthread_mutex_lock(&l->lock);
+    start_stage(l, slot, l->plan.num_stages);
+    pthread_mutex_unlock(&l->lock);
+    return 1;
+}
+
+static void stage_done(void *ctx)
+{
+    pfd_slot *slot = ctx;
+    pfd_loader *l = slot->loader;
+    pfd_row_batch *batch = &slot->batch;
+    int32_t num_stages = l->plan.num_stages;
+    pfd_loop *loop = current_loop(slot);
+    if (loop->status != PFD_OK) {
+        if (loop != &slot->loop) take_failure(slot, loop);
+        finish(slot);
+        return;
+    }
+    if (batch->stage < num_stages) pfd_skipped_rows_remove(&l->plan, batch);
+    if (batch->stage + 1 < num_stages && batch->rows > 0) {
+        pthread_mutex_lock(&l->lock);
+        start_stage(l, slot, batch->stage + 1);
+        pthread_mutex_unlock(&l->lock);
+        return;
+    }
+    if (batch->stage < num_stages) {
+        pfd_skipped_rows_put_back(&l->plan, batch);
+        if (l->plan.num_ragged && start_joining(slot)) return;
+    }
+    finish(slot);
+}
+
+/* Called with `lock` held, so that a helping caller sees a loop only after it has started. */
+static void start_stage(pfd_loader *l, pfd_slot *slot, int32_t stage)
+{
+    pfd_loop *loop = loop_of(slot, stage);
+    slot->batch.stage = stage;
+    loop->done = stage_done;
+    loop->ctx = slot;
+    loop->n = slot->batch.rows;
+    if (stage == l->plan.num_stages) {
+        int64_t pieces = slot->batch.values_capacity / JOIN_BYTES + 1;
+        loop->chunk = slot->batch.rows / pieces + 1;
+        loop->fn = join_rows;
+    } else if (stage % 2) {
+        loop->n = loop->chunk = 1;
+        loop->fn = make_batch;
+    } else {
+        loop->chunk = l->plan.chunk_rows;
+        loop->fn = make_rows;
+    }
+    if (stage == 0)
+        pfd_multi_thread_loop(l->threads.pool, loop);
+    else
+        pfd_multi_thread_loop_first(l->threads.pool, loop);
+}
+
+/* Starts the loops over the slot's rows; the last one marks the slot ready.  With `lock` held. */
+static void start_stages(pfd_loader *l, pfd_slot *slot)
+{
+    slot->started = 1;
+    if (slot->batch.rows > 0) {
+        start_stage(l, slot, 0);
+        return;
+    }
+    (void)pfd_ragged_rows_measure(&l->plan, &slot->batch); /* an empty batch has row_splits too */
+    pfd_ragged_rows_place(&l->plan, &slot->batch);
+    pfd_ring_mark_ready(l, slot);
+}
+
+/* All stages, one after the other, without joining. */
+static pfd_status run_stages(pfd_loader *l, pfd_slot *slot, pfd_error *err)
+{
+    const pfd_plan *plan = &l->plan;
+    pfd_row_batch *batch = &slot->batch;
+    for (batch->stage = 0; batch->stage < plan->num_stages && batch->rows > 0; batch->stage++) {
+        int32_t is_whole = batch->stage % 2;
+        PFD_TRY(pfd_single_thread_loop(is_whole ? 1 : batch->rows, is_whole ? 1 : plan->chunk_rows,
+                                       is_whole ? make_batch : make_rows, slot,
+                                       l->threads.most_threads, err));
+        pfd_skipped_rows_remove(plan, batch);
+    }
+    pfd_skipped_rows_put_back(plan, batch);
+    return PFD_OK;
+}
+
+/* Makes the batch of a slot outside the ring on the calling thread, as worker most_threads, without
+ * `lock`. */
+static pfd_status make_at_once(pfd_loader *l, pfd_slot *slot, pfd_error *err)
+{
+    pfd_row_batch *batch = &slot->batch;
+    pfd_status status = run_stages(l, slot, err);
+    if (status == PFD_OK && l->plan.num_ragged) {
+        status = make_room(slot, pfd_ragged_rows_measure(&l->plan, batch), err);
+        if (status == PFD_OK) {
+            pfd_ragged_rows_place(&l->plan, batch);
+            pfd_ragged_rows_join(&l->plan, batch, 0, batch->rows);
+        }
+    }
+    put_arenas(slot);
+    return status;
+}
+
+/* ---- Streams: reading the records of one batch after the other ------------------------------- */
+
+static pfd_status seek_streams(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
+{
+    int64_t epoch = slot->batch.epoch, step = slot->batch.step;
+    if (!l->seek_streams) return PFD_OK;
+    for (int32_t r = 0; r < l->plan.num_readers; r++) {
+        pfd_data_reader *reader = &l->plan.readers[r];
+        pfd_error_clear(err);
+        pfd_status status = pfd_dataset_seek(reader->chain, epoch, step, err);
+        status = pfd_check_returned(status, "seek", err);
+        if (status != PFD_OK) {
+            pfd_data_reader_locate(reader, NULL, err);
+            return status;
+        }
+    }
+    l->seek_streams = 0;
+    return PFD_OK;
+}
+
+static pfd_status read_batch(pfd_loader *l, pfd_data_reader *reader, pfd_record *records,
+                             int64_t *n, pfd_error *err)
+{
+    *n = 0;
+    pfd_error_clear(err);
+    pfd_status status = pfd_dataset_next(reader->chain, l->plan.local_batch_size,
+                                         l->produced->scratch, records, n, err);
+    if (status == PFD_END && err->status == PFD_OK) return PFD_END;
+    status = pfd_check_returned(status, "next", err);
+    status = pfd_scratch_explain(l->produced->scratch, status, err);
+    if (status != PFD_OK && err->ordinal < 0) pfd_data_reader_locate(reader, NULL, err);
+    return status;
+}
+
+static pfd_status fail_zip(const pfd_loader *l, const pfd_data_reader *reader, pfd_error *err)
+{
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "readers '%s' and '%s' differ in length: at step %" PRId64 " of epoch %" PRId64
+                    " one ends before the other; zip=\"shortest\" ends the epoch with the shorter "
+                    "one",
+                    l->plan.readers[0].name, reader->name, l->produced->batch.step,
+                    l->produced->batch.epoch);
+}
+
+/* A batch of each reader: all that the producer's loop does. Also when one reader fails, the others
+ * read theirs, and so stay in step. */
+static pfd_status read_batches(pfd_loader *l, pfd_work *work, pfd_error *err)
+{
+    pfd_slot *slot = l->produced;
+    pfd_row_batch *batch = &slot->batch;
+    pfd_status failure = PFD_OK;
+    int32_t ended = 0;
+    pfd_scratch_reset(slot->scratch);
+    pfd_work_start(work, pfd_work_reading(&l->plan, 0));
+    PFD_TRY(seek_streams(l, slot, err));
+    batch->rows = INT64_MAX;
+    for (int32_t r = 0; r < l->plan.num_readers; r++) {
+        pfd_data_reader *reader = &l->plan.readers[r];
+        pfd_error other;
+        pfd_error_init(&other);
+        int64_t n;
+        pfd_work_start(work, pfd_work_reading(&l->plan, r));
+        pfd_status status = read_batch(l, reader, batch->records[r], &n, failure ? &other : err);
+        if (n) pfd_work_done(work, pfd_work_reading(&l->plan, r), n);
+        if (status < PFD_OK) {
+            if (!failure) failure = status;
+            continue;
+        }
+        if (status == PFD_END) ended++;
+        int32_t apart =
+            (ended > 0 && ended != r + 1) || (batch->rows != INT64_MAX && n != batch->rows);
+        if (!failure && apart && l->plan.zip == PFD_ZIP_STRICT) return fail_zip(l, reader, err);
+        if (n < batch->rows) batch->rows = n;
+    }
+    slot->end = ended > 0;
+    return failure;
+}
+
+static pfd_status produce(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
+{
+    (void)begin, (void)end;
+    pfd_loader *l = ctx;
+    pfd_slot *slot = l->produced;
+    pfd_row_batch *batch = &slot->batch;
+    pfd_work *work = &l->workers[worker].work;
+    pfd_work_begin(work, l->plan.num_stages + 1, batch->epoch, batch->step, 0,
+                   l->plan.local_batch_size);
+    int64_t own = pfd_loader_own_step(l, batch->step);
+    pfd_status status = read_batches(l, work, err);
+    while (status == PFD_OK && !slot->end && batch->step < own) { /* a step of another share */
+        batch->step++;
+        status = read_batches(l, work, err);
+    }
+    pfd_work_end(work);
+    return status;
+}
+
+/* Notes the failure of a batch that could not be read. If the error has a record, its group()
+ * failed: the chain counts that as a batch, which on_error may skip. After any other failure the
+ * position of the stream is unknown, so the producer seeks. */
+static void note_failure(pfd_loader *l, pfd_slot *slot, int32_t passed)
+{
+    pfd_error *error = l->producer.error;
+    int32_t counted = passed && error && error->ordinal >= 0;
+    l->seek_streams = !counted;
+    if (passed) l->next_step = slot->batch.step + 1;
+    slot->batch.rows = 0;
+    pfd_skipped_row skipped = {.error = error};
+    if (counted && l->plan.readers[0].attrs->on_error != PFD_ON_ERROR_RAISE &&
+        pfd_skipped_rows_add(&slot->batch, &skipped))
+        return;
+    slot->loop.status = l->producer.status;
+    l->producer.error = slot->loop.error; /* swapped: both are freed by their owners */
+    slot->loop.error = error;
+}
+
+static void start_producer(pfd_loader *l);
+
+static void batch_produced(void *ctx)
+{
+    pfd_loader *l = ctx;
+    pfd_slot *slot = l->produced;
+    pthread_mutex_lock(&l->lock);
+    l->producing = 0;
+    int32_t passed = can_pass(&l->producer);
+    pfd_slot_pool_count_scratch(l, slot);
+    if (l->producer.status != PFD_OK) {
+        note_failure(l, slot, passed);
+        pfd_ring_mark_ready(l, slot);
+    } else if (slot->end) {
+        l->next_epoch++;
+        l->next_step = 0;
+        l->seek_streams = 1;
+        pfd_ring_mark_ready(l, slot);
+    } else {
+        l->next_step = slot->batch.step + 1;
+        start_stages(l, slot);
+    }
+    if (l->producer.status == PFD_OK || passed) start_producer(l);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* Starts the producer, unless it runs or the ring has no room. */
+static void start_producer(pfd_loader *l)
+{
+    if (l->producing || l->closed || !(l->produced = pfd_ring_add(l))) return;
+    l->producing = 1;
+    l->producer.n = l->producer.chunk = 1;
+    l->producer.fn = produce;
+    l->producer.done = batch_produced;
+    l->producer.ctx = l;
+    pfd_multi_thread_loop(l->threads.pool, &l->producer);
+}
+
+/* ---- Starting batches (lock held) ------------------------------------------------------------ */
+
+/* Starts the next batch of readers with random access: the chain says where the batch begins.
+ * Returns 0 if no batch can be started. */
+static int32_t start_batch(pfd_loader *l)
+{
+    if (pfd_loader_own_step(l, 0) >= l->plan.num_batches) return 0;
+    l->next_step = pfd_loader_own_step(l, l->next_step);
+    if (l->next_step >= l->plan.num_batches) {
+        l->next_epoch++;
+        l->next_step = pfd_loader_own_step(l, 0);
+    }
+    pfd_slot *slot = pfd_ring_add(l);
+    if (!slot) return 0;
+    pfd_row_batch *batch = &slot->batch;
+    l->next_step++;
+    int64_t rows = INT64_MAX, from, to;
+    for (int32_t r = 0; r < l->plan.num_readers; r++) {
+        const pfd_dataset *logical = l->plan.readers[r].logical;
+        int64_t end;
+        logical->methods->batch(logical, batch->epoch, batch->step, &batch->first_positions[r],
+                                &end);
+        if (end - batch->first_positions[r] < rows) rows = end - batch->first_positions[r];
+    }
+    const pfd_reader_attrs *attrs = l->plan.readers[0].attrs; /* ranks are the same in all */
+    pfd_rank_rows(rows, attrs->rank, attrs->world_size, &from, &to);
+    for (int32_t r = 0; r < l->plan.num_readers; r++) batch->first_positions[r] += from;
+    batch->rows = to - from;
+    start_stages(l, slot);
+    return 1;
+}
+
+static void start_more(pfd_loader *l)
+{
+    if (l->plan.stream)
+        start_producer(l);
+    else
+        while (start_batch(l)) continue;
+}
+
+/* ---- Delivering (consumer held; lock held only where a comment says so) ---------------------- */
+
+/* Waits for a change until the deadline, with `lock` held.  Returns 0 after the deadline. */
+static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
+{
+    struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000),
+                             .tv_nsec = (long)(deadline_ns % 1000000000)};
+    int64_t since = pfd_clock_ns();
+    int failure = pthread_cond_timedwait(&l->changed, &l->lock, &until);
+    int64_t now = pfd_clock_ns();
+    l->counters.stats.wait_ns += now - since;
+    if (l->traces.on) pfd_trace_wait(l->traces.on, since, now);
+    return failure != ETIMEDOUT;
+}
+
+/* Works on a piece of the earliest batch that has one left. `lock` is held except during the
+ * work. */
+static int32_t help(pfd_loader *l)
+{
+    for (int64_t i = 0; i < pfd_ring_size(l); i++) {
+        pfd_slot *slot = pfd_ring_at(l, i);
+        if (!slot->started || slot->ready) continue;
+        pfd_loop *loop = current_loop(slot);
+        pthread_mutex_unlock(&l->lock);
+        int64_t since = pfd_clock_ns();
+        int32_t helped = pfd_thread_pool_help(l->threads.pool, loop);
+        int64_t help_ns = pfd_clock_ns() - since;
+        pthread_mutex_lock(&l->lock);
+        if (helped) {
+            l->counters.stats.help_ns += help_ns;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+#define CHECK_EVERY_NS INT64_C(1000000000) /* how often to check whether files have changed */
+
+/* Checks all files on disk, and sets when to check again, so that it takes at most a hundredth
+ * of the time. */
+static pfd_status check_disk(pfd_loader *l, pfd_error *err)
+{
+    int64_t since = pfd_clock_ns();
+    for (int32_t r = 0; r < l->plan.num_readers; r++)
+        PFD_TRY(pfd_data_reader_check_disk(&l->plan.readers[r], err));
+    int64_t now = pfd_clock_ns(), pause = 100 * (now - since);
+    l->next_check_ns = now + (pause > CHECK_EVERY_NS ? pause : CHECK_EVERY_NS);
+    return PFD_OK;
+}
+
+static pfd_status check_guard(const pfd_loader *l, pfd_error *err)
+{
+    for (int32_t r = 0; r < l->plan.num_readers; r++)
+        PFD_TRY(pfd_data_reader_check_guard(&l->plan.readers[r], err));
+    return PFD_OK;
+}
+
+/* Returns the first record that exceeds max_errors, or NULL. errors_in_epoch is the sum over all
+ * readers; it is compared with the max_errors of the reader of the record. */
+static const pfd_skipped_row *one_too_many(const pfd_loader *l, const pfd_slot *slot)
+{
+    int64_t errors = l->errors_in_epoch;
+    for (int64_t i = 0; i < slot->batch.num_skipped_rows; i++) {
+        const pfd_skipped_row *skipped = &slot->batch.skipped_rows[i];
+        int64_t most = l->plan.readers[skipped->reader].attrs->max_errors;
+        if (skipped->filler) continue;
+        if (most >= 0 && errors >= most) return skipped;
+        errors++;
+    }
+    return NULL;
+}
+
+/* Returns how many records were skipped. */
+static int64_t note_skipped_rows(pfd_loader *l, const pfd_slot *slot)
+{
+    int64_t errors = 0;
+    pthread_mutex_lock(&l->lock);
+    for (int64_t i = 0; i < slot->batch.num_skipped_rows; i++) {
+        if (slot->batch.skipped_rows[i].filler) continue;
+        errors++;
+        l->counters.stats.skipped++;
+        const pfd_error *error = slot->batch.skipped_rows[i].error;
+        if (error) l->skipped[l->num_skipped++ % PFD_KEPT_SKIPPED] = *error;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return errors;
+}
+
+/* Counts the skipped records.  PFD_CORRUPT_DATA: they are too many. */
+static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
+{
+    const pfd_skipped_row *skipped = one_too_many(l, slot);
+    if (skipped) {
+        if (skipped->error)
+            pfd_error_copy(err, skipped->error);
+        else
+            (void)pfd_fail(err, PFD_CORRUPT_DATA, "a record is damaged");
+        size_t used = strlen(err->message);
+        (void)snprintf(err->message + used, sizeof err->message - used,
+                       " (more bad records in this epoch than max_errors = %" PRId64 ")",
+                       l->plan.readers[skipped->reader].attrs->max_errors);
+        return err->status;
+    }
+    l->errors_in_epoch += note_skipped_rows(l, slot);
+    return PFD_OK;
+}
+
+/* Data may look corrupt because another process has changed the file; then that is the better
+ * message. */
+static pfd_status check_files(pfd_loader *l, const pfd_slot *slot, pfd_status status,
+                              pfd_error *err)
+{
+    if (status == PFD_CORRUPT_DATA || slot->batch.num_skipped_rows || slot->batch.step == 0 ||
+        pfd_clock_ns() >= l->next_check_ns)
+        PFD_TRY(check_disk(l, err));
+    return check_guard(l, err);
+}
+
+/* Finds what is wrong with a finished batch. */
+static pfd_status inspect(pfd_loader *l, pfd_slot *slot, pfd_error *err)
+{
+    pfd_status status = slot->loop.status;
+    PFD_TRY(check_files(l, slot, status, err));
+    if (status != PFD_OK) {
+        if (!slot->loop.error) return pfd_fail_memory(err, sizeof *err, "an error's text");
+        pfd_error_copy(err, slot->loop.error);
+        return status;
+    }
+    return report_skipped_rows(l, slot, err);
+}
+
+/* Once, if several loaders share the steps.  Readers are zipped: the first one tells for all. */
+static void note_left_out(pfd_loader *l)
+{
+    int64_t records = atomic_load(&l->plan.readers[0].left_out);
+    if (l->share > 0 || records <= 0) return;
+    pthread_mutex_lock(&l->lock);
+    l->counters.stats.left_out += records;
+    pthread_mutex_unlock(&l->lock);
+}
+
+static pfd_status end_epoch(pfd_loader *l, pfd_error *err)
+{
+    PFD_TRY(check_disk(l, err));
+    note_left_out(l);
+    l->epoch++;
+    l->step = 0;
+    l->errors_in_epoch = 0;
+    return PFD_END;
+}
+
+/* With `lock` held. */
+static pfd_status no_slot(const pfd_loader *l, pfd_error *err)
+{
+    if (pfd_slot_pool_has_budget(l))
+        return pfd_fail_memory(err, l->plan.slot_bytes, "another batch");
+    return pfd_fail(err, PFD_OUT_OF_MEMORY,
+                    "all %d batches of %" PRId64 " bytes that memory_budget = %" PRId64
+                    " allows are held by arrays; release some, copy the arrays to keep, or raise "
+                    "memory_budget",
+                    l->num_held,
+                    pfd_slot_cost(&l->plan) + (l->most_values > 0 ? l->most_values : 0),
+                    l->memory_budget);
+}
+
+/* Waits until the next batch is ready, and takes it out of the ring; with `lock` held. The ring is
+ * filled when it is half empty: then there is enough work to wake a thread for it. */
+static pfd_status take_ready(pfd_loader *l, int64_t deadline_ns, pfd_slot **out, pfd_error *err)
+{
+    if (pfd_ring_size(l) == 0) start_more(l);
+    if (pfd_ring_size(l) == 0) return no_slot(l, err);
+    pfd_slot *slot = pfd_ring_at(l, 0);
+    pfd_steps_ask(&l->counters.steps, l->called_ns, slot->ready);
+    while (!slot->ready) {
+        if (help(l) && (slot->ready || pfd_clock_ns() < deadline_ns)) continue;
+        if (!slot->ready && !wait_for_change(l, deadline_ns)) return PFD_PENDING;
+    }
+    pfd_ring_remove_first(l);
+    if (pfd_ring_size(l) <= l->prefetch / 2) start_more(l);
+    *out = slot;
+    return PFD_OK;
+}
+
+/* Decides about a batch that was taken out of the ring. PFD_OK: it is delivered to the caller. */
+static pfd_status judge(pfd_loader *l, pfd_slot *slot, pfd_error *err)
+{
+    pfd_status status = slot->end ? end_epoch(l, err) : inspect(l, slot, err);
+    int32_t passed = status == PFD_CORRUPT_DATA &&
+                     (slot->loop.status == PFD_OK || can_pass(&slot->loop));
+    if (status == PFD_OK || passed)
+        l->step = slot->batch.step + 1;
+    else if (status != PFD_END)
+        l->restart = 1; /* the next call tries this batch again */
+    return status;
+}
+
+/* With `lock` held. */
+static void deliver(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
+{
+    const pfd_row_batch *batch = &slot->batch;
+    l->num_held++;
+    l->counters.stats.batches++;
+    l->counters.stats.records += batch->rows;
+    if (l->traces.on)
+        pfd_trace_delivery(l->traces.on, pfd_slot_traced(slot), l->counters.steps.asked_ns);
+    pfd_slot_trace(l, slot, PFD_TRACE_SLOT_HELD);
+    if (batch->step >= 0)
+        pfd_steps_deliver(&l->counters.steps, batch->step, batch->rows, l->num_ready);
+    *out = (pfd_batch){.memory = batch->memory,
+                       .epoch = batch->epoch,
+                       .step = batch->step,
+                       .rows = batch->rows};
+}
+
+/* ---- Tuning (consumer held) ------------------------------------------------------------------ */
+
+/* Opens workers for so many threads. Returns for how many there are some. */
+static int32_t open_workers(pfd_loader *l, int32_t wanted)
+{
+    int32_t n = l->threads.num_workers;
+    while (n < wanted && pfd_worker_open(&l->plan, &l->workers[n])) n++;
+    if (n < wanted) pfd_worker_close(&l->plan, &l->workers[n]);
+    pthread_mutex_lock(&l->lock);
+    if (n > l->threads.num_workers) l->threads.num_workers = n;
+    pfd_traces_add_threads(&l->traces, &l->threads);
+    pthread_mutex_unlock(&l->lock);
+    return n < wanted ? n : wanted;
+}
+
+void pfd_ring_adjust(pfd_loader *l, int32_t num_threads, int32_t prefetch)
+{
+    int32_t wanted = num_threads;
+    if (num_threads != l->num_threads)
+        num_threads = pfd_thread_pool_set_threads(l->threads.pool, open_workers(l, num_threads));
+    int64_t used_ns = pfd_tuning_used_ns(&l->threads, num_threads);
+    pthread_mutex_lock(&l->lock);
+    if (num_threads < wanted) pfd_autotune_limit(&l->tuning->tuner, num_threads);
+    l->num_threads = num_threads;
+    l->prefetch = prefetch;
+    pfd_tuning_begin(l->tuning, &l->counters, &l->threads, used_ns);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* A period may be over: learns of it, and applies what is then found. */
+static void tune(pfd_loader *l)
+{
+    const pfd_autotune *tuner = &l->tuning->tuner;
+    int64_t used_ns = pfd_tuning_used_ns(&l->threads, l->num_threads);
+    pthread_mutex_lock(&l->lock);
+    int32_t changed =
+        pfd_tuning_end(l->tuning, &l->counters, &l->threads, l->num_threads, used_ns);
+    pthread_mutex_unlock(&l->lock);
+    if (changed) pfd_ring_adjust(l, tuner->num_threads, tuner->prefetch);
+}
+
+/* ---- The next batch, and a new beginning (consumer held) ------------------------------------- */
+
+pfd_status pfd_ring_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out, pfd_error *err)
+{
+    for (;;) {
+        if (l->restart) PFD_TRY(pfd_ring_restart(l, deadline_ns, err));
+        if (!l->plan.stream && pfd_loader_own_step(l, l->step) >= l->plan.num_batches)
+            return end_epoch(l, err);
+        pfd_slot *slot = NULL;
+        pthread_mutex_lock(&l->lock);
+        pfd_status status = take_ready(l, deadline_ns, &slot, err);
+        pthread_mutex_unlock(&l->lock);
+        if (status != PFD_OK) return status;
+        status = judge(l, slot, err);
+        /* A batch of a stream that failed and is skipped has only its report. */
+        int32_t given = status == PFD_OK && (slot->batch.rows > 0 || slot->started ||
+                                             !slot->batch.num_skipped_rows);
+        pthread_mutex_lock(&l->lock);
+        int32_t is_due = 0;
+        if (given) {
+            deliver(l, slot, out);
+            is_due = pfd_tuning_is_due(l->tuning, &l->counters);
+        } else {
+            if (status != PFD_OK) pfd_steps_forget(&l->counters.steps);
+            pfd_slot_pool_put(l, slot);
+        }
+        pthread_mutex_unlock(&l->lock);
+        if (is_due) tune(l);
+        if (given || status != PFD_OK) return status;
+    }
+}
+
+/* With `lock` held. */
+static pfd_status drain(pfd_loader *l, int64_t deadline_ns)
+{
+    while (pfd_ring_size(l) > 0) {
+        pfd_slot *slot = pfd_ring_at(l, 0);
+        while (!slot->ready)
+            if (!wait_for_change(l, deadline_ns)) return PFD_PENDING;
+        pfd_ring_remove_first(l);
+        pfd_slot_pool_put(l, slot);
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_ring_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
+{
+    l->restart = 1;
+    atomic_store(&l->bounds.cancelled, 1);
+    pthread_mutex_lock(&l->lock);
+    pfd_status status = drain(l, deadline_ns);
+    if (status == PFD_OK) {
+        atomic_store(&l->bounds.cancelled, 0);
+        for (int32_t r = 0; status == PFD_OK && r < l->plan.num_readers; r++)
+            status = pfd_data_reader_apply_seed(&l->plan.readers[r], err);
+        l->next_epoch = l->epoch;
+        l->next_step = l->step;
+        l->seek_streams = 1;
+        l->restart = status != PFD_OK;
+        pfd_steps_restart(&l->counters.steps);
+        pfd_tuning_restart(l->tuning);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return status;
+}
+
+/* ---- Reading at positions (consumer held) ---------------------------------------------------- */
+
+static pfd_status check_read(const pfd_loader *l, const int64_t *positions, int64_t n,
+                             pfd_error *err)
+{
+    if (l->plan.stream)
+        return pfd_fail(err, PFD_UNSUPPORTED,
+                        "rows at positions were asked for, and a reader is read in sequence");
+    if (n < 0 || n > l->plan.local_batch_size)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "%" PRId64 " rows were asked for at once; it must be in [0, %" PRId64 "]",
+                        n, l->plan.local_batch_size);
+    int64_t size = INT64_MAX;
+    for (int32_t r = 0; r < l->plan.num_readers; r++) {
+        const pfd_dataset *logical = l->plan.readers[r].logical;
+        int64_t own = logical->methods->size(logical);
+        if (own < size) size = own;
+    }
+    for (int64_t i = 0; i < n; i++)
+        if (positions[i] < 0 || positions[i] >= size)
+            return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                            "there is no row %" PRId64 " in an epoch of %" PRId64, positions[i],
+                            size);
+    return PFD_OK;
+}
+
+/* Makes the rows of a slot at positions, and finds what is wrong with them. */
+static pfd_status read_slot(pfd_loader *l, pfd_slot *slot, pfd_error *err)
+{
+    pfd_error own;
+    pfd_error_init(&own);
+    pfd_status status = make_at_once(l, slot, &own);
+    slot->batch.positions = NULL;
+    PFD_TRY(check_files(l, slot, status, err));
+    if (status != PFD_OK) {
+        pfd_error_copy(err, &own);
+        return status;
+    }
+    (void)note_skipped_rows(l, slot);
+    return PFD_OK;
+}
+
+pfd_status pfd_ring_read(pfd_loader *l, int64_t epoch, const int64_t *positions, int64_t n,
+                         pfd_batch *out, pfd_error *err)
+{
+    PFD_TRY(check_read(l, positions, n, err));
+    pthread_mutex_lock(&l->lock);
+    pfd_slot *slot = pfd_slot_pool_take_at_once(l);
+    pfd_status status = slot ? PFD_OK : no_slot(l, err);
+    if (slot) {
+        slot->batch.epoch = epoch;
+        slot->batch.step = -1;
+        slot->batch.rows = n;
+        slot->batch.positions = positions;
+        pfd_slot_trace(l, slot, PFD_TRACE_SLOT_FILLS);
+    }
+    pthread_mutex_unlock(&l->lock);
+    if (!slot) return status;
+    status = read_slot(l, slot, err);
+    pthread_mutex_lock(&l->lock);
+    if (status == PFD_OK)
+        deliver(l, slot, out);
+    else
+        pfd_slot_pool_put(l, slot);
+    pthread_mutex_unlock(&l->lock);
+    return status;
+}
+
+/* ---- Opening and closing --------------------------------------------------------------------- */
+
+/* With PFD_AUTO, or threads that change, there may be more batches in flight than `prefetch`. */
+static int64_t choose_most_prefetch(const pfd_loader *l)
+{
+    int64_t most = l->prefetch;
+    if (l->tunes_threads && l->chooses_prefetch) {
+        int64_t usual = pfd_plan_usual_prefetch(&l->plan, l->threads.most_threads);
+        if (usual > most) most = usual;
+    }
+    return l->tunes_prefetch ? PFD_MOST_FACTOR * most : most;
+}
+
+static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
+{
+    int64_t most = l->memory_budget / pfd_slot_cost(&l->plan);
+    if (most < 2) {
+        (void)pfd_fail(err, PFD_INVALID_ARGUMENT,
+                       "one batch of %" PRId64 " rows takes %" PRId64
+                       " bytes, and there must be room for two, but memory_budget is %" PRId64
+                       "; lower batch_size or raise memory_budget",
+                       l->plan.local_batch_size, pfd_slot_cost(&l->plan), l->memory_budget);
+        return pfd_error_set_attr(err, "memory_budget");
+    }
+    most = most > 3 ? most - 2 : 1;
+    if (l->prefetch > most) l->prefetch = (int32_t)most;
+    l->threads.most_threads = l->num_threads;
+    if (l->tunes_threads)
+        l->threads.most_threads =
+            pfd_plan_most_threads(&l->plan, l->num_threads, l->memory_budget);
+    int64_t most_prefetch = choose_most_prefetch(l);
+    l->most_prefetch = (int32_t)(most_prefetch < most ? most_prefetch : most);
+    return PFD_OK;
+}
+
+/* Worker i of those that are open: the last one is the caller's. */
+static pfd_worker *worker_at(const pfd_loader *l, int32_t i)
+{
+    return &l->workers[i < l->threads.num_workers ? i : l->threads.most_threads];
+}
+
+/* 0: out of memory. */
+static int32_t open_first_workers(pfd_loader *l)
+{
+    size_t most = (size_t)l->threads.most_threads + 1;
+    l->workers = calloc(most, sizeof *l->workers);
+    l->threads.works = calloc(most, sizeof *l->threads.works);
+    if (!l->workers || !l->threads.works) return 0;
+    for (size_t i = 0; i < most; i++) l->threads.works[i] = &l->workers[i].work;
+    l->threads.num_workers = l->num_threads;
+    for (int32_t i = 0; i <= l->threads.num_workers; i++)
+        if (!pfd_worker_open(&l->plan, worker_at(l, i))) return 0;
+    return 1;
+}
+
+static pfd_status allocate(pfd_loader *l, pfd_error *err)
+{
+    while (l->ring_mask + 1 < l->most_prefetch) l->ring_mask = 2 * l->ring_mask + 1;
+    l->ring = calloc((size_t)l->ring_mask + 1, sizeof *l->ring);
+    l->skipped = calloc(PFD_KEPT_SKIPPED, sizeof *l->skipped);
+    int32_t whole = l->ring && l->skipped && open_first_workers(l);
+    for (int32_t i = 0; whole && i < l->prefetch + 2 && (i == 0 || pfd_slot_pool_has_budget(l));
+         i++)
+        whole = pfd_slot_pool_grow(l);
+    if (whole) return PFD_OK;
+    return pfd_fail(err, PFD_OUT_OF_MEMORY,
+                    "no memory for %d batches of %" PRId64 " bytes; lower batch_size or prefetch",
+                    l->prefetch + 2, l->plan.slot_bytes);
+}
+
+static pfd_status open_tuning(pfd_loader *l, pfd_error *err)
+{
+    if (!l->tunes_threads && !l->tunes_prefetch) return PFD_OK;
+    pfd_tune_bounds bounds = {.tunes_threads = l->tunes_threads,
+                              .tunes_prefetch = l->tunes_prefetch,
+                              .num_processors = pfd_cpu_count(),
+                              .usual_threads = l->num_threads,
+                              .most_threads = l->threads.most_threads,
+                              .prefetch = l->chooses_prefetch ? 0 : l->prefetch,
+                              .most_prefetch = l->most_prefetch,
+                              .usual_prefetch = pfd_plan_usual_prefetch,
+                              .plan = &l->plan};
+    return pfd_tuning_open(&bounds, &l->tuning, err);
+}
+
+pfd_status pfd_ring_open(pfd_loader *l, pfd_error *err)
+{
+    l->most_values = -1;
+    PFD_TRY(fit_into_budget(l, err));
+    PFD_TRY(allocate(l, err));
+    PFD_TRY(open_tuning(l, err));
+    l->seek_streams = 1;
+    return pfd_thread_pool_create(l->num_threads, l->threads.most_threads, &l->threads.pool, err);
+}
+
+void pfd_ring_ask(pfd_loader *l)
+{
+    pthread_mutex_lock(&l->lock);
+    const pfd_threads *threads = pfd_loader_threads(l);
+    int32_t num_workers = l->threads.num_workers;
+    pthread_mutex_unlock(&l->lock);
+    if (threads) pfd_counters_ask(&l->counters, threads->pool, num_workers);
+}
+
+void pfd_ring_count(pfd_loader *l)
+{
+    pfd_stats *stats = &l->counters.stats;
+    const pfd_threads *threads = pfd_loader_threads(l);
+    pfd_counters_update(&l->counters, threads);
+    stats->slots = l->num_slots;
+    stats->slots_held = l->num_held;
+    stats->slot_bytes = l->num_slots * l->plan.slot_bytes + l->ragged_bytes;
+    if (!threads) return;
+    stats->slots_ready = (int32_t)l->num_ready;
+    stats->read_bytes = 0;
+    for (int32_t r = 0; r < l->plan.num_readers; r++)
+        stats->read_bytes += pfd_data_reader_bytes_read(&l->plan.readers[r]);
+}
+
+void pfd_ring_close(pfd_loader *l)
+{
+    if (l->closed) return;
+    atomic_store(&l->bounds.cancelled, 1);
+    pthread_mutex_lock(&l->asking);
+    pfd_ring_ask(l);
+    pthread_mutex_lock(&l->lock);
+    pfd_ring_count(l);
+    pfd_counters_keep(&l->counters, &l->plan, pfd_loader_threads(l));
+    pfd_traces_stop(&l->traces, &l->threads);
+    l->closed = 1; /* after this no other thread uses the pool and the workers */
+    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&l->asking);
+    pfd_thread_pool_free(l->threads.pool);
+    l->threads.pool = NULL;
+    pthread_mutex_lock(&l->lock);
+    while (pfd_ring_size(l) > 0) {
+        pfd_slot *slot = pfd_ring_at(l, 0);
+        pfd_ring_remove_first(l);
+        pfd_slot_pool_put(l, slot);
+    }
+    pfd_slot_pool_close(l);
+    pthread_mutex_unlock(&l->lock);
+    for (int32_t i = 0; l->workers && i <= l->threads.num_workers; i++)
+        pfd_worker_close(&l->plan, worker_at(l, i));
+    for (int32_t r = 0; l->plan.readers && r < l->plan.num_readers; r++)
+        pfd_data_reader_close_files(&l->plan.readers[r]);
+    free(l->threads.works);
+    free(l->workers);
+    free(l->ring);
+    l->threads.works = NULL;
+    l->workers = NULL;
+    l->ring = NULL;
+}

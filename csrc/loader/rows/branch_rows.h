@@ -1,0 +1,43 @@
+/* loader/rows/branch_rows.h -- the rows of a range in each branch of a data set: which records
+ * they are.
+ *
+ * OWNERSHIP  A worker has one pfd_branch_rows for each branch of each tree of its plan.  Records
+ *            point into the scratch that they were found with, or into the readers' files.
+ * THREADS    One at a time.
+ */
+#ifndef PFD_LOADER_BRANCH_ROWS_H
+#define PFD_LOADER_BRANCH_ROWS_H
+#include "loader/plan/view_tree.h"
+
+typedef struct pfd_branch_rows {
+    int64_t n, capacity;
+    int64_t row_bytes; /* of all its tensors; 0 where they lie elsewhere */
+    uint8_t *memory;   /* capacity * row_bytes, aligned for tensors */
+    pfd_places places;
+    int64_t *parents;    /* of each row, its row in the branch above */
+    pfd_record *records; /* of a branch with a reader, as its ops take them; of others the records
+                            that their rows come from, with files counted among those of all
+                            readers; with parts, that of the first one */
+    pfd_record *drawn;   /* PFD_DRAWN records for the ops of the branch, with ordinals that differ
+                            for each draw of a record, and between readers; not set where no op
+                            computes */
+    pfd_part *parts;     /* of a branch below a view that joins records */
+} pfd_branch_rows;
+
+/* Room for the rows of each branch; 0: out of memory.  `rows`: of a range; rows[b].row_bytes is set
+ * by the caller. */
+int32_t pfd_branch_rows_open(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t capacity);
+void pfd_branch_rows_close(const pfd_view_tree *tree, pfd_branch_rows *rows);
+
+/* Finds the records of `n` rows.  records[i] comes in as a place of the outermost view (epoch in
+ * offset, position in ordinal) and goes out as the row's record, `filler` as it was; drawn[i] as
+ * that of branch 0.
+ * A failure tells the row of these in err->row, and has the place of the record. */
+pfd_status pfd_branch_rows_find(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
+                                pfd_scratch *scratch, pfd_record *records, pfd_record *drawn,
+                                pfd_error *err);
+
+/* The row of the range that row `row` of a branch belongs to. */
+int64_t pfd_branch_rows_outermost(const pfd_view_tree *tree, const pfd_branch_rows *rows, int32_t b,
+                                  int64_t row);
+#endif

@@ -1,0 +1,272 @@
+/* Counts steps and their course, and collects what threads, the pool and the kernel count. */
+#include "loader/watch/counters.h"
+
+#include "core/cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Steps: time in next(), time between two calls, and their course ------------------------- */
+
+static const int64_t first_period_ns = 50 * 1000 * 1000;
+
+void pfd_steps_ask(pfd_steps *steps, int64_t now_ns, int32_t is_ready)
+{
+    if (steps->asks) return;
+    steps->asks = 1;
+    steps->asked_ns = now_ns;
+    steps->was_ready = is_ready;
+}
+
+void pfd_steps_forget(pfd_steps *steps)
+{
+    steps->asks = 0;
+}
+
+void pfd_steps_restart(pfd_steps *steps)
+{
+    steps->asks = 0;
+    steps->is_restart = 1;
+}
+
+int32_t pfd_steps_pause(pfd_steps *steps)
+{
+    if (!steps->kept) {
+        pfd_steps *kept = malloc(sizeof *kept);
+        if (!kept) return 0;
+        *kept = *steps;
+        steps->kept = kept;
+    }
+    steps->pauses++;
+    return 1;
+}
+
+void pfd_steps_resume(pfd_steps *steps)
+{
+    if (--steps->pauses > 0) return;
+    pfd_steps *kept = steps->kept;
+    *steps = *kept;
+    free(kept);
+    pfd_steps_restart(steps);
+}
+
+static void add_period(pfd_period *to, const pfd_period *more)
+{
+    to->batches += more->batches;
+    to->rows += more->rows;
+    to->wait_ns += more->wait_ns;
+    to->ready += more->ready;
+}
+
+/* Joins periods in pairs, and so makes room for as many again. */
+static void join_periods(pfd_history *history)
+{
+    for (int32_t i = 0; i < PFD_MOST_PERIODS / 2; i++) {
+        pfd_period joined = history->periods[2 * i];
+        add_period(&joined, &history->periods[2 * i + 1]);
+        history->periods[i] = joined;
+    }
+    memset(&history->periods[PFD_MOST_PERIODS / 2], 0, sizeof history->periods / 2);
+    history->period_ns *= 2;
+}
+
+/* Goes to the period of a moment after the last one. */
+static void go_on(pfd_steps *steps, int64_t now_ns)
+{
+    pfd_history *history = &steps->history;
+    if (!history->period_ns) {
+        history->begin_ns = steps->asked_ns;
+        history->period_ns = first_period_ns;
+    }
+    while ((now_ns - history->begin_ns) / history->period_ns >= PFD_MOST_PERIODS)
+        join_periods(history);
+    history->num_periods = (int32_t)((now_ns - history->begin_ns) / history->period_ns) + 1;
+    steps->period_end_ns = history->begin_ns + history->num_periods * history->period_ns;
+}
+
+static void note_duration(int64_t *counts, int64_t ns)
+{
+    int32_t power = ns < 1 ? 0 : 63 - __builtin_clzll((unsigned long long)ns);
+    counts[power < PFD_DURATIONS ? power : PFD_DURATIONS - 1]++;
+}
+
+/* Counts the wait for a batch; returns the moment at which it ended. A batch that was ready needs
+ * no clock. */
+static int64_t note_wait(pfd_steps *steps, int32_t is_start)
+{
+    int64_t now_ns = pfd_clock_ns(), wait_ns = now_ns - steps->asked_ns;
+    if (now_ns >= steps->period_end_ns) go_on(steps, now_ns);
+    steps->history.periods[steps->history.num_periods - 1].wait_ns += wait_ns;
+    if (is_start) {
+        steps->start_ns += wait_ns;
+        return now_ns;
+    }
+    steps->waited_steps++;
+    steps->wait_ns += wait_ns;
+    note_duration(steps->history.waits, wait_ns);
+    return now_ns;
+}
+
+void pfd_steps_deliver(pfd_steps *steps, int64_t step, int64_t rows, int64_t num_ready)
+{
+    pfd_history *history = &steps->history;
+    int32_t is_start = step == 0 || steps->is_restart || !steps->delivered_ns;
+    int64_t train_ns = steps->asked_ns - steps->delivered_ns;
+    if (steps->delivered_ns && train_ns > steps->longest_train_ns)
+        steps->longest_train_ns = train_ns;
+    if (is_start) {
+        steps->starts++;
+    } else {
+        steps->steps++;
+        steps->train_ns += train_ns;
+        note_duration(history->trains, train_ns);
+    }
+    steps->delivered_ns = steps->asked_ns;
+    if (!steps->was_ready)
+        steps->delivered_ns = note_wait(steps, is_start);
+    else if (steps->asked_ns >= steps->period_end_ns)
+        go_on(steps, steps->asked_ns);
+    pfd_period *period = &history->periods[history->num_periods - 1];
+    period->batches++;
+    period->rows += rows;
+    period->ready += num_ready;
+    steps->asks = steps->is_restart = 0;
+}
+
+/* ---- The kernel and the threads -------------------------------------------------------------- */
+
+void pfd_counters_open(pfd_counters *counters)
+{
+    counters->stats.opened_ns = pfd_clock_ns();
+    counters->opened_cpu_ns = pfd_process_cpu_ns();
+    counters->opened_throttled_ns = pfd_throttled_ns();
+}
+
+void pfd_counters_close(pfd_counters *counters)
+{
+    free(counters->steps.kept);
+    free(counters->work);
+}
+
+void pfd_counters_note_memory(pfd_counters *counters, int32_t has_memory)
+{
+    if (has_memory == !counters->no_memory_since_ns) return;
+    int64_t now_ns = pfd_clock_ns();
+    if (has_memory) counters->stats.no_memory_ns += now_ns - counters->no_memory_since_ns;
+    counters->no_memory_since_ns = has_memory ? 0 : now_ns;
+}
+
+void pfd_counters_ask(pfd_counters *counters, const pfd_thread_pool *pool, int32_t num_workers)
+{
+    pfd_system_counts system = {
+        .processors = pfd_cpu_count(),
+        .process_cpu_ns = pfd_process_cpu_ns() - counters->opened_cpu_ns,
+        .throttled_ns = pfd_throttled_ns() - counters->opened_throttled_ns};
+    for (int32_t i = 0; i < num_workers; i++)
+        pfd_thread_usage_add(pfd_thread_pool_system_id(pool, i), &system.threads);
+    counters->system = system;
+}
+
+static void copy_system(const pfd_system_counts *system, pfd_stats *stats)
+{
+    stats->cpu_ns = system->threads.cpu_ns;
+    stats->runnable_ns = system->threads.runnable_ns;
+    stats->major_faults = system->threads.major_faults;
+    stats->processors = system->processors;
+    stats->process_cpu_ns = system->process_cpu_ns;
+    stats->throttled_ns = system->throttled_ns;
+}
+
+static void update_threads(pfd_stats *stats, const pfd_threads *threads)
+{
+    pfd_pool_counts counts = pfd_thread_pool_counts(threads->pool);
+    stats->now_ns = pfd_clock_ns();
+    stats->thread_ns = counts.thread_ns;
+    stats->idle_ns = counts.idle_ns;
+    stats->bytes = 0;
+    for (int32_t i = 0; i <= threads->num_workers; i++)
+        stats->bytes += pfd_work_get(&pfd_threads_work(threads, i)->bytes);
+}
+
+static void copy_steps(const pfd_steps *steps, pfd_stats *stats)
+{
+    stats->asked_ns = steps->asked_ns;
+    stats->delivered_ns = steps->delivered_ns;
+    stats->starts = steps->starts;
+    stats->start_ns = steps->start_ns;
+    stats->steps = steps->steps;
+    stats->waited_steps = steps->waited_steps;
+    stats->step_wait_ns = steps->wait_ns;
+    stats->step_train_ns = steps->train_ns;
+}
+
+void pfd_counters_update(pfd_counters *counters, const pfd_threads *threads)
+{
+    if (threads) update_threads(&counters->stats, threads);
+    copy_system(&counters->system, &counters->stats);
+    copy_steps(&counters->steps, &counters->stats);
+}
+
+/* ---- Work ------------------------------------------------------------------------------------ */
+
+/* Kind, reader and op of an item of work. */
+static pfd_work_stats describe(const pfd_plan *plan, int32_t item)
+{
+    pfd_work_stats of = {.struct_size = sizeof of, .op = "", .name = "", .fused_op = ""};
+    if (item == pfd_work_joining(plan)) {
+        of.kind = PFD_WORK_JOIN;
+        of.reader = -1;
+    } else if (item >= plan->num_ops) {
+        of.kind = item < pfd_work_reading(plan, 0) ? PFD_WORK_RECORDS : PFD_WORK_READ;
+        of.reader = (item - plan->num_ops) % plan->num_readers;
+        of.op = plan->readers[of.reader].node->op->op->name;
+        of.name = plan->readers[of.reader].name;
+    } else {
+        const pfd_plan_op *op = &plan->ops[item];
+        of.reader = op->reader;
+        of.is_whole = op->stage % 2;
+        of.op = op->node->op->op->name;
+        of.name = op->node->name;
+        if (op->producer) of.fused_op = op->producer->op->op->name;
+    }
+    return of;
+}
+
+pfd_work_stats pfd_counters_work(const pfd_plan *plan, const pfd_threads *threads, int32_t item)
+{
+    pfd_work_stats all = describe(plan, item);
+    for (int32_t i = 0; i <= threads->num_workers; i++)
+        pfd_work_add(pfd_threads_work(threads, i), item, &all);
+    return all;
+}
+
+void pfd_counters_keep(pfd_counters *counters, const pfd_plan *plan, const pfd_threads *threads)
+{
+    pfd_stats *stats = &counters->stats;
+    if (counters->no_memory_since_ns)
+        stats->no_memory_ns += stats->now_ns - counters->no_memory_since_ns;
+    if (!threads) return;
+    int32_t items = pfd_work_num_items(plan);
+    counters->work = calloc((size_t)items, sizeof *counters->work);
+    for (int32_t i = 0; counters->work && i < items; i++)
+        counters->work[i] = pfd_counters_work(plan, threads, i);
+}
+
+pfd_thread_now pfd_counters_thread(const pfd_threads *threads, int32_t i)
+{
+    const pfd_work_now *now = &pfd_threads_work(threads, i)->now;
+    int32_t is_of_pool = i < threads->num_workers;
+    return (pfd_thread_now){
+        .struct_size = sizeof(pfd_thread_now),
+        .system_id = is_of_pool ? pfd_thread_pool_system_id(threads->pool, i) : 0,
+        .work = atomic_load_explicit(&now->item, memory_order_relaxed),
+        .reader = (int32_t)pfd_work_get(&now->reader),
+        .count = pfd_work_get(&now->count),
+        .epoch = pfd_work_get(&now->epoch),
+        .step = pfd_work_get(&now->step),
+        .num_rows = pfd_work_get(&now->num_rows),
+        .file = pfd_work_get(&now->file),
+        .first_ordinal = pfd_work_get(&now->first_ordinal),
+        .last_ordinal = pfd_work_get(&now->last_ordinal),
+    };
+}

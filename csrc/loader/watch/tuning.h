@@ -1,0 +1,124 @@
+/* loader/watch/tuning.h -- how many threads work for a loader, and how many batches it makes ahead,
+ * found while it runs.
+ *
+ * A search by trial, over periods of about a tenth of a second. While a program waits for batches,
+ * something is tried that may help: more threads where all are busy, more batches ahead where
+ * threads are idle at other times. It is kept if batches come faster, by more than chance explains;
+ * else it is taken back, and the next trial of its kind comes after a pause that doubles with each
+ * failure. While the program does not wait, threads that are idle anyway are given back.
+ *
+ * The search, pfd_autotune, knows neither a clock nor a loader: its periods come from pfd_tuning,
+ * which measures them, or from a test.  The ring applies what is found.  The order of batches and
+ * the state of a loader depend on neither number: batches are numbered when they are started,
+ * whatever number of them is in flight.
+ *
+ * THREADS  pfd_tuning: with the loader's `consumer` and `lock` held, unless a comment says
+ *          otherwise.
+ */
+#ifndef PFD_LOADER_TUNING_H
+#define PFD_LOADER_TUNING_H
+#include "loader/watch/counters.h"
+
+/* ---- The search ------------------------------------------------------------------------------ */
+
+/* What a loader did in a period in which nothing was changed. */
+typedef struct pfd_tune_period {
+    int64_t end_ns;
+    double ranges_per_s;  /* of rows, made: counts parts of batches, too */
+    double batches_per_s; /* made */
+    double wait;          /* share of the time in which the program waited for batches */
+    double idle;          /* share of the threads' time without work */
+    double blocked;       /* share of it in which work neither computed nor could have */
+    int32_t is_full;      /* so many batches were in flight as `prefetch` allows */
+    int32_t has_memory;   /* for another batch */
+} pfd_tune_period;
+
+typedef struct pfd_tune_bounds {
+    int32_t tunes_threads, tunes_prefetch;
+    int32_t num_processors, usual_threads, most_threads;
+    int32_t prefetch; /* as it stays; 0: as many as usual, or more if tunes_prefetch */
+    int32_t most_prefetch;
+    int32_t (*usual_prefetch)(const void *plan, int32_t num_threads);
+    const void *plan;
+} pfd_tune_bounds;
+
+#define PFD_MOST_FACTOR 8 /* of the usual prefetch */
+
+/* Mean and spread of ranges per second, and of the share of time without waiting. */
+typedef struct pfd_tune_mean {
+    double n, rate, rate_squares, use, use_squares, idle, batches_per_s;
+} pfd_tune_mean;
+
+/* One kind of trial. */
+typedef struct pfd_tune_way {
+    int32_t pause, left; /* periods between trials; of them until the next one */
+    int32_t stride;      /* threads more or fewer */
+} pfd_tune_way;
+
+typedef struct pfd_autotune {
+    pfd_tune_bounds bounds;
+    int32_t num_threads, prefetch; /* to be used */
+    int32_t factor, from_factor;   /* of the usual prefetch; before the last change */
+    int32_t state, trial;          /* PFD_TUNING_*; PFD_TUNE_* of the trial, -1: none */
+    int32_t settling;              /* periods to be left out */
+    int32_t calm;                  /* periods without waiting */
+    int32_t former_threads;        /* before some were given back; 0: none were */
+    int32_t strange, since_change, change_pause; /* periods; see note_change() */
+    int32_t contended;                           /* the last trial of more threads gained nothing */
+    double wait, idle, blocked;                  /* recent shares; is_fresh: none is known */
+    int32_t is_fresh;
+    pfd_tune_mean now, before;                   /* since the last change; before the trial */
+    pfd_tune_way ways[PFD_TUNE_KINDS];
+    int64_t num_decisions;
+    pfd_decision decisions[PFD_KEPT_DECISIONS]; /* the last ones, as a ring */
+} pfd_autotune;
+
+void pfd_autotune_open(pfd_autotune *tuner, const pfd_tune_bounds *bounds);
+
+/* Learns of a period.  Returns 1 if num_threads or prefetch is another one now. */
+int32_t pfd_autotune_step(pfd_autotune *tuner, const pfd_tune_period *period);
+
+/* There are only so many threads: the system gives no more. */
+void pfd_autotune_limit(pfd_autotune *tuner, int32_t num_threads);
+
+/* ---- The periods ----------------------------------------------------------------------------- */
+
+/* What is counted of a loader up to a moment; a period lies between two of them. */
+typedef struct pfd_tuning_counts {
+    int64_t now_ns, num_chunks, thread_ns, idle_ns, steps, wait_ns, train_ns, batches_made;
+    int64_t no_memory_ns, used_ns;
+} pfd_tuning_counts;
+
+/* Makes no thread of its own: a period ends with the delivery of a batch. */
+typedef struct pfd_tuning {
+    pfd_autotune tuner;
+    int32_t is_measuring;    /* a period */
+    int64_t due_ns;          /* when it may end */
+    pfd_tuning_counts begin; /* of it */
+} pfd_tuning;
+
+pfd_status pfd_tuning_open(const pfd_tune_bounds *bounds, pfd_tuning **out, pfd_error *err);
+
+/* Another place of the order is next: the period does not count. */
+void pfd_tuning_restart(pfd_tuning *tuning);
+
+/* Time that threads computed, or could have.  Without `lock`: it takes files to open. */
+int64_t pfd_tuning_used_ns(const pfd_threads *threads, int32_t num_threads);
+
+/* A period begins. */
+void pfd_tuning_begin(pfd_tuning *tuning, pfd_counters *counters, const pfd_threads *threads,
+                      int64_t used_ns);
+
+/* Whether a period may be over with the batch that was just delivered.  If so, end() learns of it;
+ * it returns 1 if other numbers are to be applied, after which a period begins. */
+static inline int32_t pfd_tuning_is_due(const pfd_tuning *tuning, const pfd_counters *counters)
+{
+    return tuning && counters->steps.delivered_ns >= tuning->due_ns;
+}
+int32_t pfd_tuning_end(pfd_tuning *tuning, pfd_counters *counters, const pfd_threads *threads,
+                       int32_t num_threads, int64_t used_ns);
+
+/* For whoever asks: what is tuned, and the i-th of the last decisions; PFD_END: there is none. */
+pfd_tuning_info pfd_tuning_get_info(const pfd_tuning *tuning);
+pfd_status pfd_tuning_get_decision(const pfd_tuning *tuning, int64_t i, pfd_decision *out);
+#endif

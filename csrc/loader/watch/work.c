@@ -1,0 +1,238 @@
+/* Measures what a thread works on, and writes it down while a trace is on. */
+#include "loader/watch/work.h"
+
+#include "core/cpu.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CACHE_LINE = 64 };
+
+/* Measuring takes at most one part in so many of the time, unless ranges are shorter than the
+ * larger number allows. */
+enum { MEASURED_PART = 300, MOST_UNMEASURED = 63 };
+
+static int64_t (*const clocks[])(void) = {
+    [PFD_CLOCK_WALL] = pfd_clock_ns, [PFD_CLOCK_CPU] = pfd_thread_cpu_ns};
+static int64_t reading_ns[2]; /* what it takes to read each of them */
+
+static void measure_clocks(void)
+{
+    enum { TIMES = 8, ROUNDS = 4 }; /* of which the quickest counts: others may be interrupted */
+    for (int32_t c = 0; c < 2; c++) {
+        reading_ns[c] = INT64_MAX;
+        for (int32_t round = 0; round < ROUNDS; round++) {
+            int64_t since = pfd_clock_ns();
+            for (int32_t i = 0; i < TIMES; i++) (void)clocks[c]();
+            int64_t taken_ns = (pfd_clock_ns() - since) / TIMES + 1;
+            if (taken_ns < reading_ns[c]) reading_ns[c] = taken_ns;
+        }
+    }
+}
+
+int32_t pfd_work_open(const pfd_plan *plan, pfd_work *work)
+{
+    static pthread_once_t measured = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&measured, measure_clocks);
+    int32_t num_stages = plan->num_stages + 2;
+    size_t bytes = (size_t)num_stages * sizeof *work->stages +
+                   (size_t)pfd_work_num_items(plan) * sizeof *work->counts;
+    bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    work->stages = aligned_alloc(CACHE_LINE, bytes);
+    if (!work->stages) return 0;
+    memset(work->stages, 0, bytes);
+    work->counts = (pfd_work_count *)(work->stages + num_stages);
+    for (int32_t i = 0; i < num_stages; i++)
+        work->stages[i].num_since[PFD_CLOCK_WALL] = work->stages[i].num_since[PFD_CLOCK_CPU] = 1;
+    atomic_store(&work->now.item, -1);
+    atomic_store(&work->now.file, -1);
+    return 1;
+}
+
+void pfd_work_close(pfd_work *work)
+{
+    free(work->stages);
+    *work = (pfd_work){0};
+}
+
+/* ---- While a trace is on --------------------------------------------------------------------- */
+
+void pfd_trace_buffer_put(pfd_trace_buffer *buffer, const pfd_trace_event *event)
+{
+    int64_t count = atomic_load_explicit(&buffer->count, memory_order_relaxed);
+    if (count == buffer->capacity) {
+        atomic_fetch_add_explicit(&buffer->dropped, 1, memory_order_relaxed);
+        return;
+    }
+    buffer->events[count] = *event;
+    atomic_store_explicit(&buffer->count, count + 1, memory_order_release);
+}
+
+/* Announces the buffer before it is used; it may have been taken away in between. */
+pfd_trace_buffer *pfd_traced_use(pfd_traced *traced)
+{
+    pfd_trace_buffer *buffer = atomic_load(&traced->buffer);
+    if (!buffer) return NULL;
+    atomic_store(&traced->used, buffer);
+    if (atomic_load(&traced->buffer) == buffer) return buffer;
+    atomic_store(&traced->used, NULL);
+    return NULL;
+}
+
+void pfd_traced_leave(pfd_traced *traced)
+{
+    atomic_store(&traced->used, NULL);
+}
+
+static int32_t begin_traced(pfd_work *work)
+{
+    if (!pfd_traced_use(&work->traced)) return 0;
+    work->traced.note_ns = pfd_clock_ns();
+    pfd_work_set(&work->traced.begin_ns, work->traced.note_ns);
+    return 1;
+}
+
+pfd_trace_event pfd_work_event(const pfd_work *work, int32_t kind, int64_t begin_ns)
+{
+    const pfd_work_now *now = &work->now;
+    return (pfd_trace_event){
+        .kind = kind,
+        .item = atomic_load_explicit(&now->item, memory_order_relaxed),
+        .begin_ns = begin_ns,
+        .epoch = pfd_work_get(&now->epoch),
+        .step = pfd_work_get(&now->step),
+        .first_row = pfd_work_get(&now->first_row),
+        .num_rows = pfd_work_get(&now->num_rows),
+        .reader = (int32_t)pfd_work_get(&now->reader),
+        .file = pfd_work_get(&now->file),
+        .ordinal = pfd_work_get(&now->first_ordinal),
+    };
+}
+
+static void note_traced(pfd_work *work, int32_t item, int64_t num_rows)
+{
+    pfd_trace_event event = pfd_work_event(work, PFD_TRACE_WORK, work->traced.note_ns);
+    event.item = item;
+    event.num_rows = num_rows;
+    event.end_ns = work->traced.note_ns = pfd_clock_ns();
+    pfd_trace_buffer_put(atomic_load_explicit(&work->traced.used, memory_order_relaxed), &event);
+}
+
+static void end_traced(pfd_work *work)
+{
+    pfd_traced *traced = &work->traced;
+    pfd_trace_event event = pfd_work_event(work, PFD_TRACE_RANGE, pfd_work_get(&traced->begin_ns));
+    event.end_ns = pfd_clock_ns();
+    pfd_trace_buffer_put(atomic_load_explicit(&traced->used, memory_order_relaxed), &event);
+    pfd_work_set(&traced->begin_ns, 0);
+    pfd_traced_leave(traced);
+}
+
+/* ---- By samples ------------------------------------------------------------------------------ */
+
+/* A number in [0, n), n <= 2^31: of a sequence that spreads evenly, and has no period. */
+static int64_t draw(pfd_work *work, int64_t n)
+{
+    const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15); /* of 2^64, the golden ratio */
+    return (int64_t)((++work->draws * golden >> 32) * (uint64_t)n >> 32);
+}
+
+static void begin_measured(pfd_work *work)
+{
+    pfd_measuring *stage = work->measuring;
+    int32_t drawn = stage->wall_ns ? (int32_t)draw(work, 2) : PFD_CLOCK_WALL;
+    work->noted |= PFD_NOTED_MEASURED;
+    work->num_notes = 1;
+    for (int32_t c = 0; c < 2; c++) {
+        work->weight[c] = c == drawn || stage->is_long ? stage->num_since[c] : 0;
+        if (!work->weight[c]) continue;
+        stage->num_since[c] = 0;
+        work->note_ns[c] = clocks[c]();
+    }
+    work->begin_ns = work->note_ns[PFD_CLOCK_WALL];
+}
+
+/* Nothing was done in this range, as at the end of a stream: the next one is measured instead. */
+static void forget_measured(pfd_work *work)
+{
+    for (int32_t c = 0; c < 2; c++)
+        if (work->weight[c]) work->measuring->num_since[c] = work->weight[c];
+    work->measuring->num_unmeasured = 0;
+}
+
+static void end_measured(pfd_work *work)
+{
+    pfd_measuring *stage = work->measuring;
+    int64_t cost_ns = 0;
+    if (work->num_notes == 1) {
+        forget_measured(work);
+        return;
+    }
+    for (int32_t c = 0; c < 2; c++)
+        if (work->weight[c]) cost_ns += work->num_notes * reading_ns[c];
+    if (work->weight[PFD_CLOCK_WALL]) {
+        stage->wall_ns = work->note_ns[PFD_CLOCK_WALL] - work->begin_ns + 1;
+        int64_t both_ns = work->num_notes * (reading_ns[0] + reading_ns[1]);
+        stage->is_long = MEASURED_PART * both_ns < stage->wall_ns;
+    }
+    int64_t pause = MEASURED_PART * cost_ns / stage->wall_ns;
+    if (pause > MOST_UNMEASURED) pause = MOST_UNMEASURED;
+    stage->num_unmeasured = pause / 2 + draw(work, pause + 1); /* `pause` on average */
+    for (int32_t c = 0; c < 2; c++) stage->num_since[c] += stage->num_unmeasured + 1;
+}
+
+void pfd_work_begin_noted(pfd_work *work)
+{
+    if (begin_traced(work)) work->noted |= PFD_NOTED_TRACED;
+    if (work->measuring->num_unmeasured < 0) begin_measured(work);
+}
+
+void pfd_work_end_noted(pfd_work *work)
+{
+    if (work->noted & PFD_NOTED_MEASURED) end_measured(work);
+    if (work->noted & PFD_NOTED_TRACED) end_traced(work);
+    work->noted = 0;
+}
+
+static void add(_Atomic int64_t *number, int64_t more)
+{
+    pfd_work_set(number, pfd_work_get(number) + more);
+}
+
+/* Since the last note, for all ranges that this one stands for. */
+static int64_t taken_ns(pfd_work *work, int32_t clock)
+{
+    int64_t now_ns = clocks[clock](), taken = now_ns - work->note_ns[clock];
+    work->note_ns[clock] = now_ns;
+    return taken * work->weight[clock];
+}
+
+static void measure(pfd_work *work, int32_t item, int64_t num_rows)
+{
+    pfd_work_count *count = &work->counts[item];
+    int64_t weight = work->weight[PFD_CLOCK_WALL];
+    work->num_notes++;
+    add(&count->measured_ranges, 1);
+    if (work->weight[PFD_CLOCK_CPU]) add(&count->cpu_ns, taken_ns(work, PFD_CLOCK_CPU));
+    if (!weight) return;
+    add(&count->wall_ns, taken_ns(work, PFD_CLOCK_WALL));
+    add(&count->rows, num_rows * weight);
+    add(&count->ranges, weight);
+}
+
+void pfd_work_note(pfd_work *work, int32_t item, int64_t num_rows)
+{
+    if (work->noted & PFD_NOTED_MEASURED) measure(work, item, num_rows);
+    if (work->noted & PFD_NOTED_TRACED) note_traced(work, item, num_rows);
+}
+
+void pfd_work_add(const pfd_work *work, int32_t item, pfd_work_stats *out)
+{
+    const pfd_work_count *count = &work->counts[item];
+    out->rows += pfd_work_get(&count->rows);
+    out->ranges += pfd_work_get(&count->ranges);
+    out->measured_ranges += pfd_work_get(&count->measured_ranges);
+    out->wall_ns += pfd_work_get(&count->wall_ns);
+    out->cpu_ns += pfd_work_get(&count->cpu_ns);
+}

@@ -1,0 +1,208 @@
+/* Watches generators of random numbers that are not the host's random_bits(): those of the process,
+ * whose state all threads share, those of the system, whose numbers nobody can repeat, and those
+ * whose state is the op's, which may be seeded with a constant.
+ *
+ * What gives other numbers than usual is found by what it changes in the outputs. */
+#include "core/random.h"
+#include "check/run_state.h"
+#include "watch/interposed.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+static pfd_interposition redirected;
+static _Atomic int64_t counter; /* of numbers that were made up */
+
+/* The call of the op that the thread is in; NULL: none. */
+static const pfd_kit_call *call_of_op(void)
+{
+    const pfd_kit_call *call = pfd_kit_active;
+    return call && call->function ? call : NULL;
+}
+
+static uint64_t made_up(void)
+{
+    return pfd_random_bits(11, (uint64_t)atomic_fetch_add(&counter, 1));
+}
+
+static void make_up(void *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) ((uint8_t *)data)[i] = (uint8_t)made_up();
+}
+
+/* Notes the generator; returns whether its numbers are made up. */
+static int32_t is_fixed(const char *name, int32_t flag)
+{
+    const pfd_kit_call *call = call_of_op();
+    if (!call) return 0;
+    char *noted = call->run->result->generator;
+    if (!noted[0]) (void)snprintf(noted, sizeof call->run->result->generator, "%s", name);
+    return (call->run->options->generators & flag) != 0;
+}
+
+/* ---- Of the process: findings ---------------------------------------------------------------- */
+static void name_shared(const char *name)
+{
+    const pfd_kit_call *call = call_of_op();
+    char record[64] = "";
+    if (!call || !(call->run->options->generators & PFD_KIT_NAME_GENERATORS)) return;
+    if (call->computing)
+        (void)snprintf(record, sizeof record, " for record %" PRId64,
+                       call->computing->records[0].ordinal);
+    pfd_kit_report(call->run, "own-generator",
+                   "%s called %s()%s: its state belongs to the program and is shared by all "
+                   "threads, so that rows are others in each run; take "
+                   "host->random_bits(args->random_key, args->records[row].ordinal, draw)",
+                   call->function, name, record);
+}
+
+static int shared_rand(void)
+{
+    name_shared("rand");
+    return rand();
+}
+
+static long shared_random(void)
+{
+    name_shared("random");
+    return random();
+}
+
+static double shared_drand48(void)
+{
+    name_shared("drand48");
+    return drand48();
+}
+
+static long shared_lrand48(void)
+{
+    name_shared("lrand48");
+    return lrand48();
+}
+
+static long shared_mrand48(void)
+{
+    name_shared("mrand48");
+    return mrand48();
+}
+
+static void shared_srand(unsigned seed)
+{
+    name_shared("srand");
+    srand(seed);
+}
+
+static void shared_srandom(unsigned seed)
+{
+    name_shared("srandom");
+    srandom(seed);
+}
+
+static void shared_srand48(long seed)
+{
+    name_shared("srand48");
+    srand48(seed);
+}
+
+/* ---- Of the system --------------------------------------------------------------------------- */
+static ssize_t system_getrandom(void *data, size_t bytes, unsigned flags)
+{
+    if (!is_fixed("getrandom", PFD_KIT_FIX_SYSTEM)) return getrandom(data, bytes, flags);
+    make_up(data, bytes);
+    return (ssize_t)bytes;
+}
+
+static int system_getentropy(void *data, size_t bytes)
+{
+    if (!is_fixed("getentropy", PFD_KIT_FIX_SYSTEM)) return getentropy(data, bytes);
+    make_up(data, bytes);
+    return 0;
+}
+
+/* Not in every C library: all of these numbers are made of getrandom()'s. */
+static uint32_t system_number(const char *name)
+{
+    uint32_t number = 0;
+    if (is_fixed(name, PFD_KIT_FIX_SYSTEM)) return (uint32_t)made_up();
+    (void)!getrandom(&number, sizeof number, 0);
+    return number;
+}
+
+static uint32_t system_arc4random(void)
+{
+    return system_number("arc4random");
+}
+
+static uint32_t system_arc4random_uniform(uint32_t bound)
+{
+    return bound > 0 ? system_number("arc4random_uniform") % bound : 0;
+}
+
+/* std::random_device::operator(). */
+static unsigned system_random_device(void *self)
+{
+    (void)self;
+    return system_number("std::random_device");
+}
+
+/* ---- With a state that the op owns ----------------------------------------------------------- */
+static int seeded_rand_r(unsigned *state)
+{
+    int number = rand_r(state);
+    return is_fixed("rand_r", PFD_KIT_FIX_SEEDED) ? (int)(made_up() & RAND_MAX) : number;
+}
+
+static double seeded_erand48(unsigned short state[3])
+{
+    double number = erand48(state);
+    return is_fixed("erand48", PFD_KIT_FIX_SEEDED) ? (double)(made_up() >> 11) * 0x1p-53 : number;
+}
+
+static long seeded_nrand48(unsigned short state[3])
+{
+    long number = nrand48(state);
+    return is_fixed("nrand48", PFD_KIT_FIX_SEEDED) ? (long)(made_up() >> 33) : number;
+}
+
+static long seeded_jrand48(unsigned short state[3])
+{
+    long number = jrand48(state);
+    return is_fixed("jrand48", PFD_KIT_FIX_SEEDED) ? (int32_t)made_up() : number;
+}
+
+static const pfd_interposed_function generators[] = {
+    PFD_REDIRECT("rand", shared_rand),
+    PFD_REDIRECT("random", shared_random),
+    PFD_REDIRECT("drand48", shared_drand48),
+    PFD_REDIRECT("lrand48", shared_lrand48),
+    PFD_REDIRECT("mrand48", shared_mrand48),
+    PFD_REDIRECT("srand", shared_srand),
+    PFD_REDIRECT("srandom", shared_srandom),
+    PFD_REDIRECT("srand48", shared_srand48),
+    PFD_REDIRECT("getrandom", system_getrandom),
+    PFD_REDIRECT("getentropy", system_getentropy),
+    PFD_REDIRECT("arc4random", system_arc4random),
+    PFD_REDIRECT("arc4random_uniform", system_arc4random_uniform),
+    PFD_REDIRECT("_ZNSt13random_device9_M_getvalEv", system_random_device),
+    PFD_REDIRECT("rand_r", seeded_rand_r),
+    PFD_REDIRECT("erand48", seeded_erand48),
+    PFD_REDIRECT("nrand48", seeded_nrand48),
+    PFD_REDIRECT("jrand48", seeded_jrand48),
+};
+
+void pfd_kit_generators_begin(pfd_kit_run_state *run)
+{
+    if (!run->options->generators) return;
+    atomic_store(&counter, 0);
+    (void)pfd_interposition_open_all(&redirected, generators,
+                                     sizeof generators / sizeof *generators, 1);
+}
+
+void pfd_kit_generators_end(void)
+{
+    pfd_interposition_close(&redirected);
+}

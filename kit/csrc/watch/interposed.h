@@ -1,0 +1,48 @@
+/* watch/interposed.h -- redirects calls of the C library's functions to replacements.
+ *
+ * A library calls malloc() through a pointer in its global offset table, which the dynamic linker
+ * has filled in.  Each such pointer is replaced, and put back at the end.  Calls that a library
+ * makes of functions of its own, and through pointers that it got by dlsym(), are not redirected.
+ *
+ * OWNERSHIP  An interposition is the caller's; it borrows the functions until it is closed.
+ *            Several may be open: the last one is closed first.
+ * THREADS    One thread opens or closes at a time; other threads may call the functions meanwhile.
+ */
+#ifndef PFD_KIT_INTERPOSED_H
+#define PFD_KIT_INTERPOSED_H
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct pfd_interposed_function {
+    const char *name;
+    void (*replacement)(void); /* of the type of the function, cast */
+} pfd_interposed_function;
+
+#define PFD_REDIRECT(name, function) {name, (void (*)(void))(function)}
+
+typedef struct pfd_interposed_slot {
+    uintptr_t slot, before, replacement;
+    int32_t read_only; /* its page was */
+} pfd_interposed_slot;
+
+typedef struct pfd_interposition {
+    const pfd_interposed_function *functions;
+    size_t num_functions;
+    const char *library; /* the file of the only library whose calls are meant; NULL: all */
+    int32_t but_own;     /* 1: not those of this library, whose replacements call the functions */
+    int32_t is_open;
+    pfd_interposed_slot *slots;
+    int64_t num_slots, capacity;
+    int32_t failed;
+} pfd_interposition;
+
+/* Redirects `n` functions where one library calls them, which is named by its file; NULL: nowhere.
+ * Returns is_open: 0 where this machine or a sanitizer does not allow it. */
+int32_t pfd_interposition_open(pfd_interposition *self, const pfd_interposed_function *functions,
+                               size_t n, const char *library);
+/* The same where any library calls them, or, with but_own, any but this one. */
+int32_t pfd_interposition_open_all(pfd_interposition *self,
+                                   const pfd_interposed_function *functions, size_t n,
+                                   int32_t but_own);
+void pfd_interposition_close(pfd_interposition *self); /* also one that is not open */
+#endif

@@ -1,0 +1,310 @@
+/* Calls of the C library by which an op changes files or the process, or depends on variables.
+ *
+ * They are redirected in the plugin alone, and count where the op's function is called by the kit:
+ * on a thread of the op's own they do not. */
+#include "watch/interposed.h"
+#include "watch/process_watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Files that are written -------------------------------------------------------------------
+ */
+enum { most_files = 8 };
+static _Thread_local struct {
+    char path[256];
+    int32_t had_before; /* the file was there */
+} written[most_files];
+static _Thread_local int32_t num_written;
+
+static int32_t is_in_op(void)
+{
+    return pfd_kit_active && pfd_kit_active->function;
+}
+
+/* Before a call that opens a file for writing.  Devices are no files. */
+static void note_writing(const char *path)
+{
+    int error = errno;
+    struct stat about;
+    if (!is_in_op() || num_written == most_files) return;
+    int32_t had_before = !stat(path, &about);
+    if (!had_before || S_ISREG(about.st_mode)) {
+        (void)snprintf(written[num_written].path, sizeof written->path, "%s", path);
+        written[num_written++].had_before = had_before;
+    }
+    errno = error;
+}
+
+static int32_t can_write(int flags)
+{
+    if ((flags & O_TMPFILE) == O_TMPFILE) return 0;
+    return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
+}
+
+static mode_t mode_of(int flags, va_list args)
+{
+    return flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
+}
+
+static int watched_open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = mode_of(flags, args);
+    va_end(args);
+    if (can_write(flags)) note_writing(path);
+    return open(path, flags, mode);
+}
+
+static int watched_openat(int folder, const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = mode_of(flags, args);
+    va_end(args);
+    if (can_write(flags) && (folder == AT_FDCWD || path[0] == '/')) note_writing(path);
+    return openat(folder, path, flags, mode);
+}
+
+static int watched_creat(const char *path, mode_t mode)
+{
+    note_writing(path);
+    return creat(path, mode);
+}
+
+static FILE *watched_fopen(const char *path, const char *mode)
+{
+    if (strpbrk(mode, "wa+")) note_writing(path);
+    return fopen(path, mode);
+}
+
+static int made(int fd, const char *path)
+{
+    if (fd >= 0) note_writing(path);
+    if (fd >= 0 && is_in_op() && num_written > 0) written[num_written - 1].had_before = 0;
+    return fd;
+}
+
+static int watched_mkstemp(char *path)
+{
+    return made(mkstemp(path), path);
+}
+
+static int watched_mkostemp(char *path, int flags)
+{
+    return made(mkostemp(path, flags), path);
+}
+
+static void check_files(const pfd_kit_call *call)
+{
+    for (int32_t i = 0; i < num_written; i++) {
+        if (access(written[i].path, F_OK)) continue; /* unlinked, as a file of one's own may be */
+        pfd_kit_report(call->run, "writes-files",
+                       written[i].had_before
+                           ? "%s opens %s for writing: data may lie on a disk that is read only, "
+                             "and other processes read it at the same time; open it with O_RDONLY "
+                             "or \"rb\""
+                           : "%s leaves a file, %s: many processes run the op at once, folders of "
+                             "data may be read only, and a file of an earlier run may be out of "
+                             "date; keep it in memory, or unlink it once it is open",
+                       call->function, written[i].path);
+    }
+    num_written = 0;
+}
+
+/* ---- Locks of files ---------------------------------------------------------------------------
+ */
+static _Thread_local int locked[most_files];
+static _Thread_local int32_t num_locked;
+
+static void note_lock(int fd, int32_t is_locked)
+{
+    int32_t at = 0;
+    if (!is_in_op()) return;
+    while (at < num_locked && locked[at] != fd) at++;
+    if (is_locked && at == num_locked && at < most_files)
+        locked[num_locked++] = fd;
+    else if (!is_locked && at < num_locked)
+        locked[at] = locked[--num_locked];
+}
+
+static int watched_flock(int fd, int how)
+{
+    int status = flock(fd, how);
+    if (!status && how & LOCK_EX) note_lock(fd, 1);
+    if (!status && how & (LOCK_UN | LOCK_SH)) note_lock(fd, 0);
+    return status;
+}
+
+static int watched_lockf(int fd, int how, off_t size)
+{
+    int status = lockf(fd, how, size);
+    if (!status && how != F_TEST) note_lock(fd, how != F_ULOCK);
+    return status;
+}
+
+static int32_t sets_lock(int command)
+{
+    return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK ||
+           command == F_OFD_SETLKW;
+}
+
+static int watched_fcntl(int fd, int command, ...)
+{
+    va_list args;
+    va_start(args, command);
+    void *given = va_arg(args, void *); /* or a number */
+    va_end(args);
+    int status = fcntl(fd, command, given);
+    if (!status && sets_lock(command))
+        note_lock(fd, ((const struct flock *)given)->l_type == F_WRLCK);
+    return status;
+}
+
+static void check_file_locks(const pfd_kit_call *call)
+{
+    for (int32_t i = 0; i < num_locked; i++) {
+        if (fcntl(locked[i], F_GETFD) < 0) continue; /* close() has ended it */
+        pfd_kit_report(call->run, "keeps-file-lock",
+                       "%s returned and kept a file locked (descriptor %d): a second loader over "
+                       "the same files, as of another process, waits for ever; data is only read, "
+                       "so leave out the lock, or end it before each return",
+                       call->function, locked[i]);
+        (void)flock(locked[i], LOCK_UN);
+    }
+    num_locked = 0;
+}
+
+/* ---- Settings of the process ------------------------------------------------------------------
+ */
+static void report_setting(const char *function, const char *what)
+{
+    if (is_in_op())
+        pfd_kit_report(pfd_kit_active->run, "process-state",
+                       "%s calls %s, which changes the %s: that is the program's; leave it as it "
+                       "is, also where it has this value now",
+                       pfd_kit_active->function, function, what);
+}
+
+static char *watched_setlocale(int category, const char *name)
+{
+    if (name) report_setting("setlocale()", "locale of the whole process");
+    return setlocale(category, name);
+}
+
+static int watched_nice(int by)
+{
+    report_setting("nice()", "priority of the program's thread");
+    errno = 0;
+    return nice(0 * by); /* for a user the priority cannot be put back */
+}
+
+static int watched_setpriority(int which, id_t who, int priority)
+{
+    (void)which, (void)who, (void)priority;
+    report_setting("setpriority()", "priority of the program's thread");
+    return 0;
+}
+
+static int watched_mallopt(int parameter, int value)
+{
+    (void)parameter, (void)value;
+    report_setting("mallopt()", "allocator of the whole process");
+    return 1;
+}
+
+static int watched_setname(pthread_t thread, const char *name)
+{
+    int32_t is_of_program = is_in_op() && pthread_equal(thread, pthread_self());
+    if (is_of_program) report_setting("pthread_setname_np()", "name of the program's thread");
+    return is_of_program ? 0 : pthread_setname_np(thread, name);
+}
+
+static int watched_prctl(int option, ...)
+{
+    unsigned long given[4];
+    va_list args;
+    va_start(args, option);
+    for (int i = 0; i < 4; i++) given[i] = va_arg(args, unsigned long);
+    va_end(args);
+    if (option == PR_SET_NAME) report_setting("prctl()", "name of the program's thread");
+    return option == PR_SET_NAME && is_in_op()
+               ? 0
+               : prctl(option, given[0], given[1], given[2], given[3]);
+}
+
+/* ---- Variables of the environment -------------------------------------------------------------
+ */
+static pfd_kit_run_state *running;
+
+static char *watched_getenv(const char *name)
+{
+    static char other[] = "1";
+    char *value = getenv(name);
+    pfd_kit_result *result = running->result;
+    if (!is_in_op()) return value;
+    if (!result->variable[0]) (void)snprintf(result->variable, sizeof result->variable, "%s", name);
+    if (!running->options->other_variables) return value;
+    return value ? NULL : other;
+}
+
+/* ---- The watch --------------------------------------------------------------------------------
+ */
+static const pfd_interposed_function functions[] = {
+    PFD_REDIRECT("open", watched_open),
+    PFD_REDIRECT("open64", watched_open),
+    PFD_REDIRECT("openat", watched_openat),
+    PFD_REDIRECT("openat64", watched_openat),
+    PFD_REDIRECT("creat", watched_creat),
+    PFD_REDIRECT("creat64", watched_creat),
+    PFD_REDIRECT("fopen", watched_fopen),
+    PFD_REDIRECT("fopen64", watched_fopen),
+    PFD_REDIRECT("mkstemp", watched_mkstemp),
+    PFD_REDIRECT("mkstemp64", watched_mkstemp),
+    PFD_REDIRECT("mkostemp", watched_mkostemp),
+    PFD_REDIRECT("mkostemp64", watched_mkostemp),
+    PFD_REDIRECT("flock", watched_flock),
+    PFD_REDIRECT("lockf", watched_lockf),
+    PFD_REDIRECT("lockf64", watched_lockf),
+    PFD_REDIRECT("fcntl", watched_fcntl),
+    PFD_REDIRECT("fcntl64", watched_fcntl),
+    PFD_REDIRECT("setlocale", watched_setlocale),
+    PFD_REDIRECT("nice", watched_nice),
+    PFD_REDIRECT("setpriority", watched_setpriority),
+    PFD_REDIRECT("mallopt", watched_mallopt),
+    PFD_REDIRECT("pthread_setname_np", watched_setname),
+    PFD_REDIRECT("prctl", watched_prctl),
+    PFD_REDIRECT("getenv", watched_getenv),
+    PFD_REDIRECT("secure_getenv", watched_getenv),
+};
+static pfd_interposition redirected;
+
+void pfd_kit_calls_begin(pfd_kit_run_state *run)
+{
+    running = run;
+    (void)pfd_interposition_open(&redirected, functions, sizeof functions / sizeof *functions,
+                                 pfd_kit_library_of(run));
+}
+
+void pfd_kit_calls_check(const pfd_kit_call *call)
+{
+    check_files(call);
+    check_file_locks(call);
+}
+
+void pfd_kit_calls_end(void)
+{
+    pfd_interposition_close(&redirected);
+}

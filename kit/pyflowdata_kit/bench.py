@@ -1,0 +1,292 @@
+"""Measures ops part by part: what a record costs to find, read, parse and decode.
+
+The measuring itself is done in C, without Python in between.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyflowdata.errors import InvalidArgumentError
+from pyflowdata.nodes import Blob, Node
+from pyflowdata.native import CData, check, new_error, text
+from .binding import ffi, lib, new_struct
+from .spec import output_of, spec_of
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the work, or a limit of the machine.
+
+    Attributes:
+        name: "locate", "read", "parse", "decode"; as limits "memcpy" and "sum".
+        op: Whose function it is; None for the host's work.
+        ns: Nanoseconds per record, in the order of the files.
+        shuffled_ns: The same in random order; None for a stream.
+        gb_per_s: Record data per time, 10**9 bytes; None for records without bytes.
+        of_memcpy: The same as a share of what memcpy() of the same records reaches.
+        mallocs, malloc_bytes: Per record, from the C library; None where they cannot be counted.
+        allocs, alloc_bytes: Per record, from the host's scratch: these cost next to nothing.
+    """
+
+    name: str
+    op: str | None
+    ns: float
+    shuffled_ns: float | None
+    gb_per_s: float | None
+    of_memcpy: float | None
+    mallocs: float | None
+    malloc_bytes: float | None
+    allocs: float
+    alloc_bytes: float
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """A loader with `threads` threads on as many cores; speedup: against the first one."""
+
+    threads: int
+    records_per_s: float
+    speedup: float
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What was measured.
+
+    Attributes:
+        op: The last op: the one that the bench is about.
+        reader: The reader in front of it; the same for a reader.
+        origin: Where the op comes from: "built in", or the path of a plugin.
+        records: In the dataset; None for a stream.
+        files, file_bytes: How many files, and their size together.
+        measured_records, measured_bytes: The window that the parts were measured over.
+        measured_sum: Of its bytes as 64-bit words, modulo 2**64; each record filled up with zeros.
+        batch_size: Of the loader.
+        rows_per_call: Of one compute(), as a loader calls it.
+        open_ms: Opening everything, with an index for random access where there is one.
+        parts: In the order of the work.
+        limits: memcpy and sum of the same records.
+        scaling: Whole loaders.
+        load: What else the machine ran before, as in `uptime`: threads that wanted a core.
+    """
+
+    op: str
+    reader: str
+    origin: str
+    records: int | None
+    files: int
+    file_bytes: int
+    measured_records: int
+    measured_bytes: int
+    measured_sum: int
+    batch_size: int
+    rows_per_call: int
+    open_ms: float
+    parts: tuple[Part, ...]
+    limits: tuple[Part, ...]
+    scaling: tuple[Scaling, ...]
+    load: float
+
+
+def cores() -> int:
+    """CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _blobs(blobs: Sequence[Blob]) -> CData:
+    array = ffi.new("pfd_blob[]", len(blobs))
+    for slot, blob in zip(array, blobs, strict=True):
+        blob.fill(slot)
+    return array
+
+
+class _Graph:
+    """Makes a graph again, with other attrs of its readers."""
+
+    def __init__(self, **attrs: object) -> None:
+        self._attrs = attrs
+        self._made: dict[Node, Node] = {}
+
+    def _again(self, node: Node) -> Node:
+        if node not in self._made:
+            attrs = dict(spec_of(node).attrs)
+            if node.op.is_reader:
+                attrs |= {name: value for name, value in self._attrs.items() if node.op.attr(name)}
+            self._made[node] = Node(node.op, node.name, self.blobs(node.inputs), attrs)
+        return self._made[node]
+
+    def blobs(self, blobs: Sequence[Blob]) -> list[Blob]:
+        """The same outputs of the new nodes."""
+        return [
+            output_of(self._again(blob.node), blob.node.op.outputs[blob.index].name)
+            for blob in blobs
+        ]
+
+
+def _in_order(blobs: Sequence[Blob]) -> list[Blob]:
+    return _Graph(random_shuffle=False, shuffle="none", index_dir="none").blobs(blobs)
+
+
+def _shuffled(blobs: Sequence[Blob]) -> list[Blob]:
+    return _Graph(random_shuffle=True, shuffle="auto", index_dir="none").blobs(blobs)
+
+
+def _measure_ops(blobs: Sequence[Blob], options: CData) -> CData:
+    result, err = new_struct("pfd_bench_result"), new_error()
+    check(lib.pfd_bench_ops(_blobs(blobs), len(blobs), options, result, err), err)
+    return result
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """What C measured: in the order of the files, and in random order where there is one."""
+
+    in_order: CData
+    shuffled: CData | None
+
+    def part(self, name: str, field: str, index: int | None = None, op: str | None = None) -> Part:
+        """One field of both; of a list of ops, that of one."""
+        both = [getattr(one, field) for one in (self.in_order, self.shuffled) if one is not None]
+        cost, *other = both if index is None else [costs[index] for costs in both]
+        record_bytes = self.in_order.window_bytes / self.in_order.window_records
+        known = record_bytes > 0 and cost.ns > 0
+        return Part(
+            name=name,
+            op=op,
+            ns=cost.ns,
+            shuffled_ns=other[0].ns if other else None,
+            gb_per_s=record_bytes / cost.ns if known else None,
+            of_memcpy=self.in_order.copy.ns / cost.ns if known else None,
+            mallocs=cost.mallocs if cost.mallocs >= 0 else None,
+            malloc_bytes=cost.malloc_bytes if cost.mallocs >= 0 else None,
+            allocs=cost.allocs,
+            alloc_bytes=cost.alloc_bytes,
+        )
+
+    def ops(self) -> list[str]:
+        """The names of reader and decoders, in the order of the work."""
+        return [text(self.in_order.op_names[i]) for i in range(self.in_order.num_ops)]
+
+    def parts(self) -> tuple[Part, ...]:
+        """The costs of the host's work and of each op, in the order of the work."""
+        host = (self.part("locate", "locate"), self.part("read", "read"))
+        ops = (
+            self.part("decode" if i else "parse", "ops", i, op) for i, op in enumerate(self.ops())
+        )
+        return (*host, *ops)
+
+    def limits(self) -> tuple[Part, ...]:
+        """The costs of copying and of summing the same bytes, to compare with."""
+        return (self.part("memcpy", "copy"), self.part("sum", "sum"))
+
+
+def _measure_costs(blobs: Sequence[Blob], options: CData) -> _Costs:
+    """Both orders over the same window, which is set in the options."""
+    in_order = _measure_ops(_in_order(blobs), options)
+    if in_order.num_records < 0:
+        return _Costs(in_order, None)
+    options.shuffled, options.window = 1, in_order.window_records
+    return _Costs(in_order, _measure_ops(_shuffled(blobs), options))
+
+
+def _measure_loader(blobs: Sequence[Blob], options: CData, threads: int) -> float:
+    """Records per second, with as many cores as threads: the thread that waits helps, so that
+    one thread on many cores would be two."""
+    chosen, rate, err = new_struct("pfd_loader_options"), ffi.new("double *"), new_error()
+    chosen.num_threads = threads
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, sorted(allowed)[:threads])
+        status = lib.pfd_bench_loader(_blobs(blobs), len(blobs), chosen, options, rate, err)
+    finally:
+        os.sched_setaffinity(0, allowed)
+    check(status, err)
+    return float(rate[0])
+
+
+def _scaling(
+    blobs: Sequence[Blob], options: CData, threads: Sequence[int]
+) -> tuple[Scaling, ...]:
+    rates = [_measure_loader(blobs, options, count) for count in threads]
+    return tuple(
+        Scaling(count, rate, rate / rates[0]) for count, rate in zip(threads, rates, strict=True)
+    )
+
+
+def thread_counts(most: int) -> list[int]:
+    """1, 2, 4, ... and `most`."""
+    counts = [2**power for power in range(most.bit_length()) if 2**power < most]
+    return [*counts, most]
+
+
+def _check_arguments(
+    blobs: Sequence[Blob], threads: Sequence[int], rounds: int, seconds: float
+) -> None:
+    if not blobs:
+        raise InvalidArgumentError("no blobs were given; there is nothing to measure")
+    if not 0 < seconds <= 3600 or not 1 <= rounds <= 1000:
+        raise InvalidArgumentError(
+            f"rounds = {rounds}, seconds = {seconds}; they must be 1 to 1000, and above 0 and at "
+            "most 3600"
+        )
+    for count in threads:
+        if not 1 <= count <= cores():
+            raise InvalidArgumentError(
+                f"threads = {count}; it must be 1 to {cores()}, the cores of this process"
+            )
+
+
+def measure(
+    blobs: Sequence[Blob],
+    *,
+    threads: Sequence[int] | None = None,
+    rounds: int = 3,
+    seconds: float = 0.2,
+) -> Bench:
+    """Measures the ops of some blobs over the first records of their reader.
+
+    Takes about (6 + number of `threads`) * rounds * seconds, with the GIL released; a signal is
+    seen in between.  The affinity of the calling thread is changed meanwhile.  The parts are
+    measured in both orders, whatever the reader's attrs say, and without an index on disk; the
+    loaders are those of the given blobs.
+
+    Args:
+        blobs: Outputs of one op; one reader is upstream of them.
+        threads: How many threads the loaders have; None: 1, 2, 4 and so on up to all cores.
+        rounds: Of which the best one counts.
+        seconds: Of a round.
+
+    Raises:
+        InvalidArgumentError: An argument is out of range, or no blob is given.
+        UnsupportedError: Several readers are upstream of the blobs.
+        CorruptDataError: A record is damaged, or there is none.
+        FileError: The reader's files cannot be opened or read.
+    """
+    counts = thread_counts(cores()) if threads is None else list(threads)
+    _check_arguments(blobs, counts, rounds, seconds)
+    load = os.getloadavg()[0]
+    options = new_struct("pfd_bench_options")
+    options.rounds, options.round_ns = rounds, max(1, int(seconds * 1e9))
+    costs = _measure_costs(blobs, options)
+    result, last = costs.in_order, costs.shuffled or costs.in_order
+    return Bench(
+        op=blobs[0].node.op.name,
+        reader=costs.ops()[0],
+        origin=blobs[0].node.op.origin,
+        records=result.num_records if result.num_records >= 0 else None,
+        files=result.num_files,
+        file_bytes=result.num_bytes,
+        measured_records=result.window_records,
+        measured_bytes=result.window_bytes,
+        measured_sum=result.window_sum,
+        batch_size=blobs[0].batch_size,
+        rows_per_call=result.range_rows,
+        open_ms=last.open_ns / 1e6,
+        parts=costs.parts(),
+        limits=costs.limits(),
+        scaling=_scaling(blobs, options, counts),
+        load=load,
+    )

@@ -1,0 +1,155 @@
+"""One kind of damage, tried in many places of a file: how the op handles it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pyflowdata.errors import Error
+from ..kit import FORWARD, Kit, Run
+from .check import Check
+from .refusals import tell_damage_status
+from .victims import Victim
+
+_LONGEST_NUMBER = 8  # bytes, in whose place other ones are tried
+_LEAST_TAIL = 4  # bytes at a file's end that nothing may depend on
+
+
+class DamageTrial:
+    """Runs over damaged copies, compared with one over the file as it is."""
+
+    def __init__(
+        self, check: Check, kit: Kit, base: Run, kind: str, victim: Victim, size: int
+    ) -> None:
+        """
+        Args:
+            check: Which is told of findings.
+            kit: A kit over the folder in which the copies are put, one after the other.
+            base: Its run over the file as it is.
+            kind: What is done to the file: a key of damaged_copies.KINDS.
+            victim: The file.
+            size: Of it, in bytes.
+        """
+        self._check, self._kit, self._base = check, kit, base
+        self._kind, self._victim, self._size = kind, victim, size
+        self._last_read = -1  # the last place where a change of a byte made a difference
+        self._tried = self._noticed = self._harmless = 0
+        self._unnoticed: list[str] = []
+        self._shorter: list[str] = []  # all that is left of the records is as before
+        self._unread = 0  # bytes at the end that can be cut off
+
+    def look(
+        self, doing: str, data: bytes, damaged: bytes, write: Callable[[bytes], None]
+    ) -> None:
+        """Runs over the damaged copy, which is in place; `write` puts another one there."""
+        self._tried += 1
+        try:
+            run = self._kit.run(order=FORWARD, range=self._check.range, doing=doing)
+        except Error:  # not of this op
+            self._noticed += 1
+            return
+        is_harmless = run.status == "PFD_OK" and run.equals(self._base)
+        if not is_harmless and len(damaged) == len(data):
+            self._last_read = max(self._last_read, _last_difference(data, damaged))
+        if is_harmless:
+            self._harmless += 1
+            self._unread = max(self._unread, len(data) - len(damaged))
+        elif run.status == "PFD_OK" and len(damaged) < len(data) and run.is_subsequence_of(
+            self._base
+        ):
+            self._shorter.append(doing)
+        elif run.status == "PFD_OK" and self._is_chance(data, damaged, write):
+            self._noticed += 1
+        elif run.status == "PFD_OK":
+            self._unnoticed.append(doing)
+        else:
+            self._noticed += run.is_refused
+            tell_damage_status(self._check, run, doing)
+
+    def _is_chance(self, data: bytes, damaged: bytes, write: Callable[[bytes], None]) -> bool:
+        """Whether random bytes in the same place are noticed: bytes of one value can be a record
+        whose checksum is right."""
+        if self._kind not in ("zeros", "lengths") or len(damaged) != len(data):
+            return False
+        begin, end = _first_difference(data, damaged), _last_difference(data, damaged) + 1
+        if end - begin > _LONGEST_NUMBER:
+            return False
+        changes = random.Random(begin)
+        others = bytes(byte ^ changes.randint(1, 255) for byte in data[begin:end])
+        write(data[:begin] + others + data[end:])
+        try:
+            run = self._kit.run(order=FORWARD, range=self._check.range, silent=True)
+        except Error:
+            return True
+        return run.status != "PFD_OK"
+
+    def conclude(self) -> None:
+        """Reports findings over all copies together."""
+        check = self._check
+        if self._unnoticed:
+            self._conclude_unnoticed()
+        if self._shorter:
+            check.warn(
+                "cut-unnoticed",
+                f"{len(self._shorter)} of {self._tried} shorter files were read without an error, "
+                f"as files of fewer records, for example {self._shorter[0]}: no checksum of a "
+                "record can tell; a count of records in the file's header would",
+                case=self._shorter[0],
+            )
+        if self._victim.is_last and not check.is_partial:
+            self._conclude_tail()
+
+    def _conclude_unnoticed(self) -> None:
+        is_companion, name = self._victim.is_companion, self._victim.path.name
+        tell = self._check.tell if self._check.job.checksums else self._check.warn
+        tell(
+            "companion-unnoticed" if is_companion else "damage-unnoticed",
+            f"{len(self._unnoticed)} of {self._tried} damaged samples ({self._kind} in {name}) "
+            "were read without an error and gave other data, for example with "
+            f"{self._unnoticed[0]}: compare the checksum "
+            + (
+                "of this companion file before its numbers are used, or, where it has none, "
+                "compare what it says with the records (or ignore companion-unnoticed)"
+                if is_companion
+                else "before the data is used, or, where the format has none, think of adding one"
+            ),
+            case=self._unnoticed[0],
+        )
+
+    def _conclude_tail(self) -> None:
+        record = self._size / max(self._base.num_records, 1)
+        if self._kind == "flipped":
+            self._unread = self._size - 1 - self._last_read
+        if self._unread >= max(_LEAST_TAIL, record / 2):
+            self._check.tell(
+                "tail-ignored",
+                f"the last {self._unread} bytes of {self._victim.path.name} can be {self._kind}, "
+                "and all records are as before: is the last record forgotten, or a loop one too "
+                "short? Where these "
+                "bytes are a footer, look whether it is there (or ignore tail-ignored)",
+                case="",
+            )
+
+    @staticmethod
+    def summary(trials: Sequence[DamageTrial], is_reader: bool) -> str:
+        """What was looked at, in words; of an op with inputs, whose reader notices damage."""
+        tried = sum(trial._tried for trial in trials)
+        if not is_reader:
+            return f"{tried} damaged samples"
+        noticed = sum(trial._noticed for trial in trials)
+        harmless = sum(trial._harmless for trial in trials)
+        return f"{tried} samples, {noticed} refused, {harmless} unharmed"
+
+
+def _first_difference(one: bytes, two: bytes) -> int:
+    """The first place where texts of equal length differ."""
+    differs = np.frombuffer(one, np.uint8) != np.frombuffer(two, np.uint8)
+    return int(np.flatnonzero(differs)[0])
+
+
+def _last_difference(one: bytes, two: bytes) -> int:
+    """The last place where texts of equal length differ."""
+    differs = np.frombuffer(one, np.uint8) != np.frombuffer(two, np.uint8)
+    return int(np.flatnonzero(differs)[-1])

@@ -1,0 +1,193 @@
+"""More than 65,536 records, where numbers of 16 bits end: the sample's, many times."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyflowdata.errors import Error
+from ..kit import FORWARD, MOST_RECORDS, Kit, Run
+from ..repeated_files import Repetition, repetitions
+from .check import Check
+from .sample_files import SampleCopy, overwrite
+from .victims import companion_files, layout_of
+
+_MOST_BYTES = 1 << 25  # of a file with the records repeated
+_MOST_FILES = 1000  # which take a tenth of a second
+_FILES = 256  # where numbers of 8 bits end, if so many files do not have so many records
+_LIMITS = {15: "32,768", 16: "65,536"}
+# Of a limit of the machine, as descriptors and memory, or of the reader's own.
+_LIMIT_STATUSES = ("PFD_IO", "PFD_OUT_OF_MEMORY", "PFD_UNSUPPORTED")
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """What is wrong with the last record; the status with which the op itself said so."""
+
+    text: str
+    status: str = "PFD_OK"
+
+
+def many(check: Check) -> str:
+    """The records of the last file repeated in it; where that cannot be, the files repeated."""
+    base = check.base(silent=True)
+    if base.size < 0:
+        return "not tried: the reader is a stream"
+    if base.num_records >= MOST_RECORDS or not base.succeeded or base.num_records < 1:
+        return "not tried: the sample has too many records, or some that fail"
+    paths = [Path(path) for path in check.kit.files()]
+    companions = companion_files(paths, base)
+    said = None if companions else _in_one_file(check, base, paths)
+    if said is None:
+        said = _in_many_files(check, base, paths[: len(paths) - len(companions)])
+    return said
+
+
+# ---- In one file --------------------------------------------------------------------------------
+
+
+def _in_one_file(check: Check, base: Run, paths: list[Path]) -> str | None:
+    """What was looked at; None: it does not show how records can be repeated."""
+    last = int(base.spans["file"][base.num_records - 1])
+    path, files = paths[last], SampleCopy(check, "many")
+    if path.name not in files.names():
+        return None
+    kit, copy, data = files.kit, files.folder / path.name, path.read_bytes()
+    for way in repetitions(data, layout_of(base, last)):
+        overwrite(copy, way.repeated(2))
+        if _fault(kit, base, way, 2, "") is None and _num_records(kit) == (
+            base.num_records + way.num_records
+        ):
+            return _repeat(check, kit, base, way, copy)
+    return None
+
+
+def _repeat(check: Check, kit: Kit, base: Run, way: Repetition, copy: Path) -> str | None:
+    if way.shift(1 + (1 << 16) // way.num_records) > _MOST_BYTES:
+        return None
+    seen = []
+    for bits, limit in _LIMITS.items():
+        doing = f"{copy.name} with more than {limit} records"
+        if not check.case(doing):
+            continue
+        below = ((1 << bits) - base.num_records) // way.num_records
+        overwrite(copy, way.repeated(below))
+        fault = _fault(kit, base, way, below, "")
+        if fault is not None and fault.status != "PFD_OK":
+            break  # the reader has a limit of its own
+        if fault is None:
+            above = below + 2 + base.num_records // way.num_records
+            overwrite(copy, way.repeated(above))
+            fault = _fault(kit, base, way, above, doing)
+        seen.append(limit)
+        if fault is not None:
+            _tell(check, fault, f"{copy.name}, with its records repeated to about {limit},")
+            break
+    return f"more than {' and '.join(seen) or 'some thousand'} records in {copy.name}"
+
+
+def _num_records(kit: Kit) -> int:
+    try:
+        return kit.run(order=FORWARD, range=16, silent=True).num_records
+    except Error:
+        return -1
+
+
+def _fault(kit: Kit, base: Run, way: Repetition, times: int, doing: str) -> _Fault | None:
+    """What is wrong with the last record of a file that has its records so many times."""
+    file, offset, size = _last_place(base)
+    num_records = base.num_records + (times - 1) * way.num_records
+    return _fault_at(kit, (file, offset + way.shift(times), size), num_records, doing)
+
+
+# ---- In many files ------------------------------------------------------------------------------
+
+
+def _in_many_files(check: Check, base: Run, paths: list[Path]) -> str:
+    """The same files under many names."""
+    folders = {path.resolve().parent for path in paths}
+    choices = [1 + (1 << bits) // base.num_records for bits in sorted(_LIMITS, reverse=True)]
+    choices.append(1 + _FILES // len(paths))
+    times = next((n for n in choices if n * len(paths) <= _MOST_FILES), 0)
+    if not times or len(folders) > 1:
+        return "not tried: the sample has too many files, or several folders"
+    doing = f"the {len(paths)} files of the sample {times} times"
+    if not check.case(doing):
+        return "nothing"
+    folder = Path(check.job.folder, "files")
+    folder.mkdir()
+    (parent,) = folders
+    for i in range(times):
+        os.symlink(parent, folder / str(i))
+    try:
+        if _fault_in_files(check, base, paths, folder, 2, "") is not None:
+            return "not tried: twice the files have not twice the records"
+        fault = _fault_in_files(check, base, paths, folder, times, doing)
+    except Error as failure:
+        return f"not tried: {failure}"
+    if fault is not None and fault.status in _LIMIT_STATUSES:
+        return f"not tried: {fault.text}"
+    if fault is not None:
+        _tell(check, fault, f"{doing}, with {times * base.num_records} records,")
+    count = times * base.num_records
+    why = "" if count > 1 << 16 else ": it does not show how a file of this format grows"
+    return f"{count:,} records in {times * len(paths)} files{why}"
+
+
+def _fault_in_files(
+    check: Check, base: Run, paths: list[Path], folder: Path, times: int, doing: str
+) -> _Fault | None:
+    """What is wrong with the last record of so many times the files, which are there under the
+    names of folders.  Raises Error: they cannot be a data set."""
+    files = [str(folder / str(i) / path.name) for i in range(times) for path in paths]
+    kit = check.make_kit(check.job.spec.with_files(files))
+    file, offset, size = _last_place(base)
+    place = file + (times - 1) * len(paths), offset, size
+    return _fault_at(kit, place, times * base.num_records, doing)
+
+
+# ---- Both ---------------------------------------------------------------------------------------
+
+
+def _last_place(base: Run) -> tuple[int, int, int]:
+    """File, offset and size of the last record."""
+    found = base.spans[base.num_records - 1]
+    return int(found["file"]), int(found["offset"]), int(found["size"])
+
+
+def _fault_at(
+    kit: Kit, expected: tuple[int, int, int], num_records: int, doing: str
+) -> _Fault | None:
+    """What is wrong with the last of so many records, which should have this file, offset and
+    size."""
+    try:
+        run = kit.run(
+            order=FORWARD, range=1, most_records=2, unguarded=1, silent=not doing, doing=doing
+        )
+    except Error as failure:
+        return _Fault(f"the op could not be called: {failure}")
+    if run.status not in ("PFD_OK", "PFD_CORRUPT_DATA") or run.function == "open()":
+        return _Fault(f"{run.function} fails with {run.status}, {run.message}", run.status)
+    if run.num_records < 2:
+        return _Fault(f"it seems to have {run.num_records} records")
+    file, offset, size = (int(run.spans[1][name]) for name in ("file", "offset", "size"))
+    if file < 0:
+        said = f"the last record fails in {run.function} with {run.status}, {run.message}"
+        return _Fault(said, run.status)
+    if (file, offset, size) != expected:
+        return _Fault(
+            f"the last record is said to have {size} bytes at offset {offset} of file {file}, "
+            f"where it has {expected[2]} at {expected[1]} of file {expected[0]}"
+        )
+    if run.size != num_records:  # the last one is right where numbers of 16 bits begin again
+        return _Fault(f"size() says {run.size} records, where there are {num_records}")
+    return None
+
+
+def _tell(check: Check, fault: _Fault, what: str) -> None:
+    check.tell(
+        "narrow-count",
+        f"{what} cannot be read to the end: {fault.text}; hold numbers of records and files in "
+        "int64_t, and let arrays of them grow",
+    )

@@ -1,0 +1,1 @@
+"""The commands `pyflowdata new`, `check` and `bench`, a module each."""

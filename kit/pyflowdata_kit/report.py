@@ -1,0 +1,116 @@
+"""What a check says of an op: findings, and the report of all of them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from pyflowdata.words.plain_text import counted
+from .consequences import cause_of
+
+_COLUMNS = 96
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fault of an op.
+
+    Attributes:
+        id: Names the kind of fault; the same in every version.
+        text: What was found, what was expected, and what to change.
+        group: The group of checks that found it.
+        is_warning: Worth knowing, but no fault.
+        likely: Its causes, the most likely one first; may be empty.
+        case: Which case of the group shows it, for --only GROUP/CASE; "" where all of them do.
+        repeat: The command that runs just this case again; "" where there is none.
+        follows_from: The id of an earlier finding that most likely causes this one too; "" where
+            there is none.
+    """
+
+    id: str
+    text: str
+    group: str
+    is_warning: bool = False
+    likely: tuple[str, ...] = ()
+    case: str = ""
+    repeat: str = ""
+    follows_from: str = ""
+
+    def __str__(self) -> str:
+        head = f"{'warning' if self.is_warning else 'FAULT'} {self.id} ({self.group})"
+        lines = [head, _indented(self.text, "    ")]
+        for number, cause in enumerate(self.likely, 1):
+            lines.append(_indented(f"likely {number}: {cause}", "      "))
+        if self.repeat:  # on one line, to be copied
+            lines.append(f"    again: {self.repeat}")
+        return "\n".join(lines)
+
+
+def _indented(text: str, indent: str) -> str:
+    return textwrap.fill(text, _COLUMNS, initial_indent=indent, subsequent_indent=indent)
+
+
+@dataclass
+class Report:
+    """All that was found.
+
+    Attributes:
+        op: Name of the op.
+        findings: Each id once, warnings included.
+        groups: Groups of checks that ran, with what was looked at.
+        left_out: What could not be checked, and why.
+    """
+
+    op: str
+    findings: list[Finding] = field(default_factory=list)
+    groups: dict[str, str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def faults(self) -> list[Finding]:
+        """The findings that are no warnings."""
+        return [finding for finding in self.findings if not finding.is_warning]
+
+    @property
+    def causes(self) -> list[Finding]:
+        """The faults that follow from no other one."""
+        return [fault for fault in self.faults if not fault.follows_from]
+
+    @property
+    def passed(self) -> bool:
+        return not self.faults
+
+    def add(self, finding: Finding, ignored: Iterable[str] = ()) -> None:
+        """Adds a finding, unless its id is ignored or there already."""
+        known = {one.id for one in self.findings}
+        if finding.id not in known and finding.id not in set(ignored):
+            causes = [one.id for one in self.causes]
+            self.findings.append(replace(finding, follows_from=cause_of(finding.id, causes)))
+
+    def __str__(self) -> str:
+        return f"{self.overview()}\n{self.details()}".rstrip("\n")
+
+    def verdict(self) -> str:
+        """The op and how many faults it has, in one line."""
+        count = len(self.causes)
+        return f"{self.op}: {counted(count, 'fault') if count else 'passed'}"
+
+    def overview(self) -> str:
+        """The verdict, each group with what it looked at, and what was left out."""
+        lines = [self.verdict()]
+        lines += [f"  {group}: {said}" for group, said in self.groups.items()]
+        lines += [f"  left out: {what}" for what in self.left_out]
+        return "\n".join(lines)
+
+    def details(self) -> str:
+        """The faults, each with those that follow from it, and then the warnings."""
+        warnings = [one for one in self.findings if one.is_warning and not one.follows_from]
+        lines = []
+        for one in [*self.causes, *warnings]:
+            lines.append(str(one))
+            if others := [other for other in self.findings if other.follows_from == one.id]:
+                named = ", ".join(f"{other.id} ({other.group})" for other in others)
+                text = f"also seen, most likely for the same reason: {named}"
+                lines.append(_indented(text, "    "))
+        return "\n".join(lines)

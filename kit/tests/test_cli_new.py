@@ -1,0 +1,196 @@
+"""The plugins that `pyflowdata new` writes: they work as they are."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from support.command import here  # noqa: F401  (a fixture)
+from support.installing import environment
+from support.paths import ROOT
+
+import pyflowdata as flow
+from pyflowdata_kit.commands.new import search_path, spellings
+from pyflowdata.cli.usage import UsageError
+
+KINDS = sorted(path.name for path in (ROOT / "kit/pyflowdata_kit/templates").iterdir())
+needs_tools = pytest.mark.skipif(
+    shutil.which("make") is None or shutil.which("cc") is None, reason="make or cc is not here"
+)
+
+
+def run(*command, cwd=None, **variables):
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**environment(), "PYTHONPATH": str(ROOT), **variables},
+        capture_output=True,
+        text=True,
+    )
+
+
+def pyflowdata(*arguments, **options):
+    """The command in a process of its own."""
+    return run(sys.executable, "-m", "pyflowdata", *arguments, **options)
+
+
+def write(command, kind, name, folder):
+    done = command("new", kind, name, "--dir", folder)
+    assert done.returncode == 0, done.stderr
+    made = folder / spellings(name)[0]
+    assert str(made) in done.stdout
+    return made
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def built(request, tmp_path_factory):
+    """A plugin that `new` wrote, and `make` built."""
+    folder = tmp_path_factory.mktemp("new") / "a folder"
+    made = write(pyflowdata, request.param, f"My{request.param.title()}", folder)
+    done = run("make", f"PYTHON={sys.executable}", cwd=made)
+    assert (done.returncode, done.stderr) == (0, "")
+    return made
+
+
+# ---- What `new` writes --------------------------------------------------------------------------
+
+
+@needs_tools
+def test_make_and_pytest_pass(built):
+    assert {f"{built.name}.so", "sample"} <= {path.name for path in built.iterdir()}
+    tests = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=built)
+    assert tests.returncode == 0, tests.stdout
+    assert int(re.search(r"(\d+) passed", tests.stdout)[1]) >= 4
+    assert "skipped" not in tests.stdout
+    again = run("make", f"PYTHON={sys.executable}", cwd=built)
+    assert "Nothing to be done" in again.stdout
+
+
+@needs_tools
+def test_its_readme_is_true(built):
+    camel = spellings(built.name)[1]
+    readme = (built / "README.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```$", readme, re.S | re.M)
+    done = run(sys.executable, "-c", code, cwd=built)
+    assert done.returncode == 0 and done.stdout, done.stderr
+    named = set(re.findall(r"^\| `([^`]+)`", readme, re.M))
+    assert named == {path.name for path in built.iterdir() if path.suffix in (".c", ".py")}
+    (command,) = re.findall(r"`python -m (pyflowdata ops .*?)`", readme)
+    listed = run(sys.executable, "-m", *command.split(), cwd=built)
+    assert listed.returncode == 0 and f"{camel}(" in listed.stdout
+    loaded = run(sys.executable, "-c", f"import pyflowdata; pyflowdata.{camel}", cwd=built,
+                 PYFLOWDATA_PLUGINS=f"{built.name}.so")  # fmt: skip
+    assert loaded.returncode == 0, loaded.stderr
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_c_file_is_clean(kind, compiler, here, tmp_path):  # noqa: F811
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not here")
+    source = write(here, kind, "clean", tmp_path) / "clean.c"
+    checked = run(
+        compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion",
+        "-Werror", "-fsyntax-only", "-I", flow.include_dir(), source,
+    )  # fmt: skip
+    assert checked.returncode == 0, checked.stderr
+    text = source.read_text()
+    assert max(map(len, text.splitlines())) <= 100 and "\t" not in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_are_filled_in_everywhere(kind, here, tmp_path):  # noqa: F811
+    folder = write(here, kind, "NorthSeaBuoys", tmp_path)
+    for path in folder.iterdir():
+        assert "NAME" not in path.name
+        assert not re.search(r"@\w+@", path.read_text()), path
+    assert '.name = "NorthSeaBuoys"' in (folder / "north_sea_buoys.c").read_text()
+    assert len((folder / "Makefile").read_text().splitlines()) <= 21
+
+
+@needs_tools
+def test_a_python_without_the_package_is_named(here, tmp_path):  # noqa: F811
+    folder = write(here, "reader", "lonely", tmp_path)
+    made = run("make", "PYTHON=false", cwd=folder)
+    assert made.returncode == 2 and "a Python that has pyflowdata" in made.stderr
+
+
+@needs_tools
+def test_make_finds_a_package_that_is_not_installed(tmp_path):
+    folder = write(pyflowdata, "reader", "clone", tmp_path / "it's here")
+    environment = {"PYTHONPATH": "", "PATH": f"{os.path.dirname(sys.executable)}:/usr/bin:/bin"}
+    done = run("make", "-s", f"PYTHON={sys.executable}", "test", cwd=folder, **environment)
+    assert done.returncode == 0 and " passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_only_a_source_tree_is_named_in_the_makefile(tmp_path):
+    package = tmp_path / "cash $ #1" / "pyflowdata"
+    package.mkdir(parents=True)
+    assert search_path(package) == ""
+    (package.parent / "pyproject.toml").write_text("")
+    first = search_path(package).splitlines()[0]
+    assert first == rf"PYFLOWDATA_PATH ?= {tmp_path}/cash $$ \#1"
+
+
+def test_what_to_do_next(here, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("PATH", os.path.dirname(sys.executable))
+    assert here("new", "reader", "one", "--dir", tmp_path).stdout.endswith("/one && make test\n")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = here("new", "reader", "two", "--dir", tmp_path).stdout
+    assert said.endswith(f"/two && make test PYTHON={sys.executable}\n")
+
+
+# ---- What `new` refuses -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name, snake, camel",
+    [
+        ("my_reader", "my_reader", "MyReader"),
+        ("MyReader", "my_reader", "MyReader"),
+        ("HTTPLogs", "http_logs", "HttpLogs"),
+        ("shapes", "shapes", "Shapes"),
+        ("v2_points3d", "v2_points3d", "V2Points3d"),
+        ("int", "int", "Int"),
+    ],
+)
+def test_spellings(name, snake, camel):
+    assert spellings(name) == (snake, camel)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "my-reader", "2nd", "_x", "x_", "a__b", "a b", "../up", "/abs", "x/y", "ä", "x\n", "a.c",
+     "None", "true", "DataLoader", "blob", "y" * 41, "$(id)", "`id`", "%s"],
+)  # fmt: skip
+def test_names_that_cannot_be(name, here, tmp_path):  # noqa: F811
+    with pytest.raises(UsageError):
+        spellings(name)
+    done = here("new", "reader", f"--dir={tmp_path}", "--", name)
+    assert done.returncode == 2 and "pyflowdata: error: " in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_ops_and_folders_that_are_there(here, tmp_path):  # noqa: F811
+    done = here("new", "reader", "mini_reader", "--dir", tmp_path)
+    assert done.returncode == 2 and "MiniReader" in done.stderr
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    for name in ("taken", "dangling"):
+        done = here("new", "reader", name, "--dir", tmp_path)
+        assert done.returncode == 2 and f"{name} is there already" in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"taken", "dangling"}
+    assert list((tmp_path / "taken").iterdir()) == []
+    done = here("new", "reader", "int", "--package", "--dir", tmp_path)
+    assert done.returncode == 2 and "`import int` means something else" in done.stderr
+    done = here("new", "reader", "mine", "--dir", tmp_path / "no" / "deeper")
+    assert done.returncode == 2 and f"there is no folder {tmp_path / 'no'}" in done.stderr
+
+
+def test_a_folder_that_cannot_be_made(here, tmp_path):  # noqa: F811
+    (tmp_path / "file").write_text("")
+    done = here("new", "reader", "some", "--dir", tmp_path / "file")
+    assert done.returncode == 1
+    assert done.stderr == f"pyflowdata: error: {tmp_path / 'file'}: File exists\n"

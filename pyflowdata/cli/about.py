@@ -1,0 +1,42 @@
+"""What this installation is made of: for `pyflowdata --version` and for reports of faults."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version as version_of
+
+from ..native import build_parts, library_path, version
+
+
+def _version_of(package: str) -> str:
+    try:
+        return version_of(package)
+    except PackageNotFoundError:
+        return "of unknown version"
+
+
+def about() -> dict[str, str]:
+    """Name and version of each part, in the order in which they are shown.
+
+    A codec that is not in this build has "not in this build" for a version.
+    """
+    found = {"pyflowdata": version(), "library": str(library_path())}
+    for name, stated in build_parts():
+        found[name] = "not in this build" if stated is None else stated
+    threads = "" if getattr(sys, "_is_gil_enabled", lambda: True)() else ", without GIL"
+    found["Python"] = f"{platform.python_version()} ({sys.implementation.name}{threads})"
+    for package in ("numpy", "cffi"):
+        found[package] = _version_of(package)
+    libc = " ".join(platform.libc_ver())
+    found["system"] = f"{platform.system()} {platform.release()} {platform.machine()}, {libc}"
+    found["processors"] = str(len(os.sched_getaffinity(0)))
+    return found
+
+
+def in_lines() -> str:
+    """`about()` to print; the first line is the name and the version, for scripts that want it."""
+    first, *others = about().items()
+    width = max(len(name) for name, _ in others)
+    return "\n".join([" ".join(first), *(f"{name:{width}}  {stated}" for name, stated in others)])

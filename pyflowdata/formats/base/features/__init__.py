@@ -1,1 +1,0 @@
-"""Messages of protobuf with named features, which two formats have: read and written."""

@@ -1,0 +1,641 @@
+"""Formats whose records are messages of features (protobuf): reading, writing, and fields."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import Error, InvalidArgumentError, shown
+from ...nodes import Blob, Node, Op
+from ...nodes.node import files_of
+from ...ragged import Ragged
+from ...words.plain_text import no_field
+from .columns import (
+    BYTES_LIKE,
+    Array,
+    are_bytes,
+    as_array,
+    as_bytes,
+    byte_column,
+    columns,
+    encoded,
+    integers,
+    is_bytes_like,
+    joined,
+    little,
+    refuse_masked,
+    to_float,
+)
+from .detection import Detected, head_of
+from .fields import BYTES, Field, specs
+from .format import Format
+from .images import ImageWriter
+from .open_source import open_source
+from .reader_values import reader_of, reading_in
+from .source import RECORD, Source, make_node
+
+
+# ---- A message, read ----------------------------------------------------------------------------
+
+# Protobuf messages of features as Python reads them: which features a record has.
+
+_WIDTHS = {"float32": 4, "float64": 8}
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What a feature has: its dtype, or "bytes", and how many values."""
+
+    dtype: str
+    count: int
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(data):
+            raise ValueError("a number is cut off")
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    raise ValueError("a number has more than 10 bytes")
+
+
+def fields(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Number, wire type and bytes of each field."""
+    at = 0
+    while at < len(data):
+        tag, at = _read_varint(data, at)
+        kind, begin = tag & 7, at
+        if kind == 0:
+            _, at = _read_varint(data, at)
+        elif kind == 2:
+            size, begin = _read_varint(data, at)
+            at = begin + size
+        elif kind in (1, 5):
+            at += 8 if kind == 1 else 4
+        else:
+            raise ValueError(f"a field has the wire type {kind}")
+        if at > len(data) or tag >> 3 == 0:
+            raise ValueError("a field runs past the end")
+        yield tag >> 3, kind, data[begin:at]
+
+
+def _read_feature(data: bytes, kinds: dict[int, str]) -> Feature | None:
+    found: Feature | None = None
+    for number, kind, body in fields(data):
+        if number not in kinds or kind != 2:
+            continue
+        dtype = kinds[number]
+        count = 0
+        for inner, wire, values in fields(body):
+            if inner != 1:
+                continue
+            if dtype == "bytes" or wire != 2:
+                count += 1
+            elif dtype in _WIDTHS:
+                count += len(values) // _WIDTHS[dtype]
+            else:
+                count += sum(byte < 0x80 for byte in values)
+        found = Feature(dtype, count)
+    return found
+
+
+def decode_features(data: bytes, kinds: dict[int, str]) -> dict[str, Feature | None]:
+    """The features of a map's entries, which are the fields 1 of a message.
+
+    Args:
+        data: The message.
+        kinds: Number of a list in a feature -> dtype, or "bytes".
+
+    Raises:
+        ValueError: It is not a message, or another one.
+    """
+    found: dict[str, Feature | None] = {}
+    for number, kind, entry in fields(data):
+        if number != 1 or kind != 2:
+            continue
+        name, feature = "", None
+        for part, wire, body in fields(entry):
+            if part == 1 and wire == 2:
+                name = body.decode()
+            elif part == 2 and wire == 2:
+                feature = _read_feature(body, kinds)
+        found[name] = feature
+    return found
+
+
+# ---- Fields that the user lists -----------------------------------------------------------------
+
+# Features that a decoder is told to read, compared with those of the first records.
+
+_ENOUGH = 2  # records that say what the others are like
+Records = Sequence[Mapping[str, Feature | None]]
+
+class Wanted(NamedTuple):
+    """A feature that is asked for.
+
+    Attributes:
+        key: Its name in the records.
+        kind: "bytes", "float" or "int": of which a list is read; "": any.
+        is_needed: Whether a record without it is an error.
+        said: How it is asked for.
+        attr: Which says it.
+    """
+
+    key: str
+    kind: str
+    is_needed: bool
+    said: str
+    attr: str
+
+
+def _kind_of(dtype: str) -> str:
+    """Of the list that has values of a dtype."""
+    return BYTES if dtype == BYTES else "float" if dtype.startswith("float") else "int"
+
+
+def wanted_of(element: str, raw: Container[str], attr: str) -> Wanted:
+    """What [NAME=]KEY:TYPE[=DEFAULT] asks for.
+
+    Args:
+        element: Of the attr that lists the features.
+        raw: Names of the fields whose feature is bytes of numbers.
+        attr: Of which it is an element.
+    """
+    left, equals, _ = element.rpartition("=")
+    if not equals or ":" not in left:  # what is before the mark is a name
+        left, equals = element, ""
+    name, _, rest = left.rpartition("=")
+    key, _, dtype = rest.rpartition(":")
+    kind = BYTES if (name or key) in raw else _kind_of(dtype.partition("[")[0])
+    return Wanted(key, kind, not equals and "?" not in dtype, element, attr)
+
+
+def _refuse_unknown(wanted: Iterable[Wanted], looked_at: Callable[[], Records]) -> None:
+    """Refuses features that none of the first records has, or that all have as another kind of
+    list.
+
+    Args:
+        wanted: What is asked for.
+        looked_at: The features of the first records, which are looked at if anything is asked for.
+    """
+    asked = list(wanted)
+    records = looked_at() if asked else []
+    known = sorted({name for record in records for name in record})
+    for one in asked if len(records) >= _ENOUGH else ():
+        where = f"attr '{one.attr}': {shown(one.said)}"
+        if one.is_needed and one.key not in known:
+            raise InvalidArgumentError(
+                f"{where}: {no_field(one.key, known, 'feature')} in the first {len(records)} "
+                "records", attr=one.attr,
+            )  # fmt: skip
+        found = [feature for record in records if (feature := record.get(one.key)) is not None]
+        dtypes = {feature.dtype for feature in found}
+        if dtypes and one.kind and one.kind not in map(_kind_of, dtypes):
+            raise InvalidArgumentError(
+                f"{where}: the feature {shown(one.key)} is {' and '.join(sorted(dtypes))} in the "
+                f"first {len(records)} records", attr=one.attr,
+            )  # fmt: skip
+
+
+# ---- A message, written -------------------------------------------------------------------------
+
+# Protobuf messages of features as writers make them: Examples and OFRecords.
+#
+# What becomes of a value is the same in all of them:
+#
+#     bytes, str, arrays of uint8         one bytes value; a list of bytes or str: several
+#     bool and integers                   int64 (OFRecord: int32 where the type fits into it)
+#     float16, float32, Python's floats   float: Python's are rounded; those that are too large for
+#                                         one, and integers beside them that are none, are errors
+#     float64                             double in an OFRecord; an Example has none, and refuses it
+#
+# Shapes are not stored: the values of an array stand in C order.
+#
+# Whole columns are encoded by an op in C; one sample, and rows that are lists of values, here.
+# For one sample Python is faster: an Example takes it 90 us, and the op 154 us, most of it for
+# the call.
+
+_LONGEST = 10  # bytes of a 64-bit number as a varint
+_BYTES = 1  # the list of bytes, in every kind of feature
+
+
+class Kinds(NamedTuple):
+    """What a feature of a format's messages can hold.
+
+    Attributes:
+        encoder: The op that encodes whole columns.
+        name: Of the message, with its article.
+        numbers: dtype -> number of the list in a feature; that of bytes is 1.
+        stored_as: dtype -> the one as which it is stored.
+        is_wrapped: Whether the features are a message of their own inside the record.
+    """
+
+    encoder: str
+    name: str
+    numbers: dict[str, int]
+    stored_as: dict[str, str]
+    is_wrapped: bool
+
+    @property
+    def dtypes(self) -> dict[int, str]:
+        """Number of a list -> its dtype, or "bytes"."""
+        return {_BYTES: "bytes", **{number: dtype for dtype, number in self.numbers.items()}}
+
+
+# ---- Values -------------------------------------------------------------------------------------
+
+
+def _check_dtype(kinds: Kinds, name: str, dtype: str) -> str:
+    """The dtype as which numbers are stored."""
+    wanted = kinds.stored_as.get(dtype, dtype)
+    if wanted not in kinds.numbers:
+        hint = "; .astype('float32') makes it one that is" if dtype == "float64" else ""
+        raise InvalidArgumentError(f"{name} is of {dtype}, which {kinds.name} cannot hold{hint}")
+    return wanted
+
+
+def _fitted(kinds: Kinds, name: str, values: Array) -> Array:
+    """The array as it is stored: widened, little-endian and contiguous."""
+    wanted = _check_dtype(kinds, name, values.dtype.name)
+    if values.dtype == np.uint64 and values.size and int(values.max()) > 2**63 - 1:
+        raise InvalidArgumentError(f"{name} has {values.max()}, which does not fit into int64")
+    return little(values.astype(wanted, copy=False))
+
+
+def _numbers(values: Array) -> bytes:
+    """The packed values of a list."""
+    if values.dtype.kind == "f":
+        return values.tobytes()
+    if values.size < 16:
+        return b"".join(map(_varint, values.ravel().tolist()))
+    return _varints(values.ravel().astype(np.int64, copy=False))
+
+
+def _from_python(name: str, value: Any) -> Array:
+    """Numbers of Python, in nested lists or alone; floats are float32 unless NumPy says more."""
+    found = as_array(name, value)
+    if not isinstance(value, (np.ndarray, np.generic)):
+        if found.size == 0:
+            raise InvalidArgumentError(
+                f"{name} = {shown(value)} has no type; say np.zeros(0, dtype)"
+            )
+        if found.dtype == np.float64 and not _has_float64(value):
+            if sum(1 for _ in integers(value)) == found.size:
+                raise InvalidArgumentError(f"{name} = {shown(value)} has integers beyond int64")
+            found = to_float(name, value, found, np.dtype(np.float32))
+    if found.dtype.kind not in "biuf":
+        raise InvalidArgumentError(
+            f"{name} = {shown(value)}; a feature is bytes, text, numbers, or a list of them"
+        )
+    return found
+
+
+def _has_float64(value: Any) -> bool:
+    """Whether there are numbers of NumPy's float64 in lists."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_float64, value))
+    return isinstance(value, np.ndarray) or (
+        isinstance(value, np.generic) and value.dtype == np.float64
+    )
+
+
+def _sized(tag: int, data: bytes) -> bytes:
+    """A field with a length."""
+    return bytes([tag << 3 | 2]) + _varint(len(data)) + data
+
+
+def _feature(kinds: Kinds, name: str, value: Any) -> bytes:
+    """One feature: a list of one kind."""
+    if isinstance(value, np.ndarray):
+        refuse_masked(name, value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "SUO":
+        value = value.tolist()
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], BYTES_LIKE):
+        for one in value:
+            if not isinstance(one, BYTES_LIKE):
+                raise InvalidArgumentError(f"{name} has {shown(one)} beside bytes")
+        return _sized(_BYTES, b"".join(_sized(1, as_bytes(one, name)) for one in value))
+    if isinstance(value, BYTES_LIKE) or (isinstance(value, np.ndarray) and value.dtype == np.uint8):
+        return _sized(_BYTES, _sized(1, as_bytes(value, name)))
+    found = _fitted(kinds, name, _from_python(name, value))
+    packed = _numbers(found)
+    return _sized(kinds.numbers[found.dtype.name], _sized(1, packed) if packed else b"")
+
+
+def _key(name: Any) -> bytes:
+    if not isinstance(name, str):
+        raise InvalidArgumentError(f"the name of a feature is {shown(name)}; it must be text")
+    if "\0" in name:  # no decoder could be given it
+        raise InvalidArgumentError(f"the name of a feature is {shown(name)}; it must have no NUL")
+    try:
+        return _sized(1, name.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise InvalidArgumentError(f"{shown(name)} is not valid Unicode text") from None
+
+
+def _features(kinds: Kinds, features: Mapping[str, Any]) -> bytes:
+    """The entries of the map; a feature that is None is left out."""
+    if not isinstance(features, Mapping):
+        raise InvalidArgumentError(
+            f"features are a dict of names and values; this is {shown(features)}"
+        )
+    return b"".join(
+        _sized(1, _key(name) + _sized(2, _feature(kinds, name, value)))
+        for name, value in features.items()
+        if value is not None
+    )
+
+
+def encode_message(kinds: Kinds, features: Mapping[str, Any]) -> bytes:
+    """The message of some features; one that is None is left out."""
+    entries = _features(kinds, features)
+    return _sized(1, entries) if kinds.is_wrapped else entries
+
+
+def encode_lists(kinds: Kinds, feature_lists: Mapping[str, Any]) -> bytes:
+    """The entries of a map of lists of features: name -> steps."""
+    lists = []
+    for name, steps in feature_lists.items():
+        if isinstance(steps, BYTES_LIKE) or not isinstance(steps, (Sequence, np.ndarray, Ragged)):
+            raise InvalidArgumentError(f"{name} = {shown(steps)}; it must be a sequence of steps")
+        refuse_masked(name, steps)
+        body = b"".join(_sized(1, _feature(kinds, name, step)) for step in steps)
+        lists.append(_sized(1, _key(name) + _sized(2, body)))
+    return _sized(2, b"".join(lists))
+
+
+# ---- Batches ------------------------------------------------------------------------------------
+
+
+def _whole(
+    kinds: Kinds, found: Mapping[str, Array | Ragged | list[Any]]
+) -> dict[str, Array | Ragged] | None:
+    """The columns as C takes them; None where a row is something that only Python knows."""
+    whole: dict[str, Array | Ragged] = {}
+    for name, rows in found.items():
+        if isinstance(rows, list):
+            if not are_bytes(rows):
+                return None
+            rows = byte_column(name, rows)
+        dtype = rows.dtype
+        if dtype != np.uint8:
+            _check_dtype(kinds, name, dtype.name)
+        whole[name] = rows
+    return whole
+
+
+def _row(rows: Array | Ragged | list[Any], row: int) -> Any:
+    """A row of a column; of an array always an array, which keeps its dtype."""
+    if isinstance(rows, np.ndarray):
+        return rows[row : row + 1].reshape(rows.shape[1:])
+    return rows[row]
+
+
+def encode_messages(kinds: Kinds, batch: Mapping[str, Any]) -> Ragged:
+    """A message for each row of a batch."""
+    found, count = columns(batch)
+    for name in found:
+        _key(name)  # refuses what is no name of a feature
+    whole = _whole(kinds, found)
+    if whole is not None:
+        return encoded(kinds.encoder, whole, names=list(whole))
+    made = []
+    for row in range(count):
+        try:
+            sample = {name: _row(one, row) for name, one in found.items()}
+            made.append(encode_message(kinds, sample))
+        except InvalidArgumentError as failure:
+            raise InvalidArgumentError(failure.message, ordinal=row) from None
+    return joined(made)
+
+
+# ---- Variable-length integers --------------------------------------------------------------------
+
+
+def _varint(value: int) -> bytes:
+    """One number; a negative one as two's complement of 64 bits."""
+    value &= 0xFFFF_FFFF_FFFF_FFFF
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _varints(values: npt.NDArray[np.int64]) -> bytes:
+    """All numbers of a flat array back to back."""
+    numbers = values.view(np.uint64)
+    sizes = np.ones(len(numbers), np.int64)
+    for place in range(1, _LONGEST):
+        longer = numbers >= np.uint64(1 << (7 * place))
+        if not longer.any():
+            break
+        sizes += longer
+    longest = int(sizes.max(initial=1))
+    if longest == 1:
+        return numbers.astype(np.uint8).tobytes()
+    table = np.empty((len(numbers), longest), np.uint8)
+    for place in range(longest):
+        table[:, place] = (numbers >> np.uint64(7 * place)).astype(np.uint8) | np.uint8(0x80)
+    table[np.arange(len(numbers)), sizes - 1] &= np.uint8(0x7F)
+    return table[np.arange(longest) < sizes[:, np.newaxis]].tobytes()
+
+
+# ---- The writer ---------------------------------------------------------------------------------
+
+# What writers of messages in frames have in common.
+
+class MessageWriter(ImageWriter):
+    """Takes dicts of features, which become messages, or the bytes of messages as they are."""
+
+    frame: ClassVar[str]  # the op that makes a record of the file of a message
+
+    def write(self, sample: Any) -> None:
+        """Writes one record.
+
+        Raises:
+            InvalidArgumentError: It is neither a dict of features nor bytes, or the format has no
+                such record.
+            FileError: It cannot be written.
+        """
+        with self._naming():
+            is_bytes = is_bytes_like(sample)
+            record = as_bytes(sample) if is_bytes else self._encode(self._encoded_sample(sample))
+            data = self._framed(record)
+        self._emit(data, np.array([len(data)]))
+
+    def write_batch(self, batch: Any) -> None:
+        """Writes a record for each row.
+
+        Raises:
+            InvalidArgumentError: The batch is neither a dict of columns nor a column of bytes.
+            FileError: It cannot be written.
+        """
+        with self._naming():
+            is_columns = isinstance(batch, Mapping)
+            records = (
+                self._encode_batch(self._encoded_batch(batch))
+                if is_columns
+                else byte_column("records", batch)
+            )
+            rows = encoded(self.frame, {"records": records})
+        self.write_encoded(rows)
+
+    @abstractmethod
+    def _encode(self, sample: Mapping[str, Any]) -> bytes:
+        """The message of a dict of features."""
+
+    @abstractmethod
+    def _encode_batch(self, batch: Mapping[str, Any]) -> Ragged:
+        """A message for each row of a dict of columns."""
+
+    @abstractmethod
+    def _framed(self, record: bytes) -> bytes:
+        """A record with what stands around it in the file."""
+
+
+# ---- The format ---------------------------------------------------------------------------------
+
+_LOOKED_AT = 256  # records, to find the fields
+_CHECKED = 16  # records, in which features that are asked for must be
+_MOST_BYTES = 1 << 20  # of a file, for the first one of these
+_MISSING = -1  # a count, where a record has no such feature
+
+
+class MessageFormat(Format):
+    """Records are messages of features, or bytes of something else, which stay whole."""
+
+    holds_records: ClassVar[bool] = True
+    encoder: ClassVar[str]  # the op that encodes fields as a message
+
+    def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
+        """The records as the file has them."""
+        assert self.writer is not None and issubclass(self.writer, MessageWriter)
+        (message, *others), names = blobs, [field.name for field in fields]
+        if any("\0" in name for name in names):
+            return None
+        if names:
+            message = make_node(self.encoder, [message, *others], names=names).outputs[0]
+        return make_node(self.writer.frame, [message]).outputs[0]
+
+    @staticmethod
+    @abstractmethod
+    def features(record: bytes) -> dict[str, Feature | None]:
+        """The features of a record.
+
+        Raises:
+            ValueError: It is not a message of features.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def frames(data: bytes) -> Iterator[bytes]:
+        """The whole records at the beginning of the bytes of a file."""
+
+    @abstractmethod
+    def wanted(self, op: Op, values: Mapping[str, object]) -> Iterable[Wanted]:
+        """The features that a decoder with these attrs reads."""
+
+    def found_by_decoder(
+        self, op: Op, record: Blob, values: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """All features of the first records, in the order of their names; where features were
+        given, the first records must have them."""
+        reader = reader_of(record)
+        listed = op.outputs_attr
+        if reader is None or reader.op.name != self.reader:
+            return {}
+        attr = op.attr(listed)
+        if attr is None or not attr.is_found or listed in values:
+            _refuse_unknown(self.wanted(op, values), lambda: self._first_features(reader))
+            return {}
+        own = reading_in(reader.values)
+        source = open_source(files_of(reader), self.name, values=own)
+        found = specs(source.fields)
+        if source.left_out:
+            advice = (
+                f"give it, as {listed}={shown(found)}"
+                if found
+                else "no feature of the first records can be one; decode the bytes of the records "
+                "by a function of your own, which flow.register_decoder makes an op"
+            )
+            raise InvalidArgumentError(
+                f"{listed} was left out, and {source.left_out[0]}, cannot be an output: {advice}",
+                attr=listed,
+            )
+        if not found:
+            raise InvalidArgumentError(
+                f"{listed} was left out, and the first records have no features: give it",
+                attr=listed, file=source.files[0],
+            )  # fmt: skip
+        return {listed: found}
+
+    def _first_features(self, reader: Node) -> list[dict[str, Feature | None]]:
+        """Of the first records of the first file, where they can be seen without a loader."""
+        try:
+            path = files_of(reader)[0]
+            head = head_of(path)
+            data = head.data
+            if head.compression is None and next(self.frames(data), None) is None:
+                with open(path, "rb") as file:
+                    data = file.read(_MOST_BYTES)
+            return list(map(self.features, islice(self.frames(data), _CHECKED)))
+        except (Error, OSError, ValueError):  # the loader says so
+            return []
+
+    def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
+        """The source with the features of the first records of a file."""
+        looked = dataclasses.replace(source, files=(one.path,), fields=())
+        with looked.loader([RECORD], batch_size=_LOOKED_AT, on_error="skip") as loader:
+            batch = next(iter(loader), None)
+        records: list[bytes] = batch[RECORD].to_bytes_list() if batch else []
+        try:
+            fields, left_out = _feature_fields(list(map(self.features, records)))
+        except ValueError as failure:
+            if isinstance(failure, Error):
+                raise
+            return source  # records of something else: they stay whole
+        return dataclasses.replace(source, fields=tuple(fields), left_out=tuple(left_out))
+
+
+def _feature_fields(records: Sequence[dict[str, Feature | None]]) -> tuple[list[Field], list[str]]:
+    """The fields of messages, sorted by name, and what is said of features that are not fields."""
+    found, left_out = [], []
+    for name in sorted({name for record in records for name in record}):
+        features = [one for record in records if (one := record.get(name)) is not None]
+        counts = {feature.count for feature in features}
+        dtypes = {feature.dtype for feature in features}
+        if len(features) < len(records):
+            counts.add(_MISSING)
+        if not name:
+            left_out.append("a feature without a name")
+        elif len(dtypes) > 1:
+            left_out.append(f"{name}, which is {' and '.join(sorted(dtypes))}")
+        elif dtypes == {BYTES} and max(counts) > 1:
+            left_out.append(f"{name}, which has {max(counts)} byte strings in a record")
+        elif dtypes == {BYTES} and 0 in counts:
+            left_out.append(f"{name}, which has 0 byte strings in a record")
+        elif dtypes:
+            found.append(_field(name, dtypes.pop(), counts))
+    return found, left_out
+
+
+def _field(name: str, dtype: str, counts: Iterable[int]) -> Field:
+    if dtype == BYTES:
+        return Field(name, BYTES, default=None if min(counts) == 1 else "")
+    count, *others = counts
+    if others:
+        return Field(name, dtype, (None,))
+    return Field(name, dtype, () if count == 1 else (count,))

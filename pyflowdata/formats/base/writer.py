@@ -1,0 +1,430 @@
+"""The base of all writers: shards, temporary names, and giving the files their names."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import os
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import Error, FileError, InvalidArgumentError, shown
+from ...nodes.registry import COMPRESSIONS
+from ...ragged import Ragged
+from .output import (
+    Names,
+    OutputFile,
+    OutputFolder,
+    failed,
+    put_in_place,
+    sync_folder,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+Sizes = npt.NDArray[np.int64]
+
+_OPEN, _CLOSED, _BROKEN = "open", "closed", "broken"
+
+
+class Shard:
+    """The files of one shard, while they are written.
+
+    Attributes:
+        files: One, or as many as the format has for one dataset; or the folder that is one.
+        records: How many it holds.
+        bytes: Their size in the first file, before compression.
+        is_started: Whether the part before the first record is written.
+    """
+
+    def __init__(self, files: Sequence[OutputFile | OutputFolder]) -> None:
+        self.files, self.records, self.bytes = files, 0, 0
+        self.is_started = False
+
+    @property
+    def main(self) -> OutputFile:
+        """The file of the records."""
+        return self.file(0)
+
+    def file(self, place: int) -> OutputFile:
+        """One of the files, where it is not a folder."""
+        found = self.files[place]
+        assert isinstance(found, OutputFile)
+        return found
+
+
+class Writer(ABC):
+    """Writes records into one file, or into shards.
+
+    Nothing has its final name before `close()`, which syncs all files, renames them, and syncs the
+    folder.  An exception in a `with` block, `discard()`, or the end of the process before that
+    leaves none of them; a process that is killed leaves files that begin with a dot and end in
+    `.tmp`.  Several writers of one name do not disturb each other: the final files are complete,
+    and of one of them.  One thread may use a writer at a time.
+
+    A sample that cannot be written raises, and no part of it is written; the writer can go on.
+
+    Attributes:
+        records: How many were written.
+        paths: The files, once it is closed.
+    """
+
+    compressions: ClassVar[tuple[str, ...]] = tuple(COMPRESSIONS)
+    suffixes: ClassVar[tuple[str, ...]] = ("",)
+    is_sharded: ClassVar[bool] = True  # whether there may be several shards
+    is_patched: ClassVar[bool] = False  # whether the head of a file is known at its end only
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        shard_records: int | None = None,
+        shard_bytes: int | None = None,
+        compression: str | None = None,
+        level: int | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Opens the file.
+
+        Args:
+            path: The file.  With shards `train.x` becomes `train-00000-of-00003.x`, and
+                `part-{shard:05d}` becomes `part-00000`.
+            shard_records: Begin a new shard after as many records.
+            shard_bytes: Begin a new shard before a record that would make one larger than this,
+                before compression.  A record that is larger by itself gets a shard of its own.
+            compression: "gzip", "zlib" or "zstd", where the format allows it, or "none"; None: by
+                the name, which may end in `.gz`, `.zlib`, `.zst` or `.zstd`, and none otherwise.
+            level: Of the compression: 0 to 9, for zstd to 22; None for its default.
+            overwrite: Whether files of these names, and shards of an earlier run, are replaced;
+                otherwise they are an error, here and at the end.
+
+        Raises:
+            InvalidArgumentError: An argument is wrong.
+            FileError: The folder is not there or not writable, or the file is there already.
+            UnsupportedError: The compression needs a package that is not installed.
+        """
+        self._state = _CLOSED
+        self._shards: list[Shard] = []
+        self._shard_records = self._whole("shard_records", shard_records, 1)
+        self._shard_bytes = self._whole("shard_bytes", shard_bytes, 1)
+        self._overwrite = overwrite
+        is_sharded = shard_records is not None or shard_bytes is not None
+        self._path = self._base(self._checked(path))
+        self._names = Names(self._path, is_sharded, self.suffixes)
+        self._packing = self._pack(compression, level)
+        self.records = 0
+        self.paths: tuple[Path, ...] = ()
+        self._refuse_present()
+        self._state = _OPEN
+        try:
+            self._shards.append(self._new_shard())
+        except BaseException:
+            self.discard()
+            raise
+
+    # ---- What a format says -------------------------------------------------------------------
+
+    @abstractmethod
+    def write(self, sample: Any) -> None:
+        """Writes one record."""
+
+    @abstractmethod
+    def write_batch(self, batch: Any) -> None:
+        """Writes a record for each row."""
+
+    def _base(self, path: Path) -> Path:
+        """The path that names are made from."""
+        return path
+
+    def _begin(self, shard: Shard) -> None:
+        """Writes what stands before the first record; called when that is there, or none comes."""
+
+    def _wrote(self, shard: Shard, begin: int, end: int) -> None:
+        """Takes note that rows begin..end of what was given to _emit are in the shard now."""
+
+    def _finish(self, shard: Shard) -> None:
+        """Writes the part after the last record, and values that were not known before."""
+
+    def expect(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Takes note of the fields of encoded rows, for files that name them.
+
+        Args:
+            shapes: Name of a field -> shape of its rows; () where the shape varies.
+        """
+
+    def write_encoded(self, rows: Ragged) -> None:
+        """Writes records that are encoded already: rows of the bytes that the file has of each, as
+        `Format.encoded` makes them."""
+        data = np.ascontiguousarray(rows.values)
+        self._emit(data.data, rows.lengths)
+
+    # ---- For the formats ----------------------------------------------------------------------
+
+    def _fail(self, message: str, row: int | None = None) -> InvalidArgumentError:
+        """The error of a sample; row is its place in the batch."""
+        return InvalidArgumentError(
+            message,
+            op=type(self).__name__,
+            file=os.fspath(self._path),
+            ordinal=self.records + (row or 0),
+        )
+
+    @contextlib.contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Adds this writer, its file and the record to the errors of what makes bytes."""
+        try:
+            yield
+        except InvalidArgumentError as failure:
+            if failure.op is not None:
+                raise
+            raise self._fail(failure.message, failure.ordinal) from failure.__cause__
+
+    def _emit(self, data: bytes | memoryview, sizes: Sizes) -> None:
+        """Appends records that stand back to back in a buffer, each as a whole in one shard."""
+        with self._writing():
+            self._fill(memoryview(data).cast("B") if len(data) else data, np.cumsum(sizes))
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A failure to write makes the writer useless: what it has is removed."""
+        self._check_open()
+        try:
+            yield
+        except BaseException:
+            self._drop()
+            self._state = _BROKEN
+            raise
+
+    def _check_open(self) -> None:
+        if self._state != _OPEN:
+            raise self._fail(f"it is {self._state}; no more can be written")
+
+    def _fill(self, data: bytes | memoryview, ends: Sizes) -> None:
+        row = 0
+        while row < len(ends):
+            begin = int(ends[row - 1]) if row else 0
+            count = self._room(ends[row:] - begin)
+            if count == 0:
+                self._seal(self._shards[-1])
+                self._shards.append(self._new_shard())
+                continue
+            self._put(data[begin : int(ends[row + count - 1])], row, row + count)
+            row += count
+
+    def _put(self, data: bytes | memoryview, begin: int, end: int) -> None:
+        shard = self._shards[-1]
+        self._begin_once(shard)
+        shard.main.write(data)
+        shard.records += end - begin
+        shard.bytes += len(data)
+        self._wrote(shard, begin, end)
+        self.records += end - begin
+
+    def _room(self, ends: Sizes) -> int:
+        """How many of the next records, given by their ends, go into the current shard."""
+        shard, count = self._shards[-1], len(ends)
+        if self._shard_records is not None:
+            count = min(count, self._shard_records - shard.records)
+        if self._shard_bytes is not None:
+            left = self._shard_bytes - shard.bytes
+            fitting = int(np.searchsorted(ends, left, side="right"))
+            count = min(count, max(fitting, 1 if shard.records == 0 else 0))
+        return count
+
+    # ---- Shards -------------------------------------------------------------------------------
+
+    def _whole(self, what: str, value: Any, least: int, most: int | None = None) -> int | None:
+        """A whole number of the arguments."""
+        if value is None:
+            return None
+        wanted = f"{least} or more" if most is None else f"{least} to {most}"
+        try:
+            number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
+        except TypeError:
+            number = None
+        if number is None or number < least or (most is not None and number > most):
+            of = "" if number is not None else "a whole number, "
+            raise InvalidArgumentError(
+                f"{what} = {shown(value)}; it must be {of}{wanted}", op=type(self).__name__
+            )
+        return number
+
+    def _checked(self, path: Any) -> Path:
+        """The path, if it may be one."""
+        try:
+            found = Path(os.fspath(path))
+            is_name = b"\0" not in os.fsencode(found)
+        except (TypeError, UnicodeEncodeError):
+            is_name = False
+        if not is_name:
+            raise InvalidArgumentError(
+                f"path = {shown(path)}; it must be text that may be the name of a file, or a Path",
+                op=type(self).__name__,
+            )
+        return found
+
+    def _pack(self, compression: str | None, level: Any) -> tuple[str | None, int | None]:
+        """The compression and its level."""
+        found = self._names.compression() if compression is None else compression
+        if found is None or (isinstance(found, str) and found == "none"):
+            least, most = zip(*(one.levels for one in COMPRESSIONS.values()))
+            return None, self._whole("level", level, min(least), max(most))
+        if not isinstance(found, str) or found not in self.compressions:
+            known = f"None, 'none' or one of {', '.join(map(repr, self.compressions))}"
+            if not self.compressions:
+                known = "None or 'none', as what this writer makes is never compressed"
+            what = f"compression = {shown(found)}"
+            if compression is None:
+                what = f"the name {shown(self._names.name)} says {what}"
+            raise InvalidArgumentError(f"{what}; it must be {known}", op=type(self).__name__)
+        return found, self._whole("level", level, *COMPRESSIONS[found].levels)
+
+    @classmethod
+    def obstacle(cls, path: Path) -> str | None:
+        """Why what is there under a name cannot be replaced; None: it can."""
+        if path.is_dir() or (path.exists() and not path.is_file()):
+            return "it is not a regular file; choose another name"
+        return None
+
+    def _refuse_present(self) -> None:
+        for path in self._names.present():
+            if said := self.obstacle(path):
+                raise FileError(said, file=str(path))
+            if not self._overwrite:
+                raise FileError(
+                    "it is there already; remove it, or say overwrite=True", file=str(path)
+                )
+
+    def _new_shard(self) -> Shard:
+        files: list[OutputFile | OutputFolder] = []
+        try:
+            for target in self._names.of(len(self._shards), len(self._shards) + 1):
+                files.append(self._new_file(target))
+            return Shard(files)
+        except BaseException:
+            for file in files:
+                file.discard()
+            raise
+
+    def _new_file(self, target: Path) -> OutputFile | OutputFolder:
+        return OutputFile(target, *self._packing, is_patched=self.is_patched)
+
+    def _begin_once(self, shard: Shard) -> None:
+        if not shard.is_started:
+            shard.is_started = True
+            self._begin(shard)
+
+    def _seal(self, shard: Shard) -> None:
+        self._begin_once(shard)
+        self._finish(shard)
+        for file in shard.files:
+            file.seal()
+
+    # ---- The end ------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Finishes all files and gives them their names; what is closed stays so.
+
+        Raises:
+            FileError: They cannot be written or renamed; none of them is there then.
+            InvalidArgumentError: The writer failed before; its files are gone.
+        """
+        if self._state == _CLOSED:
+            return
+        if self._state == _BROKEN:
+            self._state = _CLOSED
+            raise self._fail("writing failed before, so that there is no file")
+        try:
+            self._seal(self._shards[-1])
+            self._publish()
+        except BaseException:
+            self._drop()
+            self._state = _CLOSED
+            raise
+        self._state = _CLOSED
+
+    def _publish(self) -> None:
+        self._refuse_present()
+        old = set(self._names.present())
+        total = len(self._shards)
+        pairs = [
+            (file, path)
+            for number, shard in enumerate(self._shards)
+            for file, path in zip(shard.files, self._names.of(number, total), strict=True)
+        ]
+        there: list[Path] = []
+        for file, path in pairs:
+            try:
+                self._rename(file.path, path)
+            except OSError as failure:
+                for one in there:
+                    one.unlink(missing_ok=True)
+                if isinstance(failure, Error):
+                    raise
+                raise failed(failure, path, "renaming") from failure
+            there.append(path)
+        for path in old - set(there):
+            path.unlink(missing_ok=True)
+        sync_folder(self._names.folder)
+        self._shards.clear()
+        self.paths = tuple(there)
+
+    def _rename(self, temporary: Path, path: Path) -> None:
+        if self._overwrite:
+            put_in_place(temporary, path)
+            return
+        try:  # unlike a rename, a link fails where another writer was first
+            os.link(temporary, path)
+        except FileExistsError:
+            raise FileError(
+                "another writer has made it meanwhile; its file is kept, this one is dropped",
+                file=str(path),
+            ) from None
+        except OSError:  # a file system without links
+            os.rename(temporary, path)
+        else:
+            temporary.unlink()
+
+    def _drop(self) -> None:
+        for shard in self._shards:
+            for file in shard.files:
+                file.discard()
+        self._shards.clear()
+
+    def discard(self) -> None:
+        """Removes all that was written; nothing is left."""
+        self._drop()
+        self._state = _CLOSED
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        failure: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if failure is None:
+            self.close()
+        else:
+            self.discard()
+
+    def __del__(self) -> None:
+        if getattr(self, "_state", _CLOSED) == _OPEN:
+            warnings.warn(
+                f"{self!r} was never closed: nothing of it is kept", ResourceWarning, stacklevel=2
+            )
+            self.discard()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({os.fspath(self._path)!r}, records={self.records})"

@@ -1,0 +1,153 @@
+"""A file of computed records, which CacheReader reads: csrc/formats/cache/cache_reader.c.
+
+It is written under another name, synced and renamed, so whoever finds it finds all of it.  Its
+bytes depend on the records alone: a loader's state goes on with the cache of another machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import Error, FileError
+from ..nodes import Blob, Node, dtype_number, find_op
+from .base.fields import Field, output_names
+
+
+Array = npt.NDArray[Any]
+
+_HEADER = struct.Struct("=8sII6q")  # as cache_header
+_FIELD = struct.Struct("=ii8q")  # as pfd_row_type
+_MAGIC, _VERSION = b"PFDCACHE", 1
+_PAGE = 4096
+
+
+def _types(fields: Mapping[str, Blob]) -> bytes:
+    """The row types of the fields."""
+    packed = b""
+    for blob in fields.values():
+        shape = [-1 if size is None else size for size in blob.shape[1:]]
+        unused = [0] * (8 - len(shape))
+        packed += _FIELD.pack(dtype_number(blob.dtype), len(shape), *shape, *unused)
+    return packed
+
+
+def _record_bytes(fields: Mapping[str, Blob]) -> int:
+    """Of every record; 0: they differ."""
+    if any(blob.is_ragged for blob in fields.values()):
+        return 0
+    sizes = [blob.dtype.itemsize * int(np.prod(blob.dense_row_shape)) for blob in fields.values()]
+    return sum(-(-size // 8) * 8 for size in sizes)
+
+
+def encoded_records(blobs: Sequence[Blob]) -> Blob:
+    """The records of fields as `CacheWriter.write()` takes them."""
+    return Node(find_op("RecordEncoder"), None, list(blobs), {}).outputs[0]
+
+
+def cached_fields(cache: object, path: Path, fields: Iterable[Field]) -> tuple[Blob, ...]:
+    """The fields of the records of a file.
+
+    Args:
+        cache: What makes the file before a loader opens it.
+        path: The file.
+        fields: Of its records.
+    """
+    listed = list(fields)
+    outputs = output_names(field.name for field in listed)
+    specs = [f"{name}:{field.type}" for name, field in zip(outputs, listed, strict=True)]
+    values = {"cache": cache, "fields": specs, "files": [str(path)]}
+    return Node(find_op("CacheReader"), None, [], values).outputs
+
+
+class CacheWriter:
+    """Writes a file of records; use it with `with`: without `finish()` nothing is left.
+
+    Attributes:
+        records, bytes: How much was written.
+    """
+
+    def __init__(self, temporary: Path, fields: Mapping[str, Blob]) -> None:
+        """Args:
+            temporary: Where the records are written.
+            fields: Of the records.
+
+        Raises:
+            FileError: The file cannot be made.
+        """
+        self.records = self.bytes = 0
+        self._path = temporary
+        self._types, self._record_bytes = _types(fields), _record_bytes(fields)
+        self._num_fields = len(fields)
+        self._first = -(-(_HEADER.size + len(self._types)) // _PAGE) * _PAGE
+        self._ends: list[Array] = [np.zeros(1, np.int64)]
+        try:
+            number = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        except OSError as failure:
+            raise self._error(failure) from failure
+        os.fchmod(number, 0o644)
+        self._file = os.fdopen(number, "r+b")
+        self._file.seek(self._first)
+
+    @property
+    def fileno(self) -> int:
+        """Of the open file."""
+        return self._file.fileno()
+
+    def write(self, records: Array, row_splits: Array) -> None:
+        """Adds records.
+
+        Args:
+            records: Their bytes, one after another.
+            row_splits: Where each begins, and the last one ends.
+        """
+        self._file.write(records.data)
+        if not self._record_bytes:
+            self._ends.append(row_splits[1:] + self.bytes)
+        self.records += len(row_splits) - 1
+        self.bytes += int(row_splits[-1])
+
+    def finish(self, path: Path) -> None:
+        """Completes the file, and gives it its name."""
+        table = self._first + self.bytes
+        if not self._record_bytes:
+            self._file.write((np.concatenate(self._ends) + self._first).data)
+        self._file.truncate()  # without records nothing was written up to here
+        places = (self._first, table, self._file.tell(), 0)
+        header = _HEADER.pack(
+            _MAGIC, _VERSION, self._num_fields, self.records, self._record_bytes, *places
+        )
+        self._file.seek(0)
+        self._file.write(header + self._types)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        os.replace(self._path, path)
+
+    def _error(self, failure: OSError) -> FileError:
+        return FileError(
+            f"the cache cannot be written after {self.records:,} records of "
+            f"{self.bytes / 1e6:,.1f} MB together: {failure.strerror}",
+            file=str(self._path.parent),
+        )
+
+    def __enter__(self) -> CacheWriter:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, failure: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        """Removes what is not finished; a failure of the disk becomes an error that names it."""
+        with contextlib.suppress(OSError):  # what could not be written cannot be written now
+            self._file.close()
+        self._path.unlink(missing_ok=True)
+        if isinstance(failure, OSError) and not isinstance(failure, Error):
+            raise self._error(failure) from failure

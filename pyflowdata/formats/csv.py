@@ -1,0 +1,805 @@
+"""CSV files: types of cells, dialect and columns of a file, the writer, and what commands need."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import dataclasses
+import functools
+import io
+import itertools
+import mmap
+import operator
+import os
+import re
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CorruptDataError, InvalidArgumentError, shown
+from ..nodes import Blob, find_op
+from ..nodes.eager import call
+from ..nodes.sampled_attrs import Found
+from ..ragged import Ragged
+from .base.columns import (
+    BYTES_LIKE,
+    Array,
+    as_array,
+    as_bytes,
+    byte_column,
+    check_name,
+    columns,
+    encoded,
+    joined,
+    slices,
+)
+from .base.damage import Damage, Scan
+from .base.detection import HEAD, Detected
+from .base.fields import BYTES, Field, notes_of, specs
+from .base.format import Format
+from .base.open_source import open_source
+from .base.reader_values import files_in, reading_in
+from .base.source import Progress, Source, make_node
+from .base.writer import Shard, Writer
+
+
+# ---- Types of cells -----------------------------------------------------------------------------
+
+# The types of columns: the narrowest that hold all of their cells.
+
+TYPES = "CSVCellTypes"
+
+# The bits of CSVCellTypes.
+_MISSING, _TEXT, _FLOAT, _INTEGER, _NEGATIVE, _UNSIGNED, _BEYOND = (1 << bit for bit in range(7))
+_INEXACT, _INFINITE = 128, 256
+_INTEGERS = _INTEGER | _NEGATIVE | _UNSIGNED | _BEYOND
+_NUMBERS_PER_ODD = 10  # from which on a column of bytes may be one of numbers
+
+UNSURE = _INEXACT | _INFINITE  # a float64 may not hold the number
+
+
+def _types_of(cells: Sequence[bytes], missing: Sequence[str]) -> list[int]:
+    """What each cell is, in the bits of CSVCellTypes."""
+    if not cells:
+        return []
+    rows = call(find_op(TYPES), None, {"missing": list(missing)}, {"in": list(cells)})
+    return [int(row[0]) for row in rows]
+
+
+def _dtype_of(types: int) -> str:
+    """The narrowest of int64, uint64, float64 and bytes that holds cells of all these types.
+
+    A cell like 01234 or +5 is text: written as a number, it would change.
+    """
+    if types & _TEXT or not types & (_FLOAT | _INTEGERS):
+        return "bytes"
+    if types & (_FLOAT | _MISSING):
+        return "float64"
+    if not types & (_UNSIGNED | _BEYOND):
+        return "int64"
+    return "bytes" if types & (_NEGATIVE | _BEYOND) else "uint64"
+
+
+def _oddity_of(cells: Sequence[bytes], types: Sequence[int], lines: Sequence[int]) -> str:
+    """Why a column is of bytes of which nearly all cells are numbers; "" of other columns.
+
+    Args:
+        cells: Of the first rows.
+        types: Theirs, in the bits of CSVCellTypes.
+        lines: Of the file, which they are in, from 1.
+    """
+    odd = [place for place, one in enumerate(types) if one & _TEXT]
+    numbers = sum(bool(one & (_FLOAT | _INTEGERS)) for one in types) - len(odd)
+    if not odd or numbers < _NUMBERS_PER_ODD * len(odd):
+        return ""
+    cell = shown(cells[odd[0]].decode("utf-8", "replace"))
+    return (
+        f"{len(odd):,} of the first {len(cells):,} cells {'is' if len(odd) == 1 else 'are'} text: "
+        f"{cell} in line {lines[odd[0]]}"
+    )
+
+
+def _is_exact(cell: bytes, types: int) -> bool:
+    """Whether a float64 holds the number of a cell of these types."""
+    if types & _INFINITE:
+        return False
+    value = int(cell)
+    return abs(value) < 2**1023 and int(float(value)) == value
+
+
+# ---- Is the first row a header? -----------------------------------------------------------------
+
+# Whether the first row of a CSV file has the names of the columns.
+
+_YEARS = range(1800, 2101)
+_SHOWN = 3  # cells of a row in a note
+
+
+def _is_header(rows: Sequence[Sequence[str]], missing: Collection[str]) -> bool:
+    """Whether the first row has names, by what the others have in the same columns.
+
+    Names have no numbers among them, mostly.  Some may be numbers where
+
+    - one that is text stands over numbers, or one that is a number over text;
+    - they are years, one after another, and what they stand over is not;
+    - they count from 0 after an empty name, as pandas writes them.
+
+    Args:
+        rows: The first ones, each with a cell at least.
+        missing: The cells that count as missing values, besides empty ones.
+    """
+    first = [cell.strip() for cell in rows[0]]
+    if not any(map(_is_number, first)):
+        return any(first)
+    columns = [_Column(rows[1:], place, missing) for place in range(len(first))]
+    if first[0] == "" and first[1:] == [str(number) for number in range(len(first) - 1)]:
+        return len(first) > 2 and columns[0].is_full
+    if not _are_like_names(first, missing) or not _has_digits_only(first):
+        return False
+    if _names_numbers(first, columns, missing):
+        return True
+    named = [(cell, column) for cell, column in zip(first, columns, strict=True) if _is_count(cell)]
+    return _are_years(named) or (bool(named) and all(column.is_text for _, column in named))
+
+
+def _doubt(rows: Sequence[Sequence[str]], missing: Collection[str]) -> str:
+    """What is to be said of a first row that is read as data, and looks a little like names; "" of
+    others.  Arguments as of `is_header`."""
+    first = [cell.strip() for cell in rows[0]]
+    if not _are_like_names(first, missing) or len(rows) < 2:
+        return ""
+    columns = [_Column(rows[1:], place, missing) for place in range(len(first))]
+    if not _has_digits_only(first) and not _names_numbers(first, columns, missing):
+        return ""
+    said = ",".join(first[:_SHOWN]) + (",..." if len(first) > _SHOWN else "")
+    return f"no header was found; if the first row, {shown(said)}, has names, say header='yes'"
+
+
+class _Column:
+    """The cells of a column below the first row.
+
+    Attributes:
+        is_full: Whether there are some, and none is empty.
+        is_numbers: Whether those that are not missing are numbers, and there are some.
+        is_text: Whether there are several, and none is a number.
+        has_years: Whether its numbers are years, and there are some.
+    """
+
+    def __init__(
+        self, rows: Sequence[Sequence[str]], place: int, missing: Collection[str]
+    ) -> None:
+        cells = [row[place].strip() for row in rows if place < len(row)]
+        there = [cell for cell in cells if cell and cell not in missing]
+        numbers = [cell for cell in there if _is_number(cell)]
+        self.is_full = bool(cells) and all(cells)
+        self.is_numbers = bool(there) and len(numbers) == len(there)
+        self.is_text = len(there) > 1 and not numbers
+        self.has_years = bool(numbers) and all(map(_is_year, numbers))
+
+
+def _are_like_names(first: Sequence[str], missing: Collection[str]) -> bool:
+    """Whether all differ, and one at least is a word."""
+    is_word = any(_is_name(cell) and cell not in missing for cell in first)
+    return is_word and len(set(first)) == len(first)
+
+
+def _names_numbers(
+    first: Sequence[str], columns: Sequence[_Column], missing: Collection[str]
+) -> bool:
+    """Whether a word stands over numbers."""
+    return any(
+        column.is_numbers and _is_name(cell) and cell not in missing
+        for cell, column in zip(first, columns, strict=True)
+    )
+
+
+def _are_years(named: Sequence[tuple[str, _Column]]) -> bool:
+    """Whether names are years in steps of one size, over something else."""
+    if len(named) < 2 or not all(_is_year(cell) for cell, _ in named):
+        return False
+    years = [int(cell) for cell, _ in named]
+    steps = {after - before for before, after in zip(years, years[1:], strict=False)}
+    return len(steps) == 1 and not any(column.has_years for _, column in named)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_count(cell: str) -> bool:
+    return cell.isascii() and cell.isdecimal()
+
+
+def _is_year(cell: str) -> bool:
+    return _is_count(cell) and len(cell) == 4 and int(cell) in _YEARS
+
+
+def _is_name(cell: str) -> bool:
+    """Whether a cell may be a name in a row of which others are numbers."""
+    is_word = cell[:1].isalpha() and cell.replace("_", "a").replace(" ", "a").isalnum()
+    return is_word and not _is_number(cell)
+
+
+def _has_digits_only(first: Sequence[str]) -> bool:
+    """Whether the numbers of a row are such as names can be: counts, and words as nan."""
+    return all(_is_count(cell) or cell[:1].isalpha() for cell in first if _is_number(cell))
+
+
+# ---- Dialect and columns of a file --------------------------------------------------------------
+
+# The dialect and the columns of a CSV file, as its first lines show them.
+
+@dataclass(frozen=True)
+class Table:
+    """A file's dialect and columns.
+
+    Attributes:
+        delimiter: Between two cells.
+        has_header: Whether the first line has names.
+        has_quotes: Whether cells may have line breaks in them.
+        fields: The columns.
+        has_rows: Whether a record has been seen.
+    """
+
+    delimiter: str
+    has_header: bool
+    has_quotes: bool
+    fields: tuple[Field, ...]
+    has_rows: bool
+
+
+def _table_of(
+    head: bytes, is_whole: bool, given: Mapping[str, Any], missing: Sequence[str]
+) -> Table:
+    """From the first lines.
+
+    Args:
+        head: These.
+        is_whole: Whether there are no others.
+        given: Attrs of the reader.
+        missing: The cells that count as missing values, besides empty ones.
+    """
+    text = head.decode("utf-8-sig", "replace")
+    if not is_whole:
+        text = text[: text.rfind("\n") + 1] or text
+    first = text.split("\n", 1)[0]
+    if "\0" in first:
+        raise CorruptDataError("it is no CSV: there is a NUL byte in its first line")
+    delimiter = str(given.get("delimiter", "")) or max(",\t;|", key=first.count)
+    try:
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        numbered = [(lines.line_num, row) for row in lines if row]
+    except (csv.Error, TypeError) as failure:
+        raise CorruptDataError(f"its first lines are not CSV: {failure}") from None
+    rows = [row for _, row in numbered]
+    if not rows:
+        return Table(delimiter, False, False, (), False)
+    has_header = {"yes": True, "no": False}.get(str(given.get("header")))
+    said = ""
+    if has_header is None:
+        has_header = _is_header(rows, missing)
+        said = "" if has_header else _doubt(rows, missing)
+    names = _distinct(rows[0]) if has_header else [f"column{i}" for i in range(len(rows[0]))]
+    body = numbered[1:] if has_header else numbered
+    skipped = int(given.get("skip_header_lines", 0))
+    dtypes, notes = [], []
+    for place in range(len(names)):
+        cells = [row[place].encode("utf-8", "replace") for _, row in body if place < len(row)]
+        types = _types_of(cells, missing)
+        dtypes.append(_dtype_of(functools.reduce(operator.or_, types, 0)))
+        at = [skipped + line for line, row in body if place < len(row)]
+        notes.append(_oddity_of(cells, types, at) if dtypes[-1] == BYTES else "")
+    if said and BYTES in dtypes:
+        place = dtypes.index(BYTES)
+        notes[place] = notes[place] or said
+    has_quotes = '"' in text  # a later cell may have a line break where none of these has
+    fields = tuple(_fields(names, dtypes, notes))
+    return Table(delimiter, has_header, has_quotes, fields, bool(body))
+
+
+def _fields(names: list[str], dtypes: list[str], notes: list[str]) -> list[Field]:
+    """Columns x[0], x[1], ... of numbers are one field; others are fields of their own."""
+    fields: list[Field] = []
+    place = 0
+    while place < len(names):
+        count = _run(names, place)
+        base = names[place].removesuffix("[0]")
+        kinds = set(dtypes[place : place + count])
+        if count > 1 and BYTES not in kinds:
+            dtype = kinds.pop() if len(kinds) == 1 else "float64"
+            key = f"{place}..{place + count - 1}"
+            fields.append(_guess(Field(base, dtype, (count,), key)))
+            place += count
+            continue
+        fields.append(_guess(Field(names[place], dtypes[place], (), str(place), note=notes[place])))
+        place += 1
+    return fields
+
+
+def _guess(field: Field) -> Field:
+    """A field whose type later rows may not have; missing floats are NaN."""
+    default = "nan" if field.dtype == "float64" else None
+    return dataclasses.replace(field, default=default, is_guessed=field.dtype != BYTES)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names, with a number added to repeated ones; columns without one are numbered."""
+    found: dict[str, None] = {}
+    for place, given in enumerate(names):
+        name = given if given.strip() else f"column{place}"
+        number, new = 2, name
+        while new in found:
+            new, number = f"{name}_{number}", number + 1
+        found[new] = None
+    return list(found)
+
+
+def _places_of(field: Field) -> range:
+    """The columns of a field, with the types of the first rows."""
+    first, _, last = field.key.partition("..")
+    return range(int(first), int(last or first) + 1)
+
+
+def _cells_of(fields: Iterable[Field]) -> tuple[Field, ...]:
+    """The columns of fields, each as the bytes that are in the file."""
+    return tuple(one for field in fields for one in _as_cells(field))
+
+
+def _as_cells(field: Field) -> list[Field]:
+    """The columns of a field, each as the bytes that are in the file."""
+    if not field.shape:
+        return [dataclasses.replace(field, dtype=BYTES, default=None, is_guessed=False)]
+    return [
+        Field(f"{field.name}[{number}]", BYTES, (), str(place))
+        for number, place in enumerate(_places_of(field))
+    ]
+
+
+def widened(field: Field, dtypes: set[str]) -> list[Field]:
+    """The field with the type of all its columns' cells, which are of these; several fields if they
+    are not numbers."""
+    if BYTES in dtypes:
+        return _as_cells(field)
+    dtype = next(iter(dtypes)) if len(dtypes) == 1 else "float64"
+    return [_guess(dataclasses.replace(field, dtype=dtype))]
+
+
+def _run(names: list[str], place: int) -> int:
+    if not names[place].endswith("[0]"):
+        return 1
+    base, count = names[place].removesuffix("[0]"), 0
+    while place + count < len(names) and names[place + count] == f"{base}[{count}]":
+        count += 1
+    return count
+
+
+# ---- Cells that are suspiciously long -----------------------------------------------------------
+
+# Quoted cells that span lines, and look as if a quote were missing.
+
+@dataclass(frozen=True)
+class LongCells:
+    """Cells whose lines look like rows of the file.
+
+    Attributes:
+        count: How many.
+        line: Where the first one begins, from 1.
+        lines: How many lines that one has.
+    """
+
+    count: int
+    line: int
+    lines: int
+
+
+def _suspicious_cells(path: str, delimiter: str, quote: str, num_columns: int) -> LongCells | None:
+    """The quoted cells over several lines that each have as many delimiters as a row: one quote too
+    few makes such a cell of whole rows.
+
+    Args:
+        path: A plain file.
+        delimiter: Between two cells.
+        quote: Around a cell.
+        num_columns: Of a row; of one column nothing can be said.
+    """
+    if num_columns < 2 or not quote:
+        return None
+    between, mark = re.escape(delimiter.encode()), re.escape(quote.encode())
+    inner = b"[^" + mark + b"]*"
+    cell = re.compile(
+        b"(?<![^" + between + b"\n])" + mark + b"(" + inner + b"(?:" + mark * 2 + inner + b")*)"
+        + mark
+    )  # fmt: skip
+    count = line = lines = 0
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for found in cell.finditer(data):
+            if b"\n" not in found[1]:
+                continue
+            _, *others = found[1].split(b"\n")
+            if all(one.count(delimiter.encode()) == num_columns - 1 for one in others):
+                count += 1
+                if count == 1:
+                    line, lines = data[: found.start()].count(b"\n") + 1, len(others) + 1
+    return LongCells(count, line, lines) if count else None
+
+
+# ---- The writer ---------------------------------------------------------------------------------
+
+# The writer of CSV files.
+
+_ENCODER = "CSVEncoder"
+
+
+class CSVWriter(Writer):
+    """Writes CSV files: a header line, then a row for each record.
+
+    A sample is a dict of numbers, text and bytes, a batch a dict of columns.  Numbers are written
+    so that reading gives the same numbers.  A row of a fixed shape has a column for each element,
+    named `x[0]`, `x[1]`, or `x[0][1]`.  Bytes and text are quoted where needed.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        columns: Sequence[str] | None = None,
+        header: bool = True,
+        delimiter: str = ",",
+        **options: Any,
+    ) -> None:
+        """Opens the file.
+
+        Args:
+            path: The file.
+            columns: Names of the fields, in their order; None: those of the first sample.
+            header: Whether each file begins with a line of names.
+            delimiter: One ASCII character between two cells, which is not a part of numbers.
+            **options: As for every `Writer`.
+
+        Raises:
+            InvalidArgumentError: An argument is wrong.
+            FileError: The folder is not there or not writable, or the file is there already.
+        """
+        is_character = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+        if not is_character or delimiter.isalnum() or delimiter in '"\r\n\0+-.':
+            raise InvalidArgumentError(
+                f"delimiter = {shown(delimiter)}; it must be one ASCII character that is neither "
+                "a quote nor a line break, nor a part of numbers: no letter, digit or +-.",
+                op=type(self).__name__,
+            )
+        self._delimiter = delimiter
+        self._fields = None if columns is None else self._named(columns)
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self._header = header
+        super().__init__(path, **options)
+
+    def _named(self, given: Any) -> list[str]:
+        """The names of the argument `columns`."""
+        names = [] if isinstance(given, str) or not isinstance(given, Sequence) else list(given)
+        if not names or not all(isinstance(one, str) for one in names):
+            raise InvalidArgumentError(
+                f"columns = {shown(given)}; it must be a list of names", op=type(self).__name__
+            )
+        if len(set(names)) < len(names):
+            raise InvalidArgumentError(
+                f"columns = {shown(given)}; a name is given twice", op=type(self).__name__
+            )
+        for one in names:
+            as_bytes(one, "a name in columns")
+        return names
+
+    def _begin(self, shard: Shard) -> None:
+        if not self._header or not self._fields:
+            return
+        names = [
+            (field + "".join(f"[{i}]" for i in index)).encode()
+            for field in self._fields
+            for index in np.ndindex(self._shapes.get(field, ()))
+        ]
+        lines = encoded(_ENCODER, {"name": joined(names)}, delimiter=self._delimiter)
+        cells = [line[:-1] for line in slices(lines.values.tobytes(), lines.lengths)]
+        shard.main.write(self._delimiter.encode().join(cells) + b"\n")
+
+    def write(self, sample: Any) -> None:
+        """Writes one row.
+
+        Raises:
+            InvalidArgumentError: It is not a dict, or its fields differ from those before.
+            FileError: It cannot be written.
+        """
+        with self._naming():
+            if not isinstance(sample, Mapping):
+                raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
+            for name in sample:
+                check_name(name)
+            batch = {name: self._as_column(name, value) for name, value in sample.items()}
+            rows = self._lines(batch)
+        self.write_encoded(rows)
+
+    def write_batch(self, batch: Any) -> None:
+        """Writes a row for each row of the columns; as `write`."""
+        with self._naming():
+            rows = self._lines(batch)
+        self.write_encoded(rows)
+
+    @staticmethod
+    def _as_column(name: str, value: Any) -> Any:
+        if isinstance(value, BYTES_LIKE):
+            return [value]
+        array = as_array(name, value)
+        if array.dtype.kind not in "biuf":
+            raise InvalidArgumentError(
+                f"{name} = {shown(value)}; a cell is a number, text or bytes"
+            )
+        return array[np.newaxis]
+
+    def expect(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Takes the fields of rows that come encoded: name -> shape of a row."""
+        self._fields, self._shapes = list(shapes), dict(shapes)
+
+    def _lines(self, batch: Any) -> Ragged:
+        """A line for each row."""
+        found, count = columns(batch)
+        if self._fields is not None and set(found) != set(self._fields):
+            raise InvalidArgumentError(
+                f"the fields are {', '.join(found)}; those of this file are "
+                f"{', '.join(self._fields)}"
+            )
+        names = self._fields or list(found)
+        cells = {name: _cells(name, found[name]) for name in names}
+        shapes = {
+            name: () if isinstance(one, Ragged) else one.shape[1:] for name, one in cells.items()
+        }
+        if self._shapes and shapes != self._shapes:
+            raise InvalidArgumentError(
+                f"the rows are of the shapes {shapes}; those of this file are of {self._shapes}"
+            )
+        if count:
+            self._fields, self._shapes = names, shapes
+        some = {name: one for name, one in cells.items() if 0 not in shapes[name]}
+        return encoded(_ENCODER, some, delimiter=self._delimiter) if some else joined([])
+
+
+def _cells(name: str, rows: Array | Ragged | list[Any]) -> Array | Ragged:
+    """A column as the encoder takes it: numbers, or bytes as rows of uint8."""
+    if isinstance(rows, list) and not all(isinstance(row, BYTES_LIKE) for row in rows):
+        rows = as_array(name, rows, is_batch=True)
+        if rows.dtype.kind not in "biuf":
+            raise InvalidArgumentError(f"{name} has rows that are neither numbers nor text")
+    if isinstance(rows, Ragged) and rows.dtype != np.uint8:
+        raise InvalidArgumentError(
+            f"{name} is {rows!r}: rows of different lengths have no columns; pad them"
+        )
+    return rows if isinstance(rows, np.ndarray) else byte_column(name, rows)
+
+
+# ---- The format ---------------------------------------------------------------------------------
+
+_STRICT = "strict_numbers"
+_MOST_OUTPUTS = 4096  # of a node
+_SCANNED = 4096  # rows at a time, when all of them are read
+
+
+def _has_quote(path: str) -> bool:
+    """Whether a cell of a file may hold a line break."""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(b'"') >= 0
+    except (OSError, ValueError):  # who reads it is told
+        return False
+
+
+def _refuse_other_columns(found: Sequence[Detected]) -> None:
+    """Columns are read by number, so that all files must have the same ones."""
+    first = _first_line(found[0])
+    for one in found[1:]:
+        if one.head and _first_line(one) != first:
+            raise InvalidArgumentError(
+                f"its columns are {shown(_first_line(one).decode(errors='replace'))}, and those of "
+                f"{found[0].path} are {shown(first.decode(errors='replace'))}: read it by itself",
+                file=one.path,
+            )
+
+
+def _first_line(one: Detected) -> bytes:
+    return one.head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip()
+
+
+def _guessed_cells(source: Source) -> tuple[Field, ...]:
+    return _cells_of(field for field in source.fields if field.is_guessed)
+
+
+class CSV(Format):
+    """Fields are columns, with the narrowest types that hold their cells."""
+
+    writer = CSVWriter
+
+    def _missing(self) -> list[str]:
+        """The cells that count as missing values by default, besides empty ones."""
+        attr = find_op(self.reader).attr("missing")
+        default: Any = attr.default if attr else ()
+        return list(map(str, default))
+
+    def open(self, source: Source, found: Sequence[Detected], *, as_stored: bool) -> Source:
+        """The columns of the first file that has records; all must have the same."""
+        source = super().open(source, found, as_stored=as_stored)
+        if dict(source.attrs).get("header") == "yes" and found[0].head:
+            _refuse_other_columns(found)
+        return source
+
+    def found_by_reader(self, values: Mapping[str, object]) -> Mapping[str, object]:
+        """All columns, with the types of the first rows, and the dialect."""
+        op = find_op(self.reader)
+        if values.get(op.outputs_attr):
+            return {}
+        own = reading_in(values)
+        files = files_in(op.name, values, **{op.outputs_attr: ["0"]})
+        source = open_source(files, self.name, values=own)
+        if not source.fields:
+            raise InvalidArgumentError(
+                f"{op.outputs_attr} was left out, and there is no row to find the columns in: give "
+                "it", attr=op.outputs_attr,
+            )  # fmt: skip
+        dialect = {name: value for name, value in source.attrs if name not in own}
+        return Found({op.outputs_attr: specs(source.fields), **dialect}, notes_of(source.fields))
+
+    def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
+        """The columns and the dialect that the first lines of a file show."""
+        given = dict(source.attrs)
+        skipped = int(given.get("skip_header_lines", 0))
+        head = one.head.split(b"\n", skipped)[-1] if one.head.count(b"\n") >= skipped else b""
+        table = _table_of(head, len(one.head) < HEAD, given, self._missing())
+        attrs: list[tuple[str, Any]] = []
+        if table.delimiter != ",":
+            attrs.append(("delimiter", table.delimiter))
+        if table.has_quotes or (not source.compression and any(map(_has_quote, source.files))):
+            attrs.append(("multiline", True))
+        attrs.append(("header", "yes" if table.has_header else "no"))
+        fields = _cells_of(table.fields) if as_stored else table.fields
+        source = dataclasses.replace(source, fields=fields, attrs=(*attrs, *source.attrs))
+        if table.has_rows:
+            return source
+        # The reader decides whether there are records.
+        cells = _cells_of(fields)[:1] or (Field("0", BYTES),)
+        looked = dataclasses.replace(source, files=(one.path,), fields=cells)
+        is_empty = next(looked.batches(batch_size=1), None) is None
+        return dataclasses.replace(source, is_empty=is_empty)
+
+    def widened(self, source: Source, exact: bool, progress: Progress) -> Source:
+        """The types of guessed columns, by the cells of all records."""
+        return self._of_types(source, self._types(source, progress), exact)
+
+    def sampled(self, source: Source, exact: bool, progress: Progress) -> tuple[Source, bool]:
+        """The types of guessed columns, by the cells of the first batch."""
+        with contextlib.closing(self._types(source, progress)) as batches:
+            first = list(itertools.islice(batches, 1))
+            rest = next(batches, None)
+        return self._of_types(source, first, exact and rest is None), rest is None
+
+    def checked(self, source: Source) -> Source | None:
+        """With strict numbers; other words for missing values than usual are text to `widened`."""
+        attrs = dict(source.attrs)
+        if "missing" in attrs:
+            return None
+        attrs[_STRICT] = True
+        return dataclasses.replace(source, attrs=tuple(attrs.items()))
+
+    def _of_types(
+        self, source: Source, batches: Iterable[npt.NDArray[np.uint16]], exact: bool
+    ) -> Source:
+        """The types that hold cells of these types."""
+        cells = _guessed_cells(source)
+        found = np.zeros(len(cells), np.uint16)
+        for types in batches:
+            found |= np.bitwise_or.reduce(types, axis=0)
+        types_by = {one.key: int(types) for one, types in zip(cells, found, strict=True)}
+        fields: list[Field] = []
+        for field in source.fields:
+            own = {one: types_by[str(one)] for one in _places_of(field)} if field.is_guessed else {}
+            dtypes = set(map(_dtype_of, own.values()))
+            fields += widened(field, dtypes) if own else [field]
+            unsure = {str(place) for place, types in own.items() if types & UNSURE}
+            if exact and unsure and BYTES not in dtypes and "float64" in dtypes:
+                self._refuse_inexact(field, [one for one in cells if one.key in unsure], source)
+        return dataclasses.replace(source, fields=tuple(fields))
+
+    def _types(
+        self, source: Source, progress: Progress
+    ) -> Generator[npt.NDArray[np.uint16], None, None]:
+        """The types of the cells of guessed columns, batch by batch."""
+        missing, done = self._missing(), 0
+        looked = dataclasses.replace(source, fields=_guessed_cells(source))
+
+        def types(blobs: dict[str, Blob]) -> dict[str, Blob]:
+            return {TYPES: make_node(TYPES, list(blobs.values()), missing=missing).outputs[0]}
+
+        rows = looked.batch_rows()
+        for batch in looked.batches(batch_size=rows, change=types, on_error="skip"):
+            done += len(batch[TYPES])
+            progress(done)
+            yield batch[TYPES]
+
+    def _refuse_inexact(self, field: Field, cells: Sequence[Field], source: Source) -> None:
+        """Looks for a number that a column of float64 does not hold."""
+        looked = dataclasses.replace(source, fields=tuple(cells))
+        for batch in looked.batches(batch_size=_SCANNED, on_error="skip"):
+            for one in cells:
+                texts = batch[one.name].to_bytes_list()
+                for cell, types in zip(texts, _types_of(texts, self._missing()), strict=True):
+                    number = cell.strip(b" \t")
+                    if types & UNSURE and not _is_exact(number, types):
+                        raise InvalidArgumentError(
+                            f"{field.name} has {number.decode()[:40]}, which float64 does not "
+                            f"hold: choose its type with --fields, as {field.name}:bytes"
+                        )
+
+    def damage(self, source: Source, scan: Scan) -> list[Damage]:
+        """Reads with and without line breaks in cells, and returns what has more whole records: an
+        unclosed quote hides everything up to the next one."""
+        notes = ((one.name, one.note) for one in source.fields if one.note)
+        scan.notes += (f"the column {name} is of bytes: {note}" for name, note in notes)
+        whole = source
+        if len(source.fields) > _MOST_OUTPUTS:  # one says as well how each row is split
+            source = dataclasses.replace(source, fields=source.fields[:1])
+        found = super().damage(source, scan)
+        if not found:
+            source = whole
+            self._note_long_cells(source, scan)
+            return found
+        has_breaks = bool(dict(source.attrs).get("multiline", False))
+        other = dataclasses.replace(source, attrs=(*source.attrs, ("multiline", not has_breaks)))
+        again = Scan()
+        places = super().damage(other, again)
+        if again.good <= scan.good:
+            return found
+        scan.good = again.good
+        return places
+
+    def _note_long_cells(self, source: Source, scan: Scan) -> None:
+        """Notes quoted cells that look like rows of which a quote is missing."""
+        attrs = dict(source.attrs)
+        path = source.files[0]
+        if source.compression or not attrs.get("multiline") or not os.path.getsize(path):
+            return
+        columns = sum(len(_places_of(field)) for field in source.fields)
+        delimiter, quote = attrs.get("delimiter", ","), attrs.get("quote", '"')
+        found = _suspicious_cells(path, delimiter, quote, columns)
+        if found:
+            scan.notes.append(
+                f"{found.count} quoted cells span lines that look like rows, the first one from "
+                f"line {found.line} to {found.line + found.lines - 1}: is a quote missing?"
+            )
+
+    def is_copied_to(self, target: Format) -> bool:
+        """Cells stay as they are in another CSV file, and as the lines of a text."""
+        is_lines = target.holds_one_field and target.refusal(Field("", BYTES)) is None
+        return target == self or is_lines
+
+    def refusal(self, field: Field) -> str | None:
+        """Why columns cannot hold the field."""
+        if field.dtype == BYTES or None not in field.shape:
+            return None
+        return (
+            f"{field.name} has rows of different lengths, which are not columns: choose others "
+            "with --fields"
+        )
+
+    def encoded(self, fields: Sequence[Field], blobs: Sequence[Blob]) -> Blob | None:
+        """The lines."""
+        if any(0 in field.shape for field in fields):
+            return None
+        return make_node(_ENCODER, blobs).outputs[0]
+
+    def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
+        """The names of the columns."""
+        return {"columns": [one.name for one in fields]}
+
+
+FORMAT = CSV

@@ -1,0 +1,43 @@
+"""What to do, each in one wording, where several tables of this package say it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+# ---- Names that are alike -----------------------------------------------------------------------
+
+# The known name that another one is like.
+
+def similar(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
+    """The known name that is most like this one; None: none has at least that likeness of 1."""
+    near = difflib.get_close_matches(name, list(known), 1, least)
+    return near[0] if near else None
+
+
+def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
+    """`; did you mean 'x'?`, to be put after what is said of a name; "": it is like none."""
+    near = similar(name, known, least)
+    return "" if near is None else f"; did you mean {near!r}?"
+
+
+# ---- What to do, in one wording -----------------------------------------------------------------
+
+BATCH_SIZE = "batch_size= of the reader, or .batch(n) of a data set"
+DEVICE = (
+    'pyflowdata.integrations.torch.TorchLoader(loader, device="cuda") gives batches on a device'
+)
+FROM_ARRAYS = 'flow.from_arrays({"x": x, "y": y})'
+MIX = "flow.mix([a, b])"
+ON_DATA = "call it on the data set, which flow.open gives, before its .batch(n)"
+ORDER = "the data have the order"
+OWN_OP = "flow.register_decoder makes an op of a function of arrays"
+SEED = "seed= of the reader, or of .shuffle() of a data set"
+SHUFFLE = "shuffle=True of the reader, or .shuffle() of a data set, before .batch(n)"
+SPLIT = "split([0.9, 0.1])"
+
+ANY_ORDER = (
+    f"{ORDER}: shuffle=True of the reader, or data.shuffle(), data.sample(weights) or "
+    "data.select(indices)"
+)

@@ -1,0 +1,71 @@
+"""What all tests share: where the package is, and the environment they start in."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import os
+import signal
+import sys
+from collections.abc import Iterator
+
+import hypothesis
+import pytest
+from support.paths import ROOT
+
+if os.environ.get("PYFLOWDATA_NO_SKIP"):  # a target that installs all packages misses none
+    pytest.importorskip = lambda name, *_, **__: importlib.import_module(name)
+
+if importlib.util.find_spec("pyflowdata") is None:
+    sys.path.insert(0, str(ROOT))
+
+# Readers find their rank in these: without them the tests are one process, under any launcher.
+LAUNCHERS = "HOROVOD_ JSM_ MPI_LOCAL MV2_ OMPI_ PMI_ PMIX_ PRTE_ SLURM_ TORCHELASTIC_".split()
+for variable in [*os.environ]:
+    if variable in ("RANK", "WORLD_SIZE") or variable.startswith(tuple(LAUNCHERS)):
+        del os.environ[variable]
+
+# A shell that starts the tests in the background has interrupts ignored, and tests wait for them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Models of tests are tiny, and the threads that NumPy's and torch's libraries would start for them
+# wait for each other where several tests run side by side.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# The cache of the user who runs the tests is not theirs; what tests it says where.
+os.environ.setdefault("PYFLOWDATA_INDEX_DIR", "none")
+
+from support import plugin_sources  # noqa: E402
+
+import pyflowdata as flow  # noqa: E402
+
+SANITIZED = "LD_PRELOAD" in os.environ
+
+hypothesis.settings.register_profile("default", deadline=None)
+hypothesis.settings.register_profile("sanitized", deadline=None, max_examples=10)
+hypothesis.settings.load_profile("sanitized" if SANITIZED else "default")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Little of what is there before the first test becomes garbage: it is never looked through."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.fixture(scope="session")
+def test_ops(tmp_path_factory: pytest.TempPathFactory) -> flow.Plugin:
+    """The plugin of the ops in tests/support/ops, loaded: it has flow.StreamReader and others."""
+    return plugin_sources.load_test_ops(tmp_path_factory.mktemp("test_ops"))
+
+
+@pytest.fixture(scope="session")
+def ragged_ops(tmp_path_factory: pytest.TempPathFactory) -> flow.Plugin:
+    """The plugin of tests/support/ragged_ops.c, loaded."""
+    library = tmp_path_factory.mktemp("ragged_ops") / "ragged_ops.so"
+    return plugin_sources.load_ops(library, ROOT / "tests/support/ragged_ops.c")
