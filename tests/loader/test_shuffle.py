@@ -229,18 +229,33 @@ def mean_and_error(samples):
 SORTED = 48000  # records, in the order of their labels
 
 
+@pytest.fixture(scope="module")
+def sorted_orders(table):
+    """A function of a window: its first 60 orders of the sorted records.  Several tests look at
+    each, and all of them are the same loader's."""
+    found = {}
+
+    def get(block_size, blocks):
+        if (block_size, blocks) not in found:
+            made = orders(table(SORTED), 60, **window(block_size, blocks))
+            found[block_size, blocks] = [order.astype(np.int32) for order in made]
+        return found[block_size, blocks]
+
+    return get
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "batch, block_size, blocks",
     [(64, 16, 300), (40, 20, 8), (40, 20, 40), (160, 20, 40), (100, 8, 150), (120, 48, 10)],
 )
-def test_variance_of_batch_means_follows_the_formula(table, batch, block_size, blocks):
+def test_variance_of_batch_means_follows_the_formula(sorted_orders, batch, block_size, blocks):
     num_blocks = SORTED // block_size
     assert num_blocks % blocks == 0 and block_size * blocks % batch == 0, "no batch in two windows"
     values = np.arange(SORTED) // block_size
     independent = values.var() / batch
     ratios = []
-    for order in orders(table(SORTED), 60, **window(block_size, blocks)):
+    for order in sorted_orders(block_size, blocks):
         means = values[order].reshape(-1, batch).mean(axis=1)
         ratios.append(np.mean((means - values.mean()) ** 2) / independent)
     ratio, error = mean_and_error(ratios)
@@ -273,12 +288,14 @@ def test_variance_of_batch_means_of_the_others(table):
     "batch, block_size, blocks, classes",
     [(64, 16, 60, 100), (40, 20, 8, 2400), (160, 20, 40, 120), (100, 8, 150, 60), (60, 48, 10, 20)],
 )
-def test_labels_of_a_batch_follow_the_formula(table, batch, block_size, blocks, classes):
+def test_labels_of_a_batch_follow_the_formula(
+    sorted_orders, batch, block_size, blocks, classes
+):
     num_blocks = SORTED // block_size
     assert num_blocks % blocks == 0 and block_size * blocks % batch == 0, "no batch in two windows"
     labels = np.arange(SORTED) // (SORTED // classes)
     found = []
-    for order in orders(table(SORTED), 30, **window(block_size, blocks)):
+    for order in sorted_orders(block_size, blocks)[:30]:
         batches = np.sort(labels[order].reshape(-1, batch), axis=1)
         found.append(np.mean(1 + np.count_nonzero(np.diff(batches, axis=1), axis=1)))
     coverage, error = mean_and_error(found)
