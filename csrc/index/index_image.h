@@ -22,7 +22,7 @@ enum { PFD_INDEX_ENTRY_BYTES = 64 };
 #define PFD_INDEX_BLOCKS 2 /* line_scan.h */
 #define PFD_INDEX_FRAMES 3 /* record_index.h, of frames */
 #define PFD_INDEX_FOLDERS 4 /* file_list.h */
-#define PFD_INDEX_OBJECTS 5 /* formats/coco/coco_index.h */
+#define PFD_INDEX_OBJECTS 5 /* formats/coco/coco_annotations.h */
 
 typedef struct pfd_index_file {
     int64_t first_record;

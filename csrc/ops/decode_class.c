@@ -4,8 +4,6 @@
 #include "parse/words.h"
 #include "pyflowdata/op.h"
 
-#include <inttypes.h>
-
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     PFD_TRY(pfd_expect_bytes(args, err));

@@ -3,9 +3,7 @@
 #include "check.h"
 
 #include "core/cpu.h"
-#include "formats/csv/csv_doubles.h"
-#include "formats/csv/csv_scan.h"
-#include "formats/csv/csv_split.h"
+#include "formats/csv/csv_fields.h"
 #include "parse/number_text.h"
 
 #include <math.h>

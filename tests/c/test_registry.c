@@ -6,7 +6,6 @@
 #include "parse/words.h"
 #include "registry/descriptor.h"
 #include "registry/node.h"
-#include "registry/op_copy.h"
 
 #include <pthread.h>
 #include <stddef.h>

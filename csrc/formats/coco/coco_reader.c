@@ -2,9 +2,7 @@
 #include "core/error.h"
 #include "files/codecs.h"
 #include "files/file_read.h"
-#include "formats/coco/coco_build.h"
-#include "formats/coco/coco_index.h"
-#include "formats/coco/coco_object.h"
+#include "formats/coco/coco_annotations.h"
 #include "index/index_image.h"
 #include "pyflowdata/op.h"
 

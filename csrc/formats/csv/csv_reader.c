@@ -1,6 +1,5 @@
 /* CSVReader: columns of delimited text. */
 #include "files/file_stream.h"
-#include "files/input_files.h"
 #include "formats/csv/csv_rows.h"
 #include "formats/csv/csv_value.h"
 #include "index/line_scan.h"

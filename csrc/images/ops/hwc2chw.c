@@ -1,7 +1,7 @@
 /* HWC2CHW: the channels of images one after the other. */
 #include "core/cpu.h"
 #include "core/rows.h"
-#include "images/pixels/image_attrs.h"
+#include "images/pixels/image_rows.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 

@@ -68,6 +68,9 @@ const pfd_op *pfd_op_at(int64_t i);
  * NULL past the end. */
 const char *pfd_op_origin(int64_t i);
 
+/* The method of a data set that makes the op's view; NULL: the op is not a view. */
+const char *pfd_op_method(int64_t i);
+
 /* The outputs that every reader has after its own ones, which the loader fills in; NULL past the
  * end. */
 const pfd_port *pfd_host_output_at(int64_t i);

@@ -9,7 +9,6 @@
 #include "files/file_names.h"
 #include "loader/plan/data_reader.h"
 #include "registry/node.h"
-#include "registry/reader_attrs.h"
 #include "registry/registry.h"
 
 #define PFD_PRIVATE_MIX(hash, number) ((hash)*31u + (uint32_t)(number))
