@@ -404,31 +404,27 @@ int32_t pfd_thread_pool_system_id(const pfd_thread_pool *pool, int32_t i)
 
 /* ---- A loop on threads of its own ------------------------------------------------------------ */
 
-typedef struct run_once {
+/* A pool that lives for one loop, whose context this is: the caller's function, and when it ends. */
+typedef struct single_run {
     pthread_mutex_t lock;
     pthread_cond_t finished;
     int32_t done;
-} run_once;
+    pfd_loop_fn fn;
+    void *ctx;
+} single_run;
 
 static void finish(void *ctx)
 {
-    run_once *self = ctx;
+    single_run *self = ctx;
     pthread_mutex_lock(&self->lock);
     self->done = 1;
     pthread_cond_signal(&self->finished);
     pthread_mutex_unlock(&self->lock);
 }
 
-/* The context of the loop's function: the caller's context and ours. */
-typedef struct work_once {
-    run_once run_once; /* first: done() gets it */
-    pfd_loop_fn fn;
-    void *ctx;
-} work_once;
-
 static pfd_status call(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
 {
-    const work_once *self = ctx;
+    const single_run *self = ctx;
     return self->fn(self->ctx, begin, end, worker, err);
 }
 
@@ -443,18 +439,18 @@ pfd_status pfd_parallel_for(int32_t num_threads, int64_t n, int64_t chunk, pfd_l
         pfd_error_clear(err);
         return pfd_single_thread_loop(n, chunk, fn, ctx, 0, err);
     }
-    work_once self = {.fn = fn, .ctx = ctx};
-    pthread_mutex_init(&self.run_once.lock, NULL);
-    pthread_cond_init(&self.run_once.finished, NULL);
+    single_run self = {.fn = fn, .ctx = ctx};
+    pthread_mutex_init(&self.lock, NULL);
+    pthread_cond_init(&self.finished, NULL);
     pfd_loop loop = {.n = n, .chunk = chunk, .fn = call, .done = finish, .ctx = &self};
     pfd_multi_thread_loop(pool, &loop);
     while (pfd_thread_pool_help(pool, &loop)) continue;
-    pthread_mutex_lock(&self.run_once.lock);
-    while (!self.run_once.done) pthread_cond_wait(&self.run_once.finished, &self.run_once.lock);
-    pthread_mutex_unlock(&self.run_once.lock);
+    pthread_mutex_lock(&self.lock);
+    while (!self.done) pthread_cond_wait(&self.finished, &self.lock);
+    pthread_mutex_unlock(&self.lock);
     pfd_thread_pool_free(pool);
-    pthread_cond_destroy(&self.run_once.finished);
-    pthread_mutex_destroy(&self.run_once.lock);
+    pthread_cond_destroy(&self.finished);
+    pthread_mutex_destroy(&self.lock);
     if (loop.status != PFD_OK) {
         if (loop.error)
             pfd_error_copy(err, loop.error);

@@ -33,22 +33,34 @@ static int open_again(const pfd_input_file *opened, pfd_error *err)
     return -1;
 }
 
+/* Reads up to `size` bytes, fewer where the file ends; *reason is an errno, or 0. */
+static int64_t read_up_to(int fd, int64_t offset, int64_t size, uint8_t *out, int *reason)
+{
+    int64_t done = 0;
+    *reason = 0;
+    while (done < size) {
+        ssize_t got = pread(fd, out + done, (size_t)(size - done), offset + done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) *reason = errno;
+        if (got <= 0) break;
+        done += got;
+    }
+    return done;
+}
+
 static pfd_status read_bytes(const pfd_input_file *opened, int fd, int64_t offset, int64_t size,
                              uint8_t *out, pfd_error *err)
 {
-    for (int64_t done = 0; done < size;) {
-        ssize_t got = pread(fd, out + done, (size_t)(size - done), offset + done);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0)
-            return pfd_fail_at(err, &opened->file, offset + done, PFD_IO,
-                               "the file cannot be read here: %s", strerror(errno));
-        if (got == 0)
-            return pfd_fail_at(err, &opened->file, offset + done, PFD_IO,
-                               "the file changed while open: it was %" PRId64
-                               " bytes at open, and ends here now",
-                               opened->file.size);
-        done += got;
-    }
+    int reason;
+    int64_t done = read_up_to(fd, offset, size, out, &reason);
+    if (reason)
+        return pfd_fail_at(err, &opened->file, offset + done, PFD_IO,
+                           "the file cannot be read here: %s", strerror(reason));
+    if (done < size)
+        return pfd_fail_at(err, &opened->file, offset + done, PFD_IO,
+                           "the file changed while open: it was %" PRId64
+                           " bytes at open, and ends here now",
+                           opened->file.size);
     atomic_fetch_add_explicit(opened->bytes_read, size, memory_order_relaxed);
     return PFD_OK;
 }
@@ -183,15 +195,11 @@ static pfd_status read_descriptor(const char *path, int fd, int64_t most, uint8_
     int64_t wanted = *file_size < most ? *file_size : most;
     *data = malloc(wanted ? (size_t)wanted : 1);
     if (!*data) return pfd_fail_memory(err, wanted, "the beginning of a file");
-    for (*size = 0; *size < wanted;) {
-        ssize_t got = pread(fd, *data + *size, (size_t)(wanted - *size), *size);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0)
-            return pfd_fail_file(err, path, "the file cannot be read: %s", strerror(errno));
-        if (got == 0) return pfd_fail_file(err, path, "the file became shorter while it was read");
-        *size += got;
-    }
-    return PFD_OK;
+    int reason;
+    *size = read_up_to(fd, 0, wanted, *data, &reason);
+    if (reason) return pfd_fail_file(err, path, "the file cannot be read: %s", strerror(reason));
+    if (*size == wanted) return PFD_OK;
+    return pfd_fail_file(err, path, "the file became shorter while it was read");
 }
 
 pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, int64_t *size,
@@ -267,19 +275,6 @@ static pfd_status fail_sample_errno(const sample_reading *self, const char *what
                                       strerror(reason));
 }
 
-static pfd_status read_some(const sample_reading *self, int fd, uint8_t *to, int64_t size,
-                            pfd_error *err)
-{
-    for (int64_t done = 0; done < size;) {
-        ssize_t got = read(fd, to + done, (size_t)(size - done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return fail_sample_errno(self, "read", errno, err);
-        if (got == 0) return fail_sample(self, "became shorter while it was read", err);
-        done += got;
-    }
-    return PFD_OK;
-}
-
 static pfd_status read_sample(const sample_reading *self, int fd, pfd_bytes *out, pfd_error *err)
 {
     const pfd_host *host = self->args->host;
@@ -293,7 +288,10 @@ static pfd_status read_sample(const sample_reading *self, int fd, pfd_bytes *out
                               "no memory for the %" PRId64 " bytes of %.400s",
                               (int64_t)st.st_size, shown_name(self));
     *out = (pfd_bytes){data, st.st_size};
-    return read_some(self, fd, data, st.st_size, err);
+    int reason;
+    int64_t got = read_up_to(fd, 0, st.st_size, data, &reason);
+    if (reason) return fail_sample_errno(self, "read", reason, err);
+    return got == st.st_size ? PFD_OK : fail_sample(self, "became shorter while it was read", err);
 }
 
 pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
