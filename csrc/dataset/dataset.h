@@ -23,7 +23,7 @@
  */
 #ifndef PFD_DATASET_DATASET_H
 #define PFD_DATASET_DATASET_H
-#include "core/private.h"
+#include "core/error.h"
 #include "core/scratch.h"
 #include "pyflowdata/op.h"
 

@@ -6,7 +6,7 @@
  */
 #ifndef PFD_DATASET_SHUFFLE_H
 #define PFD_DATASET_SHUFFLE_H
-#include "core/permutation.h"
+#include "core/random.h"
 #include "dataset/dataset.h"
 
 /* ---- Windows: an order that is random and keeps reads together ---------------------------------

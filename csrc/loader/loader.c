@@ -1,7 +1,7 @@
 /* The loader's interface to Python: checks arguments, refuses forks, copies counters. */
 #include "core/cpu.h"
 #include "core/error.h"
-#include "files/foreign_hint.h"
+#include "files/file_hint.h"
 #include "loader/plan/private_version.h"
 #include "loader/ring/ring.h"
 #include "loader/ring/slots.h"

@@ -1,6 +1,6 @@
 /* Affine: computes in * scale + shift, and changes the dtype. */
+#include "core/convert.h"
 #include "core/rows.h"
-#include "core/scale.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,5 +1,4 @@
 /* Concat: joins the rows of several blobs. */
-#include "core/array_copy.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"

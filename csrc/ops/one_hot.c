@@ -1,5 +1,4 @@
 /* OneHot: makes a vector of each class number, with one element set. */
-#include "core/array_copy.h"
 #include "core/convert.h"
 #include "core/rows.h"
 #include "parse/row_type.h"

@@ -1,5 +1,4 @@
 /* Pad: makes rows of any size rows of one shape. */
-#include "core/array_copy.h"
 #include "core/convert.h"
 #include "core/rows.h"
 #include "parse/row_type.h"

@@ -1,5 +1,4 @@
 /* PadBatch: pads the rows of a batch to its largest row. */
-#include "core/array_copy.h"
 #include "core/convert.h"
 #include "core/rows.h"
 #include "parse/row_type.h"

@@ -1,5 +1,4 @@
 /* Slice: takes a part of each row, like NumPy's x[start:stop:step] along some dimensions. */
-#include "core/array_copy.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"

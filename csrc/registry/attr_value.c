@@ -1,11 +1,11 @@
 /* The value of one attr: its text, its default, and checking it into the op's struct. */
 #include "registry/attr_value.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "core/error.h"
 #include "core/scratch.h"
-#include "parse/nearest_name.h"
-#include "parse/parse_double.h"
+#include "parse/number_text.h"
+#include "parse/words.h"
 
 #include <float.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
  */
 #ifndef PFD_REGISTRY_ATTRS_H
 #define PFD_REGISTRY_ATTRS_H
-#include "core/private.h"
+#include "core/error.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -109,7 +109,7 @@ pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t rando
 /* PFD_ACCESS_*: how the records of a source with an index will be asked for. */
 int32_t pfd_reader_attrs_access(const pfd_reader_attrs *attrs) PFD_PRIVATE;
 
-/* Fills the outputs of sources/host_outputs.h for n records; NULL: one that is not asked for. */
+/* Fills the outputs of sources/fields.h for n records; NULL: one that is not asked for. */
 void pfd_reader_ports_fill(const pfd_record *records, int64_t n, uint8_t *mask,
                            int64_t *ids) PFD_PRIVATE;
 #endif

@@ -2,7 +2,7 @@
  * reported when the op or format is registered. */
 #include "registry/descriptor.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "dataset/view.h"

@@ -1,11 +1,11 @@
 /* What this library is: its version, the hash by which Python checks that it matches, what it was
  * built with, and the table of functions that it gives to ops. */
+#include "core/cpu.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "core/scratch.h"
-#include "core/simd.h"
 #include "files/input_files.h"
-#include "parse/parse_double.h"
+#include "parse/number_text.h"
 #include "registry/format_detect.h"
 #include "registry/registry.h"
 #include "registry/version.h"

@@ -4,14 +4,13 @@
 
 #include "core/error.h"
 #include "core/scratch.h"
-#include "files/compression.h"
-#include "files/data_folders.h"
-#include "files/file_patterns.h"
-#include "files/foreign_hint.h"
-#include "files/stream_window.h"
-#include "parse/field_spec.h"
-#include "parse/nearest_name.h"
+#include "files/codecs.h"
+#include "files/file_hint.h"
+#include "files/file_names.h"
+#include "files/file_stream.h"
+#include "files/part_files.h"
 #include "parse/row_type.h"
+#include "parse/words.h"
 #include "registry/attr_value.h"
 
 #include <errno.h>

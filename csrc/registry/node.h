@@ -10,10 +10,10 @@
  */
 #ifndef PFD_REGISTRY_NODE_H
 #define PFD_REGISTRY_NODE_H
-#include "core/private.h"
+#include "core/error.h"
+#include "files/file_names.h"
 #include "files/input_files.h"
 #include "files/part_files.h"
-#include "files/path_list.h"
 #include "registry/attrs.h"
 #include "registry/registry.h"
 

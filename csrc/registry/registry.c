@@ -4,11 +4,11 @@
 
 #include "core/error.h"
 #include "files/part_files.h"
-#include "parse/nearest_name.h"
+#include "parse/words.h"
 #include "registry/attr_value.h"
 #include "registry/attrs.h"
 #include "registry/descriptor.h"
-#include "sources/host_outputs.h"
+#include "sources/fields.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -5,8 +5,8 @@
  */
 #ifndef PFD_REGISTRY_REGISTRY_H
 #define PFD_REGISTRY_REGISTRY_H
+#include "core/error.h"
 #include "core/fusion.h"
-#include "core/private.h"
 #include "dataset/view.h"
 #include "pyflowdata/pyflowdata.h"
 

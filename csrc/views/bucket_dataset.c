@@ -3,7 +3,6 @@
 #include "views/bucket_dataset.h"
 
 #include "core/error.h"
-#include "core/permutation.h"
 #include "core/random.h"
 #include "dataset/dataset.h"
 #include "views/view_base.h"

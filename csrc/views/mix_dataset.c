@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 #include "core/hash.h"
-#include "core/permutation.h"
 #include "core/random.h"
 #include "views/view_base.h"
 

@@ -1,11 +1,9 @@
 /* PackDataset: rows of one length, made of several records. */
 #include "views/pack_dataset.h"
 
-#include "core/array_copy.h"
 #include "core/convert.h"
 #include "core/error.h"
 #include "core/rows.h"
-#include "parse/field_spec.h"
 #include "parse/row_type.h"
 #include "views/view_base.h"
 

@@ -21,7 +21,6 @@
  * record that has such a rest.
  */
 #include "core/error.h"
-#include "core/permutation.h"
 #include "core/random.h"
 #include "views/record_table.h"
 #include "views/sampling.h"

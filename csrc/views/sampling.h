@@ -7,7 +7,7 @@
  */
 #ifndef PFD_VIEWS_SAMPLING_H
 #define PFD_VIEWS_SAMPLING_H
-#include "core/permutation.h"
+#include "core/random.h"
 
 /* ---- A random order of n items, of which only some are asked for ----------------------------- */
 

@@ -1,5 +1,5 @@
 /* ShuffleDataset: the records in a random order. */
-#include "core/permutation.h"
+#include "core/random.h"
 #include "views/view_base.h"
 
 typedef struct shuffle_dataset_attrs {

@@ -12,7 +12,6 @@
  * epoch would sort.
  */
 #include "core/error.h"
-#include "core/log_exp.h"
 #include "core/radix_sort.h"
 #include "core/random.h"
 #include "views/record_table.h"

@@ -5,8 +5,8 @@ functions are marked PFD_PRIVATE in the headers, and exported for the kit alone.
 """
 
 HEADERS = """
-    core/cpu.h core/dtype.h core/error.h core/hash.h core/narrow_floats.h core/permutation.h
-    core/random.h core/scratch.h dataset/dataset.h files/compression.h files/input_files.h
+    core/convert.h core/cpu.h core/error.h core/hash.h core/narrow_floats.h core/random.h
+    core/scratch.h dataset/dataset.h files/codecs.h files/input_files.h
     loader/plan/data_reader.h loader/plan/private_version.h registry/attrs.h registry/node.h
 """.split()
 

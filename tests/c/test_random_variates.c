@@ -1,7 +1,6 @@
 /* Logarithms, powers and normal numbers of our own against those of the C library. */
 #include "check.h"
 
-#include "core/log_exp.h"
 #include "core/random.h"
 #include "images/pixels/random_draws.h"
 

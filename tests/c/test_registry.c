@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "core/error.h"
-#include "parse/nearest_name.h"
+#include "parse/words.h"
 #include "registry/descriptor.h"
 #include "registry/node.h"
 

@@ -1,8 +1,8 @@
 /* Resampling reads and writes nothing beyond images, and is the same on every level. */
 #include "check.h"
 
+#include "core/cpu.h"
 #include "core/scratch.h"
-#include "core/simd.h"
 #include "images/pixels/affine_warp.h"
 #include "images/pixels/resample.h"
 #include "registry/registry.h"

@@ -1,9 +1,9 @@
 /* CacheReader: the records of a data set that were computed once and kept in a file. */
 #include "files/file_read.h"
-#include "parse/field_spec.h"
+#include "parse/row_type.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
-#include "sources/packed_fields.h"
+#include "sources/fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 /* A file has three parts, as pyflowdata/formats/base/cache_file.py writes them:
  *
  *     header     cache_header, then a pfd_row_type for each field
- *     records    from `first_record` on, as sources/packed_fields.h says, one after the other
+ *     records    from `first_record` on, as sources/fields.h says, one after the other
  *     table      int64: where each record begins, and where the last one ends; not where all
  *                records have record_bytes
  *

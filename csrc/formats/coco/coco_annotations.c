@@ -2,7 +2,7 @@
  * once, and objects parsed again. */
 #include "formats/coco/coco_annotations.h"
 
-#include "files/file_start.h"
+#include "files/file_read.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

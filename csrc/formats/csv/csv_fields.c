@@ -1,10 +1,10 @@
 /* Finds records and fields byte by byte, delimiters by masks of 64 bytes, and numbers by vectors. */
 #include "formats/csv/csv_fields.h"
 
-#include "core/bytes16.h"
-#include "core/simd.h"
-#include "parse/pair_notes.h"
-#include "parse/parse_double.h"
+#include "core/bytes.h"
+#include "core/cpu.h"
+#include "parse/number_pairs.h"
+#include "parse/number_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -427,7 +427,7 @@ TARGET PFD_INLINE int parse_short(const uint8_t *text, int64_t size, int64_t beg
 }
 
 /* Writes mantissa / 10^scale, mantissa < 2^63.  Returns 0 if the result may not be rounded
- * correctly.  divide() in number_pairs_avx512.c has the same steps, and explains why they are
+ * correctly.  divide_avx512() in number_pairs.c has the same steps, and explains why they are
  * exact. */
 TARGET PFD_INLINE int divide(uint64_t mantissa, int scale, double *out)
 {

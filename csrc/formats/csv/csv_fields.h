@@ -62,7 +62,7 @@ typedef int64_t (*pfd_csv_split_fn)(const uint8_t *text, int64_t size, uint8_t d
                                     uint8_t quote, int64_t most, uint32_t *ends,
                                     int32_t *has_quote);
 
-/* The fastest variant for this processor, and the variant for a given level of core/simd.h. */
+/* The fastest variant for this processor, and the variant for a given level of core/cpu.h. */
 pfd_csv_split_fn pfd_csv_split_best(void);
 pfd_csv_split_fn pfd_csv_split_at(int32_t simd_level);
 
@@ -75,7 +75,7 @@ pfd_csv_split_fn pfd_csv_split_at(int32_t simd_level);
 typedef int64_t (*pfd_csv_doubles_fn)(const uint8_t *text, int64_t size, int64_t begin,
                                       const uint32_t *ends, int64_t n, double *out);
 
-/* The fastest variant for this processor, and the variant for a given level of core/simd.h. */
+/* The fastest variant for this processor, and the variant for a given level of core/cpu.h. */
 pfd_csv_doubles_fn pfd_csv_doubles_best(void);
 pfd_csv_doubles_fn pfd_csv_doubles_at(int32_t simd_level);
 #endif

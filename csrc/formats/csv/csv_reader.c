@@ -2,12 +2,11 @@
 #include "files/file_stream.h"
 #include "formats/csv/csv_rows.h"
 #include "formats/csv/csv_value.h"
-#include "index/newline_scan.h"
-#include "parse/quote.h"
+#include "index/line_scan.h"
+#include "parse/words.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
-#include "sources/text_check.h"
-#include "sources/text_head.h"
+#include "sources/text.h"
 #include "sources/wrapped_source.h"
 
 #include <inttypes.h>

@@ -4,9 +4,8 @@
 
 #include "core/error.h"
 #include "formats/csv/csv_value.h"
-#include "parse/field_spec.h"
-#include "parse/nearest_name.h"
-#include "parse/quote.h"
+#include "parse/row_type.h"
+#include "parse/words.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>

@@ -14,7 +14,7 @@
 /* Parses an element of the attr `columns`: the columns of a CSV file
  * that make one output.
  *
- *     [NAME=]KEY[:TYPE][=DEFAULT]     as in parse/field_spec.h, where KEY is one or more of
+ *     [NAME=]KEY[:TYPE][=DEFAULT]     as in parse/row_type.h, where KEY is one or more of
  *
  *     name       the column with this name in the header
  *     3          the column with this number, from 0

@@ -2,7 +2,7 @@
 #include "formats/csv/csv_value.h"
 
 #include "core/bytes.h"
-#include "parse/parse_double.h"
+#include "parse/number_text.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 

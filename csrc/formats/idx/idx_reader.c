@@ -1,13 +1,13 @@
 /* IDXReader: the arrays of MNIST's files, and the labels that belong to them. */
 #include "core/error.h"
-#include "core/stored_rows.h"
+#include "core/rows.h"
 #include "files/file_hint.h"
-#include "files/file_patterns.h"
+#include "files/file_names.h"
 #include "formats/idx/idx_header.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"
 #include "sources/fixed.h"
-#include "sources/inflated_files.h"
+#include "sources/wrapped_source.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,11 +1,10 @@
 /* ImageFolderReader: image files in a folder for each class. */
 #include "core/error.h"
-#include "core/parallel_for.h"
+#include "core/multi_thread_loop.h"
+#include "files/file_names.h"
 #include "files/file_read.h"
-#include "files/folder_names.h"
-#include "files/whole_file.h"
 #include "index/file_list.h"
-#include "index/index_cache.h"
+#include "index/index_image.h"
 #include "pyflowdata/op.h"
 #include "sources/class_numbers.h"
 

@@ -4,13 +4,11 @@
 #include "core/scratch.h"
 #include "files/file_read.h"
 #include "files/file_stream.h"
-#include "files/whole_file.h"
 #include "formats/manifest/manifest_line.h"
 #include "parse/json.h"
 #include "pyflowdata/op.h"
 #include "sources/class_numbers.h"
-#include "sources/text_check.h"
-#include "sources/text_head.h"
+#include "sources/text.h"
 #include "sources/wrapped_source.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* The columns of MDS shards, the index.json that lists shards, and the files that it means. */
 #include "formats/mds/mds_files.h"
 
-#include "core/dtype.h"
-#include "files/compression.h"
-#include "files/file_start.h"
+#include "core/convert.h"
+#include "files/codecs.h"
+#include "files/file_read.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,18 +6,16 @@
  * stream that decompresses one shard after the other. */
 #include "core/bytes.h"
 #include "core/error.h"
-#include "files/compression.h"
+#include "files/codecs.h"
 #include "files/file_hint.h"
 #include "files/file_read.h"
 #include "formats/mds/mds_files.h"
-#include "index/shard_table.h"
-#include "parse/field_spec.h"
-#include "parse/quote.h"
+#include "index/record_index.h"
 #include "parse/row_type.h"
+#include "parse/words.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
-#include "sources/field_record.h"
-#include "sources/inferred_fields.h"
+#include "sources/fields.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -5,11 +5,11 @@
 
 #include "core/bytes.h"
 #include "core/scratch.h"
-#include "files/compression.h"
+#include "files/codecs.h"
 #include "files/file_hint.h"
 #include "files/file_read.h"
 #include "formats/megatron/widen.h"
-#include "parse/quote.h"
+#include "parse/words.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Widens integers: plain loops, compiled once for each SIMD level. */
 #include "formats/megatron/widen.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 

@@ -7,13 +7,11 @@
 #include "core/scratch.h"
 #include "files/file_hint.h"
 #include "files/file_read.h"
-#include "files/file_start.h"
 #include "formats/mindrecord/mindrecord_header.h"
 #include "formats/mindrecord/mindrecord_row.h"
-#include "index/shard_table.h"
+#include "index/record_index.h"
 #include "pyflowdata/op.h"
-#include "sources/field_record.h"
-#include "sources/inferred_fields.h"
+#include "sources/fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef PFD_FORMATS_MINDRECORD_MINDRECORD_ROW_H
 #define PFD_FORMATS_MINDRECORD_MINDRECORD_ROW_H
 #include "formats/mindrecord/mindrecord_header.h"
-#include "sources/field_record.h"
+#include "sources/fields.h"
 
 #include <stdint.h>
 

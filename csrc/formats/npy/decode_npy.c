@@ -1,7 +1,5 @@
 /* DecodeNpy: decodes the bytes of a .npy file into an array. */
-#include "core/array_copy.h"
 #include "core/rows.h"
-#include "core/stored_rows.h"
 #include "formats/npy/npy_header.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"

@@ -1,8 +1,8 @@
 /* GeneratorReader: reads samples from a Python object. */
-#include "parse/field_spec.h"
+#include "parse/row_type.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
-#include "sources/packed_fields.h"
+#include "sources/fields.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

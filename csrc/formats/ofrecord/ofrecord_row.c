@@ -3,8 +3,8 @@
 #include "formats/ofrecord/ofrecord_row.h"
 
 #include "core/rows.h"
-#include "parse/quote.h"
 #include "parse/row_type.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

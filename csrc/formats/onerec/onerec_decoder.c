@@ -3,10 +3,8 @@
 #include "core/convert.h"
 #include "core/narrow_floats.h"
 #include "core/rows.h"
-#include "core/stored_rows.h"
-#include "parse/field_spec.h"
-#include "parse/quote.h"
 #include "parse/row_type.h"
+#include "parse/words.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>

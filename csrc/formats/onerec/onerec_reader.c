@@ -1,6 +1,6 @@
 /* OneRecReader: reads frames of a FlatBuffer and two digests. */
 #include "core/bytes.h"
-#include "core/xxh64.h"
+#include "core/hash.h"
 #include "files/file_hint.h"
 #include "pyflowdata/op.h"
 

@@ -3,9 +3,9 @@
 #include "core/scratch.h"
 #include "files/file_read.h"
 #include "formats/tar/tar_header.h"
-#include "parse/field_spec.h"
+#include "parse/row_type.h"
 #include "pyflowdata/op.h"
-#include "sources/inferred_fields.h"
+#include "sources/fields.h"
 #include "sources/wrapped_source.h"
 
 #include <inttypes.h>

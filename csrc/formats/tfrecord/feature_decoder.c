@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/rows.h"
-#include "parse/quote.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 

@@ -4,8 +4,8 @@
 #include "core/convert.h"
 #include "core/narrow_floats.h"
 #include "core/rows.h"
-#include "parse/quote.h"
 #include "parse/row_type.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  */
 #ifndef PFD_FORMATS_TFRECORD_FEATURE_SPEC_H
 #define PFD_FORMATS_TFRECORD_FEATURE_SPEC_H
-#include "parse/field_spec.h"
+#include "parse/row_type.h"
 #include "parse/wire.h"
 #include "pyflowdata/op.h"
 
@@ -102,7 +102,7 @@ pfd_status pfd_feature_list_read(const pfd_feature_call *call, const pfd_feature
 
 /* ---- Fields of a decoder --------------------------------------------------------------------- */
 
-/* The field of an output is a field (parse/field_spec.h) with a type.  Floats read a float_list,
+/* The field of an output is a field (parse/row_type.h) with a type.  Floats read a float_list,
  * bool and integers an int64_list, "bytes" a bytes_list of one value.  A raw field reads a
  * bytes_list of one value, whose bytes are little-endian numbers of the dtype. */
 

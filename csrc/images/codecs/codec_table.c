@@ -2,8 +2,8 @@
 #include "images/codecs/codec_table.h"
 
 #include "core/bytes.h"
+#include "core/cpu.h"
 #include "core/scratch.h"
-#include "core/simd.h"
 
 #include <inttypes.h>
 #include <pthread.h>

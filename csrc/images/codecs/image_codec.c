@@ -4,8 +4,8 @@
 
 #include "core/rows.h"
 #include "images/codecs/codec_table.h"
-#include "parse/foreign_files.h"
-#include "parse/quote.h"
+#include "parse/first_bytes.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Mirrored images: rows in another order, pixels in another order; and flip codes. */
 #include "images/ops/flips.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"
 

@@ -4,8 +4,8 @@
  * from its middle in pixels; this is torchvision's rule. Weights have 16 bits and sums are
  * integers, so that results are the same on every machine, and differ from those of floats by one
  * at most. */
-#include "core/log_exp.h"
-#include "core/simd.h"
+#include "core/cpu.h"
+#include "core/random.h"
 #include "images/ops/each_image.h"
 #include "images/pixels/random_draws.h"
 #include "pyflowdata/op.h"

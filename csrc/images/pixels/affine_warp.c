@@ -2,7 +2,7 @@
  * one after the other or four at once. */
 #include "images/pixels/affine_warp.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 #include "images/pixels/sin_pi.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Changes of colour: blends with grey and smoothed images, tables of 256 numbers, and the hue. */
 #include "images/pixels/colours.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 
 #include <string.h>
 

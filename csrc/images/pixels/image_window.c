@@ -1,7 +1,7 @@
 /* Windows of images: copies of them, and random ones. */
 #include "images/pixels/image_window.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 #include "images/pixels/random_draws.h"
 
 #include <inttypes.h>

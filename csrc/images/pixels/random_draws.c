@@ -1,7 +1,7 @@
 /* Normal and beta distributed numbers. */
 #include "images/pixels/random_draws.h"
 
-#include "core/log_exp.h"
+#include "core/random.h"
 #include "images/pixels/sin_pi.h"
 
 /* In (0, 1), a multiple of 2^-33, from 32 random bits. */

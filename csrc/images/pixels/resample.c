@@ -2,7 +2,7 @@
  * and columns are resampled when. */
 #include "images/pixels/resample.h"
 
-#include "core/simd.h"
+#include "core/cpu.h"
 #include "images/pixels/sin_pi.h"
 
 #include <inttypes.h>

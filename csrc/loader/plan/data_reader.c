@@ -8,7 +8,7 @@
 #include "core/tables.h"
 #include "dataset/shuffle.h"
 #include "dataset/view.h"
-#include "index/index_cache.h"
+#include "index/index_image.h"
 #include "registry/node.h"
 #include "registry/version.h"
 

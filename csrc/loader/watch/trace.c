@@ -3,7 +3,7 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
-#include "core/thread_usage.h"
+#include "core/multi_thread_loop.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #define PFD_KIT_OP_BENCH_H
 #include "bench/malloc_count.h"
 #include "bench/op_chain.h"
-#include "core/permutation.h"
+#include "core/random.h"
 #include "loader/plan/data_reader.h"
 #include "pyflowdata_kit/kit.h"
 

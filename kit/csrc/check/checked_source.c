@@ -5,7 +5,7 @@
 #include "core/hash.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
-#include "files/compression.h"
+#include "files/codecs.h"
 #include "files/input_files.h"
 #include "registry/attrs.h"
 #include "registry/node.h"

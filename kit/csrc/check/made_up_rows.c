@@ -1,7 +1,7 @@
 /* Makes up rows: each is of one kind of numbers, such as all NaN. */
 #include "check/made_up_rows.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "core/narrow_floats.h"
 #include "core/random.h"
 

@@ -2,7 +2,6 @@
 #include "check/visit_records.h"
 
 #include "core/error.h"
-#include "core/permutation.h"
 #include "core/random.h"
 
 #include <inttypes.h>
