@@ -238,12 +238,12 @@ static int64_t view_batch_size(const pfd_dataset *ds)
 
 static int64_t view_batch_num_batches(const pfd_dataset *ds)
 {
-    return view_of(ds)->methods->num_batches(view_of(ds));
+    return view_of(ds)->num_batches;
 }
 
 static int64_t view_batch_most_rows(const pfd_dataset *ds)
 {
-    return view_of(ds)->methods->most_rows(view_of(ds));
+    return view_of(ds)->most_rows;
 }
 
 static void view_batch_range(const pfd_dataset *ds, int64_t epoch, int64_t step, int64_t *begin,

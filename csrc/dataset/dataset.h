@@ -79,9 +79,9 @@ struct pfd_dataset {
 #define PFD_LAST_BATCH_WRAP 3
 #define PFD_LAST_BATCH_EVEN 4
 
-/* Makes a dataset of the source that an op opened, and takes ownership: after a failure
- * the source is closed.  `bounds` are borrowed, for is_cancelled().  PFD_INTERNAL names the method
- * that is missing or faulty. */
+/* Makes a dataset of the source that an op opened, and takes ownership: after a failure the source
+ * is closed.  `bounds` are borrowed, for is_cancelled().  PFD_INTERNAL names the method that is
+ * missing or faulty. */
 pfd_status pfd_source_to_dataset(const pfd_source *source, const pfd_bounds *bounds,
                                  pfd_dataset **out, pfd_error *err) PFD_PRIVATE;
 
@@ -114,9 +114,8 @@ pfd_status pfd_dataset_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
 void pfd_dataset_describe(const pfd_dataset *ds, const pfd_record *record, pfd_error *err);
 void pfd_dataset_close(pfd_dataset *ds) PFD_PRIVATE; /* accepts NULL */
 
-/* Once *cancelled is not 0, every call fails with PFD_CANCELLED: long reads (a
- * buffer that fills, an epoch that is replayed) end within one call of the source.  The flag is
- * borrowed.
+/* Once *cancelled is not 0, every call fails with PFD_CANCELLED: long reads (a buffer that fills, an
+ * epoch that is replayed) end within one call of the source.  The flag is borrowed.
  * Stream: a next() that fails with PFD_CORRUPT_DATA has consumed the damaged record, even
  * where the source has not. A seek() that fails with it cannot get past the damage; its reason is
  * PFD_REASON_REST_UNREADABLE. */
@@ -132,9 +131,9 @@ pfd_status pfd_cancellation_wrap(pfd_dataset **ds, const _Atomic int32_t *cancel
 pfd_status pfd_random_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                    int32_t reshuffle, pfd_error *err);
 
-/* A stream, also over random access: a buffer of buffer_size records, in which a
- * random one is replaced by the next one read; drained at the end of the epoch, so that an epoch
- * has every record once. */
+/* A stream, also over random access: a buffer of buffer_size records, in which a random one is
+ * replaced by the next one read; drained at the end of the epoch, so that an epoch has every record
+ * once. */
 pfd_status pfd_shuffle_buffer_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                    int32_t reshuffle, int64_t buffer_size, pfd_error *err);
 
@@ -177,23 +176,23 @@ pfd_status pfd_batch_wrap(pfd_dataset **ds, const pfd_batch_rule *rule, pfd_erro
  * borrowed. */
 pfd_status pfd_view_batch_wrap(pfd_dataset **ds, const struct pfd_view *view, pfd_error *err);
 
-/* A stream of batches of one group each.  A group's batch goes out when it is full;
- * at the end of the epoch the rest goes out, oldest group first, by the last_batch rule (wrap acts
- * as pad).  At most buffer_size records wait between calls; when one more would, the group that
- * waits longest goes out by the same rule (with drop: as a short batch, since dropping in the
- * middle of an epoch would lose records silently).  When group() fails for a record, that record is
- * skipped, and the call fails with the unchanged error.  A call that fails with PFD_CORRUPT_DATA
- * counts as one batch, also for seek(). */
+/* A stream of batches of one group each.  A group's batch goes out when it is full; at the end of
+ * the epoch the rest goes out, oldest group first, by the last_batch rule (wrap acts as pad).  At
+ * most buffer_size records wait between calls; when one more would, the group that waits longest
+ * goes out by the same rule (with drop: as a short batch, since dropping in the middle of an epoch
+ * would lose records silently).  When group() fails for a record, that record is skipped, and the
+ * call fails with the unchanged error.  A call that fails with PFD_CORRUPT_DATA counts as one
+ * batch, also for seek(). */
 typedef pfd_status (*pfd_group_fn)(const void *ctx, const pfd_record *record, int64_t *group,
                                    pfd_error *err);
 pfd_status pfd_group_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch,
                                 int64_t buffer_size, pfd_group_fn group, const void *ctx,
                                 pfd_error *err);
 
-/* This rank's part of each logical batch, SBP Split(0): rows are cut into
- * world_size runs whose lengths differ by at most one, longer ones first.  Batches of batch_size
- * rows divide evenly (the caller has checked it); a short last batch may leave a rank 0 rows, and
- * every rank still takes the step.  Random access: only the row range of each batch is narrowed. */
+/* This rank's part of each logical batch, SBP Split(0): rows are cut into world_size runs whose
+ * lengths differ by at most one, longer ones first.  Batches of batch_size rows divide evenly (the
+ * caller has checked it); a short last batch may leave a rank 0 rows, and every rank still takes the
+ * step.  Random access: only the row range of each batch is narrowed. */
 /* [*begin, *end) of a logical batch of `rows` rows that a rank has. */
 void pfd_rank_rows(int64_t rows, int64_t rank, int64_t world_size, int64_t *begin, int64_t *end);
 pfd_status pfd_distributed_training_wrap(pfd_dataset **ds, int64_t batch_size, int64_t rank,

@@ -446,7 +446,8 @@ typedef struct lanes_of_epoch {
 } lanes_of_epoch;
 
 /* The ordinals at positions[0, count); count <= PFD_POSITIONS_PER_PIECE. */
-static void map_lanes(const void *of_epoch, const int64_t *positions, int64_t count, int64_t *ordinals)
+static void map_lanes(const void *of_epoch, const int64_t *positions, int64_t count,
+                      int64_t *ordinals)
 {
     const lanes_of_epoch *of = of_epoch;
     const pfd_lanes *lanes = &of->self->lanes;

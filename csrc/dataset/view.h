@@ -58,11 +58,9 @@ typedef struct pfd_view_methods {
      * not part of the spec do.  A state has it. */
     uint64_t (*past)(const pfd_view *self, int64_t epoch, int64_t position);
 
-    /* Views that form batches: how many an epoch has, the positions [*begin, *end) of one, and the
-     * most rows of any.  map() maps the places of one epoch to places of one epoch. */
-    int64_t (*num_batches)(const pfd_view *self);
+    /* Views that form batches: the positions [*begin, *end) of one.  map() maps the places of one
+     * epoch to places of one epoch. */
     void (*batch)(const pfd_view *self, int64_t epoch, int64_t step, int64_t *begin, int64_t *end);
-    int64_t (*most_rows)(const pfd_view *self);
 } pfd_view_methods;
 
 /* First member of every view's own struct. */
@@ -70,7 +68,9 @@ struct pfd_view {
     const pfd_view_methods *methods;
     pfd_view **inner; /* owned, as the array */
     int32_t num_inner;
-    int64_t size; /* rows of an epoch, the same in every epoch; set by open() */
+    /* Set by open(): rows of an epoch, the same in every epoch; of a view that forms batches how
+     * many an epoch has, and the most rows of one. */
+    int64_t size, num_batches, most_rows;
 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -114,9 +114,10 @@ typedef struct pfd_view_args {
 typedef struct pfd_view_op {
     const pfd_op *op; /* with PFD_VIEW */
     int32_t kind;     /* PFD_VIEW_* */
-    /* *out: a view with `methods` and `size` set; the host fills in its inner views.  A failure leaves
-     * nothing to close. */
+    /* *out: a view with `methods` and `size` set; the host fills in its inner views.  A failure
+     * leaves nothing to close. */
     pfd_status (*open)(const pfd_view_args *args, pfd_view **out, pfd_error *err);
+    const char *method; /* of a data set in Python, which makes the view */
 } pfd_view_op;
 
 /* Whether the op, or NULL, forms the batches itself, which may then differ in size. */

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -30,9 +31,8 @@ typedef struct codec_io {
     const char *message;
 } codec_io;
 
-/* A compression: its files, and one interface to its library.  A state belongs to one thread. */
+/* One interface to the libraries.  A state belongs to one thread. */
 typedef struct compression_codec {
-    const char *suffixes; /* of files, in lower case, with '|' between */
     const char *magic;    /* the data begins with it; NULL: only a trial tells */
     int32_t (*begins)(const uint8_t *data, int64_t size); /* as the magic number and more says */
     const char *package;                                  /* of Debian */
@@ -248,23 +248,32 @@ static int32_t begins_zstd(const uint8_t *data, int64_t size)
 
 static const compression_codec codecs[PFD_NUM_COMPRESSIONS] = {
     [PFD_COMPRESSION_GZIP] = {
-        .suffixes = ".gz", .magic = GZIP_MAGIC, .begins = begins_gzip, .package = "zlib1g-dev",
-        .open = open_gzip, .close = close_inflate, .step = step_inflate, .restart = restart_gzip,
-        .has_padding = 1},
+        .magic = GZIP_MAGIC, .begins = begins_gzip, .package = "zlib1g-dev", .open = open_gzip,
+        .close = close_inflate, .step = step_inflate, .restart = restart_gzip, .has_padding = 1},
     [PFD_COMPRESSION_ZLIB] = {
-        .suffixes = ".zlib", .package = "zlib1g-dev",
-        .open = open_zlib, .close = close_inflate, .step = step_inflate, .restart = no_restart},
+        .package = "zlib1g-dev", .open = open_zlib,
+        .close = close_inflate, .step = step_inflate, .restart = no_restart},
     [PFD_COMPRESSION_ZSTD] = {
-        .suffixes = ".zst|.zstd", .magic = ZSTD_MAGIC, .begins = begins_zstd,
-        .package = "libzstd-dev",
-        .open = open_zstd, .close = close_zstd, .step = step_zstd, .restart = restart_zstd},
+        .magic = ZSTD_MAGIC, .begins = begins_zstd, .package = "libzstd-dev", .open = open_zstd,
+        .close = close_zstd, .step = step_zstd, .restart = restart_zstd},
+};
+
+#define FACTS(number, name, suffixes, least, most) [number] = {name, suffixes, least, most},
+static const pfd_compression compressions[PFD_NUM_COMPRESSIONS] = {
+    [PFD_COMPRESSION_AUTO] = {.name = "auto", .suffixes = ""},
+    [PFD_COMPRESSION_NONE] = {.name = "none", .suffixes = ""},
+    PFD_COMPRESSIONS(FACTS)
 };
 
 const char *pfd_compression_name(int32_t compression)
 {
-#define COMPRESSION_NAME(number, name) name,
-    static const char *const names[] = {"auto", "none", PFD_COMPRESSIONS(COMPRESSION_NAME)};
-    return names[compression];
+    return compressions[compression].name;
+}
+
+const pfd_compression *pfd_compression_at(int64_t i)
+{
+    const int64_t first = PFD_COMPRESSION_NONE + 1;
+    return i >= 0 && i < PFD_NUM_COMPRESSIONS - first ? &compressions[first + i] : NULL;
 }
 
 /* ---- Which one a file has -------------------------------------------------------------------- */
@@ -286,22 +295,21 @@ int32_t pfd_compression_guess(const uint8_t *data, int64_t size)
     return is_zlib ? PFD_COMPRESSION_ZLIB : PFD_COMPRESSION_NONE;
 }
 
-/* The size of the suffix of a codec that ends the first `length` bytes of a name; 0: none does. */
-static size_t suffix_of(const compression_codec *codec, const char *name, size_t length)
+/* The length of a name, of which `length` bytes count, without the suffixes of a compression. */
+static size_t without_suffixes(int32_t compression, const char *name, size_t length)
 {
-    for (const char *at = codec->suffixes; at && *at; at += *at == '|') {
-        size_t size = strcspn(at, "|");
-        if (length >= size && !strncasecmp(name + length - size, at, size)) return size;
-        at += size;
+    size_t size;
+    for (const char *at = compressions[compression].suffixes; *at; at += size + (at[size] == '|')) {
+        size = strcspn(at, "|");
+        if (length >= size && !strncasecmp(name + length - size, at, size)) length -= size;
     }
-    return 0;
+    return length;
 }
 
 size_t pfd_compression_plain_length(const char *name)
 {
     size_t length = strlen(name);
-    for (int32_t i = 0; i < PFD_NUM_COMPRESSIONS; i++)
-        length -= suffix_of(&codecs[i], name, length);
+    for (int32_t i = 0; i < PFD_NUM_COMPRESSIONS; i++) length = without_suffixes(i, name, length);
     return length;
 }
 
@@ -309,7 +317,8 @@ int32_t pfd_compression_is_named(const char *name, const uint8_t *data, int64_t 
 {
     for (int32_t i = 0; i < PFD_NUM_COMPRESSIONS; i++) {
         const char *magic = codecs[i].magic;
-        if (magic && suffix_of(&codecs[i], name, strlen(name)) > 0 &&
+        size_t length = strlen(name);
+        if (magic && without_suffixes(i, name, length) < length &&
             size >= (int64_t)strlen(magic) && !memcmp(data, magic, strlen(magic)))
             return 1;
     }

@@ -15,15 +15,15 @@
 #define PFD_FILES_CODECS_H
 #include "pyflowdata/op.h"
 
-/* The compressions, in the order of their numbers and of the attr's choices.  codecs.c has a table
- * of all else that is known of them. */
+/* The compressions, in the order of the attr's choices: number, and what pfd_compression has.
+ * codecs.c has a table of their functions. */
 #define PFD_COMPRESSIONS(X)                                                                        \
-    X(PFD_COMPRESSION_GZIP, "gzip")                                                                \
-    X(PFD_COMPRESSION_ZLIB, "zlib")                                                                \
-    X(PFD_COMPRESSION_ZSTD, "zstd")
+    X(PFD_COMPRESSION_GZIP, "gzip", ".gz", 0, 9)                                                   \
+    X(PFD_COMPRESSION_ZLIB, "zlib", ".zlib", 0, 9)                                                 \
+    X(PFD_COMPRESSION_ZSTD, "zstd", ".zst|.zstd", -131072, 22)
 
-#define PFD_COMPRESSION_NUMBER(number, name) number,
-#define PFD_COMPRESSION_CHOICE(number, name) "|" name
+#define PFD_COMPRESSION_NUMBER(number, name, suffixes, least, most) number,
+#define PFD_COMPRESSION_CHOICE(number, name, suffixes, least, most) "|" name
 enum {
     PFD_COMPRESSION_AUTO, /* by content */
     PFD_COMPRESSION_NONE,

@@ -387,9 +387,7 @@ pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err)
 
 /* ---- Formats --------------------------------------------------------------------------------- */
 
-enum {
-    least_format = offsetof(pfd_format, probe) + sizeof(void *) /* of the first header */
-};
+enum { least_format = offsetof(pfd_format, probe) + sizeof(void *) }; /* of the first header */
 
 static pfd_status format_fault(const char *format, const char *field, const char *found,
                                pfd_error *err)

@@ -1,7 +1,5 @@
 /* Detects the format of a file by the scores of the probes and by the suffix, and knows how
  * files of other programs begin. */
-#include "registry/format_detect.h"
-
 #include "core/error.h"
 #include "files/codecs.h"
 #include "parse/first_bytes.h"

@@ -6,7 +6,6 @@
 #include "core/scratch.h"
 #include "files/input_files.h"
 #include "parse/number_text.h"
-#include "registry/format_detect.h"
 #include "registry/registry.h"
 #include "registry/version.h"
 #include "sources/fixed.h"

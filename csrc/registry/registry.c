@@ -508,24 +508,33 @@ pfd_status pfd_registry_check(pfd_error *err)
     return ensure_built(err);
 }
 
-const pfd_op *pfd_op_at(int64_t i)
+static const pfd_registered_op *op_at(int64_t i)
 {
     pfd_error err = {.struct_size = sizeof err};
     if (ensure_built(&err) != PFD_OK) return NULL;
     pthread_mutex_lock(&lock);
-    const pfd_op *op = i < 0 || i >= registry.size ? NULL : registry.ops[i]->public_op;
+    const pfd_registered_op *op = i < 0 || i >= registry.size ? NULL : registry.ops[i];
     pthread_mutex_unlock(&lock);
     return op;
 }
 
+const pfd_op *pfd_op_at(int64_t i)
+{
+    const pfd_registered_op *found = op_at(i);
+    return found ? found->public_op : NULL;
+}
+
 const char *pfd_op_origin(int64_t i)
 {
-    pfd_error err = {.struct_size = sizeof err};
-    if (ensure_built(&err) != PFD_OK) return NULL;
-    pthread_mutex_lock(&lock);
-    const char *origin = i < 0 || i >= registry.size ? NULL : registry.ops[i]->origin;
-    pthread_mutex_unlock(&lock);
-    return origin;
+    const pfd_registered_op *found = op_at(i);
+    return found ? found->origin : NULL;
+}
+
+const char *pfd_op_method(int64_t i)
+{
+    const pfd_registered_op *found = op_at(i);
+    const pfd_view_op *view = found ? pfd_view_op_of(found) : NULL;
+    return view ? view->method : NULL;
 }
 
 pfd_status pfd_op_find(const char *name, const pfd_op **out, pfd_error *err)

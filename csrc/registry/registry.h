@@ -45,7 +45,7 @@ pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, int32_
 
 int32_t pfd_op_is_reader(const pfd_op *op) PFD_PRIVATE;
 
-/* The host table that ops are given. */
+/* host.c: the table that ops are given. */
 const pfd_host *pfd_host_table(void) PFD_PRIVATE;
 
 /* ---- Formats --------------------------------------------------------------------------------- */
@@ -69,4 +69,7 @@ typedef struct pfd_format_list {
 
 /* The current list; NULL: no format was added yet. */
 const pfd_format_list *pfd_formats_list(void);
+
+/* format_detect.c: host->looks_like(). */
+const char *pfd_looks_like(const uint8_t *data, int64_t size, const char *own);
 #endif

@@ -17,4 +17,4 @@ static const pfd_op batch_dataset = {
     .open = pfd_view_open_no_source,
 };
 
-const pfd_view_op pfd_view_batch_dataset = {&batch_dataset, PFD_VIEW_BATCHES, NULL};
+const pfd_view_op pfd_view_batch_dataset = {&batch_dataset, PFD_VIEW_BATCHES, NULL, "batch"};

@@ -150,7 +150,7 @@ static int64_t find_shorter(const making *m, int64_t begin, int64_t length)
 }
 
 /* The most rows of a batch of a bucket whose longest record is sorted number `first`. */
-static int64_t find_most_rows(const making *m, int64_t first, int64_t boundary)
+static int64_t most_rows(const making *m, int64_t first, int64_t boundary)
 {
     const pfd_bucket_rule *rule = m->rule;
     if (rule->max_tokens > 0) {
@@ -258,7 +258,7 @@ static pfd_status cut_at_boundaries(making *m, pfd_error *err)
     for (int64_t i = m->rule->num_boundaries; i >= 0; i--) {
         int64_t end = find_shorter(m, begin, i > 0 ? m->rule->boundaries[i - 1] : 0);
         if (begin == end) continue;
-        int64_t most = find_most_rows(m, begin, i);
+        int64_t most = most_rows(m, begin, i);
         if (most == 0) return fail_budget(m, begin, err);
         PFD_TRY(add_bucket(m, begin, end, most, err));
         begin = end;
@@ -271,7 +271,7 @@ static pfd_status cut_by_growth(making *m, pfd_error *err)
 {
     int64_t n = m->lengths->count;
     for (int64_t begin = 0, end; begin < n; begin = end) {
-        int64_t most = find_most_rows(m, begin, 0);
+        int64_t most = most_rows(m, begin, 0);
         if (most == 0) return fail_budget(m, begin, err);
         int64_t least = most <= n / least_batches ? least_batches * most : n;
         end = find_shorter(m, begin, LEAST_SHARE(length_of(m, begin)));
@@ -489,16 +489,6 @@ static void close_view(pfd_view *view)
     pfd_view_free(view);
 }
 
-static int64_t num_batches(const pfd_view *view)
-{
-    return ((const buckets *)view)->table.num_batches;
-}
-
-static int64_t most_rows(const pfd_view *view)
-{
-    return ((const buckets *)view)->table.most_rows;
-}
-
 /* Key 0 is that of the order of batches, key 1 that of the records in them. */
 static uint64_t key_of(const buckets *self, int64_t epoch, uint64_t number)
 {
@@ -526,13 +516,8 @@ static void map(const pfd_view *view, const pfd_places *places)
     for (int64_t i = 0; i < places->n; i++) places->epochs[i] = 0;
 }
 
-static const pfd_view_methods methods = {.name = "BucketDataset",
-                                         .close = close_view,
-                                        
-                                         .map = map,
-                                         .num_batches = num_batches,
-                                         .batch = batch,
-                                         .most_rows = most_rows};
+static const pfd_view_methods methods = {
+    .name = "BucketDataset", .close = close_view, .map = map, .batch = batch};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
@@ -562,6 +547,8 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     self->is_random = batching->is_random;
     self->reshuffle = batching->reshuffle;
     self->base.size = self->table.num_positions;
+    self->base.num_batches = self->table.num_batches;
+    self->base.most_rows = self->table.most_rows;
     *out = &self->base;
     return PFD_OK;
 }
@@ -601,4 +588,5 @@ static const pfd_op bucket_dataset = {
     .open = pfd_view_open_no_source,
 };
 
-const pfd_view_op pfd_view_bucket_dataset = {&bucket_dataset, PFD_VIEW_BATCHES, open_view};
+const pfd_view_op pfd_view_bucket_dataset = {
+    &bucket_dataset, PFD_VIEW_BATCHES, open_view, "batch_by_length"};

@@ -283,5 +283,5 @@ static const pfd_op class_sample_dataset = {
            "position of epoch 0 of the data set, and each epoch draws from these records.",
 };
 
-const pfd_view_op pfd_view_class_sample_dataset = {&class_sample_dataset, PFD_VIEW_ORDER,
-                                                   open_view};
+const pfd_view_op pfd_view_class_sample_dataset = {
+    &class_sample_dataset, PFD_VIEW_ORDER, open_view, "balance"};

@@ -81,4 +81,4 @@ static const pfd_op concat_dataset = {
            "the files may be of different formats.",
 };
 
-const pfd_view_op pfd_view_concat_dataset = {&concat_dataset, PFD_VIEW_CHOICE, open_view};
+const pfd_view_op pfd_view_concat_dataset = {&concat_dataset, PFD_VIEW_CHOICE, open_view, "concat"};

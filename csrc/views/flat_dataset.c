@@ -55,11 +55,8 @@ static void expand(const pfd_view *view, const pfd_places *places, const pfd_pla
     }
 }
 
-static const pfd_view_methods methods = {.name = "FlatDataset",
-                                         .close = pfd_view_free,
-                                        
-                                         .num_parts = num_parts,
-                                         .expand = expand};
+static const pfd_view_methods methods = {
+    .name = "FlatDataset", .close = pfd_view_free, .num_parts = num_parts, .expand = expand};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
@@ -183,4 +180,4 @@ static const pfd_op flat_dataset = {
     .compute = compute,
 };
 
-const pfd_view_op pfd_view_flat_dataset = {&flat_dataset, PFD_VIEW_JOIN, open_view};
+const pfd_view_op pfd_view_flat_dataset = {&flat_dataset, PFD_VIEW_JOIN, open_view, "flat_map"};

@@ -626,4 +626,4 @@ static const pfd_op mix_dataset = {
            "of the mix goes on with the records that come after those of the last one.",
 };
 
-const pfd_view_op pfd_view_mix_dataset = {&mix_dataset, PFD_VIEW_CHOICE, open_view};
+const pfd_view_op pfd_view_mix_dataset = {&mix_dataset, PFD_VIEW_CHOICE, open_view, "mix"};

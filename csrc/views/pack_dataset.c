@@ -726,11 +726,8 @@ static void expand(const pfd_view *view, const pfd_places *places, const pfd_pla
     }
 }
 
-static const pfd_view_methods methods = {.name = "PackDataset",
-                                         .close = close_view,
-                                        
-                                         .num_parts = num_parts,
-                                         .expand = expand};
+static const pfd_view_methods methods = {
+    .name = "PackDataset", .close = close_view, .num_parts = num_parts, .expand = expand};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
@@ -811,4 +808,4 @@ static const pfd_op pack_dataset = {
     .compute = compute,
 };
 
-const pfd_view_op pfd_view_pack_dataset = {&pack_dataset, PFD_VIEW_JOIN, open_view};
+const pfd_view_op pfd_view_pack_dataset = {&pack_dataset, PFD_VIEW_JOIN, open_view, "pack"};

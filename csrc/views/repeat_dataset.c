@@ -66,4 +66,4 @@ static const pfd_op repeat_dataset = {
            "is shuffled differently each time.",
 };
 
-const pfd_view_op pfd_view_repeat_dataset = {&repeat_dataset, PFD_VIEW_ORDER, open_view};
+const pfd_view_op pfd_view_repeat_dataset = {&repeat_dataset, PFD_VIEW_ORDER, open_view, "repeat"};

@@ -328,5 +328,5 @@ static const pfd_op repeat_factor_dataset = {
            "records.",
 };
 
-const pfd_view_op pfd_view_repeat_factor_dataset = {&repeat_factor_dataset, PFD_VIEW_ORDER,
-                                                    open_view};
+const pfd_view_op pfd_view_repeat_factor_dataset = {
+    &repeat_factor_dataset, PFD_VIEW_ORDER, open_view, "repeat_by"};

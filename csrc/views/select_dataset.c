@@ -146,4 +146,4 @@ static const pfd_op select_dataset = {
     .doc = "The records of a data set that a table names.",
 };
 
-const pfd_view_op pfd_view_select_dataset = {&select_dataset, PFD_VIEW_ORDER, open_view};
+const pfd_view_op pfd_view_select_dataset = {&select_dataset, PFD_VIEW_ORDER, open_view, "where"};

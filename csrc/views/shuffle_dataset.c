@@ -63,4 +63,5 @@ static const pfd_op shuffle_dataset = {
            "of seed, epoch and order_key.",
 };
 
-const pfd_view_op pfd_view_shuffle_dataset = {&shuffle_dataset, PFD_VIEW_ORDER, open_view};
+const pfd_view_op pfd_view_shuffle_dataset = {
+    &shuffle_dataset, PFD_VIEW_ORDER, open_view, "shuffle"};

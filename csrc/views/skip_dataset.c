@@ -26,4 +26,4 @@ static const pfd_op skip_dataset = {
     .doc = "All but the first records of a data set.",
 };
 
-const pfd_view_op pfd_view_skip_dataset = {&skip_dataset, PFD_VIEW_ORDER, open_view};
+const pfd_view_op pfd_view_skip_dataset = {&skip_dataset, PFD_VIEW_ORDER, open_view, "skip"};

@@ -50,4 +50,4 @@ static const pfd_op slice_dataset = {
     .doc = "The records begin, begin + step, and so on of a data set, as Python's slices count.",
 };
 
-const pfd_view_op pfd_view_slice_dataset = {&slice_dataset, PFD_VIEW_ORDER, open_view};
+const pfd_view_op pfd_view_slice_dataset = {&slice_dataset, PFD_VIEW_ORDER, open_view, "slice"};

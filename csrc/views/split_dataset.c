@@ -113,4 +113,4 @@ static const pfd_op split_dataset = {
     .doc = "One part of a data set that is cut into consecutive parts.",
 };
 
-const pfd_view_op pfd_view_split_dataset = {&split_dataset, PFD_VIEW_ORDER, open_view};
+const pfd_view_op pfd_view_split_dataset = {&split_dataset, PFD_VIEW_ORDER, open_view, "split"};

@@ -35,4 +35,4 @@ static const pfd_op take_dataset = {
     .doc = "The first records of a data set.",
 };
 
-const pfd_view_op pfd_view_take_dataset = {&take_dataset, PFD_VIEW_ORDER, open_view};
+const pfd_view_op pfd_view_take_dataset = {&take_dataset, PFD_VIEW_ORDER, open_view, "take"};

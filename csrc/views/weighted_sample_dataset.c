@@ -98,5 +98,5 @@ static const pfd_op weighted_sample_dataset = {
            "epoch draws from these records.",
 };
 
-const pfd_view_op pfd_view_weighted_sample_dataset = {&weighted_sample_dataset, PFD_VIEW_ORDER,
-                                                      open_view};
+const pfd_view_op pfd_view_weighted_sample_dataset = {
+    &weighted_sample_dataset, PFD_VIEW_ORDER, open_view, "sample"};

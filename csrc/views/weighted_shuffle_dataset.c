@@ -226,5 +226,5 @@ static const pfd_op weighted_shuffle_dataset = {
            "epochs.",
 };
 
-const pfd_view_op pfd_view_weighted_shuffle_dataset = {&weighted_shuffle_dataset, PFD_VIEW_ORDER,
-                                                       open_view};
+const pfd_view_op pfd_view_weighted_shuffle_dataset = {
+    &weighted_shuffle_dataset, PFD_VIEW_ORDER, open_view, "sample"};

@@ -8,8 +8,7 @@ typedef struct zip_dataset_attrs {
     pfd_list_string fields;
 } zip_dataset_attrs;
 
-static const pfd_view_methods methods = {
-    .name = "ZipDataset", .close = pfd_view_free};
+static const pfd_view_methods methods = {.name = "ZipDataset", .close = pfd_view_free};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
@@ -41,4 +40,4 @@ static const pfd_op zip_dataset = {
            "record that is skipped in one of them is skipped in all.",
 };
 
-const pfd_view_op pfd_view_zip_dataset = {&zip_dataset, PFD_VIEW_ZIP, open_view};
+const pfd_view_op pfd_view_zip_dataset = {&zip_dataset, PFD_VIEW_ZIP, open_view, "zip"};

@@ -22,6 +22,33 @@ def _host_outputs() -> Iterator[str]:
 
 HOST_OUTPUTS = tuple(_host_outputs())  # which every reader can have besides its own
 
+
+
+@dataclass(frozen=True)
+class Compression:
+    """How files are compressed.
+
+    Attributes:
+        name: As the attr `compression` has it.
+        suffixes: They end the names of such files; the first one is the usual one.
+        levels: The least and the most.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    levels: tuple[int, int]
+
+
+def _compressions() -> Iterator[Compression]:
+    i = 0
+    while (found := lib.pfd_compression_at(i)) != ffi.NULL:
+        levels = found.least_level, found.most_level
+        yield Compression(text(found.name), tuple(text(found.suffixes).split("|")), levels)
+        i += 1
+
+
+COMPRESSIONS = {one.name: one for one in _compressions()}
+
 _ENDLESS = 2.0**31 - 2  # larger integer limits are those of the type
 
 
@@ -161,6 +188,7 @@ class Op:
         has_optional_input: Whether the last input may be left out.
         is_view: Whether its rows are those of its inputs in another order, before batches; or, if
             it is a reader, in batches.
+        method: The method of a data set that makes the view; "": it is not a view.
     """
 
     name: str
@@ -178,6 +206,7 @@ class Op:
     keeps_equal_rows: bool = False
     has_optional_input: bool = False
     is_view: bool = False
+    method: str = ""
 
     def attr(self, name: str) -> Attr | None:
         return next((attr for attr in self.attrs if attr.name == name), None)
@@ -239,7 +268,7 @@ def with_ports_of(op: Op, own: CData) -> Op:
     )
 
 
-def _read_op(op: CData, origin: str) -> Op:
+def _read_op(op: CData, origin: str, method: str) -> Op:
     name = text(op.name)
     return Op(
         name=name,
@@ -257,6 +286,7 @@ def _read_op(op: CData, origin: str) -> Op:
         keeps_equal_rows=bool(op.flags & lib.PFD_KEEPS_EQUAL_ROWS),
         has_optional_input=bool(op.flags & lib.PFD_OPTIONAL_INPUT),
         is_view=bool(op.flags & lib.PFD_VIEW),
+        method=method,
     )
 
 
@@ -275,7 +305,8 @@ def _op_at(index: int) -> Op | None:
         return None
     address = _address(op)
     if address not in _read:
-        _read[address] = _read_op(op, text(lib.pfd_op_origin(index)))
+        origin, method = text(lib.pfd_op_origin(index)), text(lib.pfd_op_method(index))
+        _read[address] = _read_op(op, origin, method)
     return _read[address]
 
 

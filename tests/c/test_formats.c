@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "formats/tfrecord/tfrecord_frame.h"
-#include "registry/format_detect.h"
 #include "registry/registry.h"
 
 #include <stdio.h>

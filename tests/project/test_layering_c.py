@@ -61,6 +61,17 @@ def test_c_includes_point_down():
     assert not upward_includes(ROOT / "csrc")
 
 
+@pytest.mark.parametrize("user, used", [
+    ("loader/watch/trace.c", "loader/ring/loader_fields.h"),
+    ("loader/plan/plan.c", "loader/rows/kernel_call.h"),
+    ("loader/rows/row_batch.c", "loader/ring/slots.h"),
+])  # fmt: skip
+def test_a_room_of_the_loader_sees_none_above_it(tmp_path, user, used):
+    (tmp_path / user).parent.mkdir(parents=True)
+    (tmp_path / user).write_text(f'#include "{used}"\n')
+    assert upward_includes(tmp_path) == [f"{user} may not include {used}"]
+
+
 def test_file_names_of_c_are_unique():
     """A word like ring.h, in a message or a comment, means one file."""
     names = collections.Counter(path.name for path in C_FILES)
@@ -107,10 +118,12 @@ def test_no_circle_of_c_files_or_folders():
     ({"files/a.c": "files/b.h", "files/b.c": "files/c.h", "files/c.h": "files/a.h"},
      {"files/a", "files/b", "files/c"}, set()),
     ({"files/a.c": "index/b.h", "index/c.h": "files/d.h"}, set(), {"files", "index"}),
+    ({"loader/ring/a.c": "loader/watch/b.h", "loader/watch/c.c": "loader/ring/d.h"}, set(),
+     {"loader/ring", "loader/watch"}),
 ])  # fmt: skip
 def test_a_planted_circle_is_found(tmp_path, planted, circle, circle_of_folders):
     for name, included in planted.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f'#include "{name[:-1]}h"\n#include "{included}"\n')
     files = included_files(tmp_path)
     assert set(circle_in(files)) == circle

@@ -108,11 +108,6 @@ pfd_status pfd_view_tree_create(const pfd_node *batches, pfd_view_tree **out, pf
     return PFD_OK;
 }
 
-int32_t pfd_view_tree_child(const pfd_view_tree *tree, int32_t parent, int32_t source)
-{
-    return tree->branches[parent].children[source];
-}
-
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 /* The records of a reader, as what views are made of. */
@@ -190,7 +185,7 @@ static pfd_status open_joint(pfd_view_tree *tree, int32_t b, const int64_t *seed
     if (!inner) return fail_tree(err);
     pfd_status status = PFD_OK;
     while (opened < n && status == PFD_OK) {
-        status = open_branch(tree, pfd_view_tree_child(tree, b, opened), seed, &inner[opened], err);
+        status = open_branch(tree, tree->branches[b].children[opened], seed, &inner[opened], err);
         opened += status == PFD_OK;
     }
     if (status != PFD_OK) {
