@@ -102,7 +102,7 @@ import numpy as np
 
 from .base.fields import Field
 from .base.rows import RowFormat, RowWriter
-from .base.writing.writer import Shard
+from .base.writer import Shard
 
 
 class PairWriter(RowWriter):

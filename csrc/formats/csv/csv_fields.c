@@ -1,4 +1,4 @@
-/* Finds records and fields byte by byte, delimiters by masks of 64 bytes, and numbers by vectors. */
+/* Finds records and fields byte by byte, delimiters by masks of 64 bytes, numbers by vectors. */
 #include "formats/csv/csv_fields.h"
 
 #include "core/bytes.h"

@@ -1,4 +1,4 @@
-/* formats/csv/csv_value.h -- the text of one field as a value of a dtype, and which number it is. */
+/* formats/csv/csv_value.h -- the text of a field as a value of a dtype, and which number it is. */
 #ifndef PFD_FORMATS_CSV_CSV_VALUE_H
 #define PFD_FORMATS_CSV_CSV_VALUE_H
 #include "core/rows.h"

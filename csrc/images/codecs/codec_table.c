@@ -1,4 +1,4 @@
-/* What codecs share: channels of pixels, the orientation in EXIF data, a workspace for each thread. */
+/* What codecs share: channels of pixels, the orientation in EXIF data, a workspace per thread. */
 #include "images/codecs/codec_table.h"
 
 #include "core/bytes.h"
@@ -21,7 +21,7 @@ pfd_status pfd_make_pixels(const pfd_image_file *file, int64_t height, int64_t r
                                 "no memory for an image of %" PRId64 " bytes", height * row_bytes);
 }
 
-/* ---- Channels of pixels: one loop for each pair of layout and colour space, made by inlining ---- */
+/* ---- Channels of pixels: inlining makes a loop for each pair of layout and colour space ------ */
 
 int32_t pfd_layout_channels(int32_t layout)
 {

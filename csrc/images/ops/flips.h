@@ -1,4 +1,4 @@
-/* images/ops/flips.h -- mirrored images, and the input that says of each image how it is mirrored. */
+/* images/ops/flips.h -- mirrored images, and the input that says how each image is mirrored. */
 #ifndef PFD_IMAGE_OPS_FLIPS_H
 #define PFD_IMAGE_OPS_FLIPS_H
 #include "images/pixels/image_rows.h"
