@@ -62,7 +62,10 @@ LIBRARIES := $(LIBRARY) $(KIT)
 # In a clone the kit is found where the package is, by its name and by its commands.
 IN_CLONE := pyflowdata/$(notdir $(LIBRARY)) kit/pyflowdata_kit/$(notdir $(KIT)) \
             pyflowdata_kit pyflowdata_kit.egg-info/entry_points.txt
-all: $(LIBRARIES) $(if $(filter release,$(FLAVOUR)),$(IN_CLONE))
+DECLARED := pyflowdata/native/declared.py $(KIT_DIR)/pyflowdata_kit/declared.py
+STUB := pyflowdata/ops.pyi
+#: 1 all  the shared libraries, and what Python and editors know of them
+all: $(LIBRARIES) $(DECLARED) $(if $(filter release,$(FLAVOUR)),$(IN_CLONE) $(STUB))
 objects: $(OBJECTS) $(KIT_COMPILED) $(C_TESTS:%=%.o) $(LAYOUT)
 c-tests: $(C_TESTS) $(LAYOUT)
 
@@ -78,6 +81,18 @@ $(KIT): $(KIT_OBJECTS) $(LIBRARY) $(KIT_DIR)/csrc/pyflowdata_kit.map
 	$(call DO,link) $(LINK) -Wl,--version-script=$(KIT_DIR)/csrc/pyflowdata_kit.map -Wl,--gc-sections \
 	    -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../pyflowdata:$$ORIGIN/../../pyflowdata' \
 	    -o $@ $(KIT_OBJECTS) $(LIBRARY) -lm -ldl
+
+# What Python knows of the headers, and the types of the ops: written by Python alone, which has to have
+# nothing installed.  Without Python they are left out, and the libraries are made all the same.
+WRITE = @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || \
+    { echo '  $@ is left out: there is no $(PYTHON) of 3.10 or newer'; exit 0; }; echo '  write $@' && $(PYTHON)
+LISTS := csrc/registry/builtin_ops.c csrc/registry/builtin_formats.c
+HEADERS := $(wildcard csrc/include/pyflowdata/*.h $(KIT_DIR)/pyflowdata_kit/include/pyflowdata_kit/*.h)
+$(DECLARED): $(HEADERS) $(LISTS) tools/c_headers.py tools/declarations.py | $(LIBRARY)
+	$(WRITE) -m tools.declarations $@
+$(STUB): $(LIBRARY) $(addprefix pyflowdata/nodes/,op_facts.py op_texts.py stubs.py) \
+         tools/c_headers.py tools/write_stubs.py
+	$(WRITE) -m tools.write_stubs $(LIBRARY) $@
 
 # Moved into place, so that a process that has the old library mapped keeps it.
 INTO_PACKAGE = @cp $< $@.new && mv -f $@.new $@
@@ -113,34 +128,24 @@ $(BUILD)/flags: always
 # Hundreds of processes import the same modules: each of them once compiled, whatever is set outside.
 unexport PYTHONDONTWRITEBYTECODE
 IN_VENV := .venv/bin/python
-.venv/train: requirements.txt
-.venv/test: requirements-test.txt .venv/train
-.venv/torch: requirements-torch.txt .venv/test
-.venv/lightning: requirements-lightning.txt .venv/torch
-.venv/accelerate: requirements-accelerate.txt .venv/torch
-.venv/examples: requirements-examples.txt .venv/torch
-.venv/transformers: requirements-transformers.txt .venv/accelerate
-.venv/datasets: requirements-datasets.txt .venv/torch
-.venv/trainers: requirements-trainers.txt .venv/lightning .venv/transformers .venv/datasets \
-                .venv/examples .venv/flax .venv/ray .venv/titan
-# torchtitan asks for an older datasets; what its loaders need is in the list.
-.venv/titan: requirements-titan.txt .venv/torch
+# Each name is one of tools/requirements.py, and comes after what stands on its right.
+.venv/test .venv/docs: .venv/train
+.venv/types .venv/torch .venv/jax .venv/numba .venv/ray .venv/pages: .venv/test
+.venv/lightning .venv/accelerate .venv/examples .venv/datasets .venv/titan: .venv/torch
+.venv/transformers: .venv/accelerate
+.venv/flax: .venv/jax
+.venv/trainers: $(addprefix .venv/,lightning transformers datasets examples flax ray titan)
 .venv/titan: private PIP_FLAGS = --no-deps
-.venv/types: requirements-types.txt .venv/test
-.venv/jax: requirements-jax.txt .venv/test
-.venv/flax: requirements-flax.txt .venv/jax
-.venv/numba: requirements-numba.txt .venv/test
-.venv/ray: requirements-ray.txt .venv/test
-.venv/pages: requirements-pages.txt .venv/test
-.venv/docs: requirements-docs.txt .venv/train
-.venv/%:
+.venv/%: pyproject.toml lock.txt tools/requirements.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
 	@[ -x $(IN_VENV) ] || $(PYTHON) -m venv .venv || { rm -rf .venv; \
 	    echo 'No venv could be made: install the venv module (Debian, Ubuntu: python3-venv)'; exit 1; }
-	$(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-compile $(PIP_FLAGS) -r $< -c constraints.txt
+	@$(IN_VENV) tools/requirements.py $* > $@.txt
+	$(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-compile $(PIP_FLAGS) -r $@.txt -c lock.txt
 	@touch $@
 
+#: 1 train  trains the example model on data/ (first makes .venv with NumPy and cffi)
 train: all .venv/train
 	$(IN_VENV) tests/test_mini_dataloader.py $(ARGS)
 
@@ -153,15 +158,18 @@ PYTEST = $(IN_VENV) -m pytest -q -rs
 # One process more than there are cores: some tests wait, for a lock or for another process.
 PARALLEL = -n $(or $(JOBS),$(shell expr $$(nproc) + 1 2>/dev/null),3) --maxprocesses 8 --dist worksteal
 
+#: 1 test  all tests of the product; ARGS='-k order' runs some (adds the test tools to .venv)
 test: all run-c-tests .venv/test
 	$(PYTEST) $(PARALLEL) $(ARGS)
 
 # The tests of the conformance kit: most compile a plugin and check it.
+#: 2 test-kit  the conformance kit
 test-kit: all .venv/test
 	$(PYTEST) $(PARALLEL) kit/tests $(ARGS)
 
 # The C tests on aarch64, which qemu emulates: for its bits, not for its speed.  `make check` compiles
 # the same objects.
+#: 2 test-arm  the C tests for aarch64 under qemu
 test-arm:
 	@tools/install_packages 'tests on aarch64' aarch64
 	@$(MAKE) --no-print-directory CC=aarch64-linux-gnu-gcc CFLAGS='$(CFLAGS) -g0' \
@@ -172,45 +180,55 @@ $(C_TESTS:%=%-on-arm): %-on-arm: %
 
 # Loaders with planted bottlenecks: their reports name these, and the remedies help.  It measures, so
 # it is for a machine that does nothing else.
+#: 2 test-reports  planted bottlenecks, which it measures: on an idle machine
 test-reports: all .venv/test
 	$(PYTEST) -p no:xdist tests/reports/planted_suite.py $(ARGS)
 
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
 # Their libraries have threads and processes of their own.
 test-torch test-jax test-numba test-trainers: JOBS = 2
+#: 2 test-torch  with torch, Lightning and accelerate, which it adds to .venv
 test-torch: all .venv/lightning .venv/accelerate .venv/examples
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,torch.py torch_sink.py torch_trace.py) \
 	    $(addprefix tests/project/test_,examples.py gallery.py pages.py port_pages.py) $(ARGS)
+#: 2 test-jax  with jax, which it adds to .venv
 test-jax: all .venv/flax
 	$(PYTEST) $(PARALLEL) $(addprefix tests/integrations/test_,jax.py jax_bfloat16.py jax_sink.py) \
 	    tests/project/test_example_jax.py $(ARGS)
+#: 2 test-numba  with numba, which it adds to .venv
 test-numba: all .venv/numba
 	$(PYTEST) $(PARALLEL) tests/integrations/test_numba_ops.py \
 	    tests/project/test_pages.py $(ARGS)
-# The matrix of docs/how-to/trainers.md with every trainer, of the versions in constraints.txt, and torch's own
+# The matrix of docs/how-to/trainers.md with every trainer, of the versions in lock.txt, and torch's own
 # tests of its DataLoader, where they can be fetched.  QUICK=1, as in CI, leaves out what takes seconds.
 QUICK ?= $(CI)
+#: 2 test-trainers  the matrix of trainers, with packages that it adds to .venv
 test-trainers: all .venv/trainers
 	$(if $(QUICK),,-$(IN_VENV) -m tools.fetch_torch_tests)
 	PYFLOWDATA_NO_SKIP=1 $(PYTEST) $(PARALLEL) tests/trainers $(if $(QUICK),-m 'not slow') $(ARGS)
+#: 2 test-ray  with Ray, which it adds to .venv
 test-ray: all .venv/ray
 	$(PYTEST) tests/integrations/test_ray.py tests/trainers/test_ray_train.py $(ARGS)
 # The pages that reports are, and the site, in a browser.
+#: 2 test-pages  report pages in Chromium, which it installs, and playwright in .venv
 test-pages: docs .venv/pages
 	@tools/install_packages 'pages in a browser' chromium
 	$(PYTEST) tests/reports/test_page_in_browser.py tests/project/test_site_in_browser.py $(ARGS)
 
 # Processes that are killed and resumed with other world sizes, and random pipelines of views; for a
 # short one make soak CYCLES=20 PIPELINES=100.
+#: 3 soak  kills and resumes 200 times, with 1, 4, 2 and 3 processes
 soak: all .venv/train
 	$(IN_VENV) tests/loader/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
 	$(IN_VENV) tests/support/views/soak.py $(if $(PIPELINES),--pipelines $(PIPELINES),--pipelines 5000)
 
 # Files that other libraries wrote, made again and compared; make fixtures LIBRARY="numpy tensorflow"
+#: 3 fixtures  the files of tests/fixtures made again with their libraries, and compared
 fixtures:
 	$(PYTHON) tools/fixtures.py $(LIBRARY)
 
 # Thousands of damaged files for every format, under AddressSanitizer.
+#: 3 fuzz  every format with thousands of damaged files, under AddressSanitizer
 fuzz:
 	@FUZZ_FLIPS=$(or $(FLIPS),5000) $(MAKE) --no-print-directory SAN=address,undefined run-fuzz
 run-fuzz: all .venv/test
@@ -220,6 +238,7 @@ run-fuzz: all .venv/test
 # The parts run beside each other.  `objects` has the warnings of one compiler.  Those of clang do not
 # depend on optimization, and none depend on debugging symbols.
 COMPILER = $(realpath $(shell command -v $(firstword $(CC))))
+#: 1 check  warnings of every compiler, types, layers, exported symbols
 check: check-warnings check-lines check-types check-tests
 check-warnings: objects
 	@tools/install_packages 'warnings of every compiler' clang aarch64 || [ -z "$$CI" ]
@@ -235,9 +254,8 @@ check-lines:
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
 check-types: all .venv/types
 	$(IN_VENV) tools/abi_layout.py
-	$(IN_VENV) tools/declarations.py
-	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata pyflowdata_kit tools/declarations.py \
-	    tools/page_types.py tools/site/*.py
+	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata pyflowdata_kit tools/c_headers.py \
+	    tools/declarations.py tools/write_stubs.py tools/page_types.py tools/site/*.py
 	$(IN_VENV) -m tools.page_types build/pages
 	$(IN_VENV) -m mypy --cache-dir build/mypy-pages --follow-imports=silent --ignore-missing-imports \
 	    --allow-redefinition --local-partial-types $$(find build/pages docs examples -name '*.py') \
@@ -247,26 +265,25 @@ check-tests: all .venv/test
 	$(PYTEST) tests/project/test_layering_c.py tests/project/test_layering_python.py kit/tests/test_layering.py \
 	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py -m 'not slow'
 
-stubs: all .venv/train
-	$(IN_VENV) -m tools.write_stubs
-
 # The site of docs/ in build/site; a link that leads nowhere is an error.  `make docs-serve` shows it and
 # follows changes of the pages.
+#: 5 docs  the site of docs/ in build/site, with its tools in .venv
 docs: all .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(IN_VENV) -m mkdocs --quiet build
 	@echo 'the site: build/site/index.html'
+#: 5 docs-serve  the same in a browser, at port 8000; pages follow the files
 docs-serve: all .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(IN_VENV) -m mkdocs serve
 
 # docs/pictures/*.svg, which a test compares with what this writes.
+#: 5 pictures  writes the pictures of the docs
 pictures: all .venv/train
 	$(IN_VENV) -m tools.site.pictures
 
-# After a change of the headers: the files that pin the layout of op.h, which may only grow, and the
-# declarations that Python reads.
+# After a change of the headers: the files that pin the layout of op.h, which may only grow.
+#: 5 abi  writes the files that pin the layout of op.h
 abi: .venv/train
 	$(IN_VENV) tools/abi_layout.py --write
-	$(IN_VENV) tools/declarations.py --write
 
 # The same tests under other flags.  Leaks are looked for in the C tests: CPython has its own.
 # Without address randomisation, where that may be set: older sanitizers trip over it.
@@ -288,8 +305,10 @@ SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_
 # where they begin a page, as glibc 2.19 had them.  Now they are any block of the heap: one thread in
 # some hundred crashed.  malloc() already tells the sanitizer of this memory.
 TSAN_FLAGS := intercept_tls_get_addr=0:suppressions=$(CURDIR)/tests/support/tsan_suppressions.txt
+#: 3 asan  the tests under AddressSanitizer and UBSan
 asan:
 	@$(MAKE) --no-print-directory SAN=address,undefined run-asan
+#: 3 tsan  the tests of the threads under ThreadSanitizer
 tsan:
 	@$(MAKE) --no-print-directory SAN=thread run-tsan
 run-asan: LAUNCH = ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES)
@@ -301,62 +320,46 @@ run-tsan: all $(TSAN_C_TESTS:%=%-run) .venv/test
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
 # RECORD=1 keeps the rates in bench/recorded.json, and draws docs/pictures/speed.svg.
+#: 4 bench  measures beside the peers, see bench/README.md
 bench: all .venv/test
 	$(IN_VENV) -m bench.run $(if $(WORKLOADS),--workloads $(WORKLOADS)) \
 	    $(if $(PEERS),--peers $(PEERS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 	    $(if $(SCALE),--scale $(SCALE)) $(if $(RECORD),--record) $(ARGS)
+#: 4 bench-smoke  every workload with tiny data: are the sums right?
 bench-smoke: all .venv/test
 	OPENBLAS_NUM_THREADS=1 $(IN_VENV) -m bench.run --smoke
 	OPENBLAS_NUM_THREADS=1 $(IN_VENV) -m bench.conversions --smoke
 
 # Instructions per record and per batch against bench/instructions.json; RECORD=1 writes it.
+#: 4 instructions  what a record and a batch cost: is it as recorded?
 instructions: all .venv/train
 	@tools/install_packages 'counted instructions' valgrind
 	$(IN_VENV) -m bench.instructions $(if $(RECORD),--record) $(ARGS)
 
 # What is released, in dist/, and its tests in bare venvs: tools/wheel/Makefile.
+#: 5 wheel  wheels for x86_64 and aarch64 in dist/, with the codecs in them
+#: 5 sdist  the source distributions in dist/
+#: 5 test-wheel  installs wheels and sdists into bare venvs and uses them there
+#: 5 release-check  all that a release needs, its files too: see RELEASING.md
 wheel sdist test-wheel release-check:
 	@$(MAKE) --no-print-directory -f tools/wheel/Makefile $@
 
+#: 1 clean  removes all that make made, except .venv
 clean:
-	rm -rf build dist pyflowdata/*.so pyflowdata_kit kit/pyflowdata_kit/*.so kit/build *.egg-info kit/*.egg-info
+	rm -rf build dist pyflowdata/*.so $(DECLARED) $(STUB) pyflowdata_kit kit/pyflowdata_kit/*.so kit/build \
+	    *.egg-info kit/*.egg-info
 
+# Made of the lines "#: GROUP TARGET  text" that stand above the targets.
+GROUPS := Begin here|More tests|Deep checks|Speed|Docs and releases
 help:
-	@echo 'make          the shared libraries, in build/release and pyflowdata/'
-	@echo 'make train    trains the example model on data/ (first makes .venv with numpy and cffi)'
-	@echo 'make test     all tests (first adds the test tools to .venv)'
-	@echo 'make test-kit  the tests of the conformance kit'
-	@echo 'make test-torch  the tests with torch, Lightning and accelerate, which it adds to .venv'
-	@echo 'make test-trainers  the matrix of trainers, with packages that it adds to .venv'
-	@echo 'make test-reports  the tests that measure planted bottlenecks, on an idle machine'
-	@echo 'make test-arm the C tests for aarch64 under qemu'
-	@echo 'make soak     kills and resumes 200 times, with 1, 4, 2 and 3 processes'
-	@echo 'make test-jax the tests with jax, which it adds to .venv'
-	@echo 'make test-ray the tests with Ray, which it adds to .venv'
-	@echo 'make test-numba  the tests with numba, which it adds to .venv'
-	@echo 'make test-pages  report pages in Chromium, which it installs, and playwright in .venv'
-	@echo 'make check    warnings of every compiler here, types, stubs, layers, exported symbols'
-	@echo 'make asan     the tests under AddressSanitizer and UBSan'
-	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
-	@echo 'make bench    measures beside the peers, see bench/README.md'
-	@echo 'make bench-smoke  runs every workload with tiny data: are the sums right?'
-	@echo 'make instructions  counts what a record and a batch cost; are they as recorded?'
-	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
-	@echo 'make fixtures makes the files in tests/fixtures again with their libraries, and compares'
-	@echo 'make stubs    writes the .pyi stubs'
-	@echo 'make docs     the site of docs/ in build/site, with its tools in .venv'
-	@echo 'make docs-serve  the same in a browser, at port 8000; pages follow the files'
-	@echo 'make pictures writes the pictures of the docs'
-	@echo 'make abi      writes the declarations for Python, and the files that pin the layout of op.h'
-	@echo 'make wheel    wheels for x86_64 and aarch64 in dist/, with the codecs in them'
-	@echo 'make sdist    the source distribution in dist/'
-	@echo 'make test-wheel  installs wheels and sdist into bare venvs and uses them there'
-	@echo 'make release-check  all that a release needs, its files too: see RELEASING.md'
-	@echo 'make clean    removes all that make made, except .venv'
+	@awk -v titles='$(GROUPS)' '/^#: / { target = $$3 == "all" ? "" : " " $$3; group = $$2; \
+	    sub(/^#: [0-9] [^ ]+ +/, ""); text[group] = text[group] sprintf("  make%-15s %s\n", target, $$0) } \
+	    END { n = split(titles, title, "|"); \
+	    for (i = 1; i <= n; i++) printf "%s%s\n%s", (i > 1 ? "\n" : ""), title[i], text[i] }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: all objects c-tests run-c-tests train test test-kit test-arm test-reports test-torch test-jax \
         test-numba test-ray test-trainers test-pages soak check check-warnings check-lines check-types \
-        check-tests stubs abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
+        check-tests abi asan tsan fixtures fuzz run-fuzz run-asan run-tsan bench \
         bench-smoke instructions wheel sdist test-wheel \
         release-check clean docs docs-serve run-arm help pictures always
 .DELETE_ON_ERROR:

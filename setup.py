@@ -5,11 +5,13 @@ import re
 import runpy
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 ROOT = Path(__file__).resolve().parent
 BUILD = Path("build", "wheel")
@@ -18,15 +20,20 @@ BUILD = Path("build", "wheel")
 LICENSES = "Apache-2.0 AND BSD-3-Clause AND IJG AND MIT AND Zlib AND libpng-2.0"
 OWN_LICENSE = "License-File: LICENSE\n"
 BUILT = BUILD / "libpyflowdata.so"
+WRITTEN = [Path("pyflowdata", "ops.pyi"), Path("pyflowdata", "native", "declared.py")]  # for Python
+
+
+def make(*targets: str | Path) -> None:
+    # A folder of its own, and our warnings must not fail a build with a new compiler.
+    command = ["make", f"BUILD={BUILD}", "WERROR=", f"PYTHON={sys.executable}", *map(str, targets)]
+    subprocess.run(command, cwd=ROOT, check=True)
 
 
 class BuildWithLibrary(build_py):
     """Adds library and headers.  An editable install finds them in the checkout."""
 
     def run(self) -> None:
-        # A folder of its own, and our warnings must not fail a build with a new compiler.
-        make = ["make", f"BUILD={BUILD}", "WERROR=", "all" if self.editable_mode else str(BUILT)]
-        subprocess.run(make, cwd=ROOT, check=True)
+        make("all") if self.editable_mode else make(BUILT, *WRITTEN)
         super().run()
         if not self.editable_mode:
             for source, addition in self._additions().items():
@@ -41,6 +48,15 @@ class BuildWithLibrary(build_py):
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         return super().get_outputs(include_bytecode) + [str(p) for p in self._additions().values()]
+
+
+class WithWritten(sdist):
+    """Has what the build writes, which a clone does not have before it."""
+
+    def run(self) -> None:
+        if not all((ROOT / path).is_file() for path in WRITTEN):
+            make(*WRITTEN)
+        super().run()
 
 
 class PlatformWheel(bdist_wheel):
@@ -76,5 +92,5 @@ class WithLibrary(Distribution):
 setup(
     version=runpy.run_path(str(ROOT / "tools" / "version.py"))["version"](),
     distclass=WithLibrary,
-    cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel},
+    cmdclass={"build_py": BuildWithLibrary, "sdist": WithWritten, "bdist_wheel": PlatformWheel},
 )

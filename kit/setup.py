@@ -7,6 +7,7 @@ product/ of a source distribution of the kit.
 import runpy
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from setuptools import Distribution, setup
@@ -16,8 +17,10 @@ from setuptools.command.sdist import sdist
 
 HERE = Path(__file__).resolve().parent
 PRODUCT = HERE / "product" if (HERE / "product").is_dir() else HERE.parent
-NEEDED = ["Makefile", "csrc", "tools/version.py", "tools/install_packages"]
+TOOLS = ["version.py", "install_packages", "c_headers.py", "declarations.py"]
+NEEDED = ["Makefile", "csrc", *(f"tools/{name}" for name in TOOLS)]
 BUILT = Path("build", "wheel", "libpyflowdata_kit.so")
+DECLARED = Path("pyflowdata_kit", "declared.py")
 VERSION = runpy.run_path(str(PRODUCT / "tools" / "version.py"))["version"]()
 
 
@@ -25,19 +28,27 @@ if not (HERE / "LICENSE").is_file():
     shutil.copy2(PRODUCT / "LICENSE", HERE)
 
 
+def make(*targets: str) -> None:
+    folder = ".." if PRODUCT.name == "product" else HERE.name
+    command = ["make", f"BUILD={BUILT.parent}", f"KIT_DIR={folder}", "WERROR=",
+               f"PYTHON={sys.executable}", *targets]  # fmt: skip
+    subprocess.run(command, cwd=PRODUCT, check=True)
+
+
+def make_declared() -> None:
+    """What Python knows of kit.h, which a clone does not have before it."""
+    make(str(Path("..", DECLARED) if PRODUCT.name == "product" else Path(HERE.name, DECLARED)))
+
+
 class BuildWithLibrary(build_py):
     """Adds the library.  An editable install finds it in the checkout."""
 
     def run(self) -> None:
-        target = "all" if self.editable_mode else str(BUILT)
-        make = ["make", f"BUILD={BUILT.parent}", f"KIT_DIR={self._kit_dir()}", "WERROR=", target]
-        subprocess.run(make, cwd=PRODUCT, check=True)
+        make("all" if self.editable_mode else str(BUILT))
+        make_declared()
         super().run()
         if not self.editable_mode:
             shutil.copy2(PRODUCT / BUILT, self._addition())
-
-    def _kit_dir(self) -> str:
-        return ".." if PRODUCT.name == "product" else HERE.name
 
     def _addition(self) -> Path:
         return Path(self.build_lib) / "pyflowdata_kit" / BUILT.name
@@ -48,6 +59,10 @@ class BuildWithLibrary(build_py):
 
 class WithProduct(sdist):
     """Adds what the library is compiled with."""
+
+    def run(self) -> None:
+        make_declared()
+        super().run()
 
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
         super().make_release_tree(base_dir, files)

@@ -1,4 +1,4 @@
-"""One function per op of the registry.  `make stubs` writes their types."""
+"""One function per op of the registry.  `make` writes their types to ops.pyi."""
 
 from typing import TYPE_CHECKING
 

@@ -1,100 +1,167 @@
 """Writes what Python knows of the C headers, so that no process has to parse them.
 
-    python tools/declarations.py            exits with 1 and names what is not current
-    python tools/declarations.py --write    writes the modules again
+    python -m tools.declarations pyflowdata/native/declared.py
 
-`make abi` runs it.  The modules are what cffi calls out-of-line ABI mode: with them only its part
-in C is imported, and neither a parser nor a lock is needed later.
+`make` runs it for each module.  The modules are what cffi calls out-of-line ABI mode: with them only its part in C
+is imported, and neither a parser nor a lock is needed later.  cffi could write them, but `make`
+needs nothing that would have to be installed; a test compares what both say.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import contextlib
+import os
 import pprint
-import re
 import sys
-import tempfile
+import zlib
 from pathlib import Path
 
-import cffi
+from .c_headers import Array, Declarations, Function, Named, Pointer, Type, read_headers
 
 ROOT = Path(__file__).resolve().parent.parent
-# Module -> the folder of its package, and its headers.
-MODULES = {
-    "pyflowdata.native.declared": (
-        ".", ("csrc/include/pyflowdata/op.h", "csrc/include/pyflowdata/pyflowdata.h"),
-    ),
-    "pyflowdata_kit.declared": ("kit", ("kit/pyflowdata_kit/include/pyflowdata_kit/kit.h",)),
-}
+_INCLUDE = Path("csrc", "include", "pyflowdata")
+_HEADERS = (_INCLUDE / "op.h", _INCLUDE / "pyflowdata.h")
+_KIT_HEADER = Path("include", "pyflowdata_kit", "kit.h")
+# What Python has to agree with, besides the headers: what ops and formats there are.
+_LISTS = (Path("csrc/registry/builtin_ops.c"), Path("csrc/registry/builtin_formats.c"))
 
-
-def _declarations(root: Path, headers: tuple[str, ...]) -> str:
-    blocks = []
-    for name in headers:
-        text = (root / name).read_text(encoding="utf-8")
-        found = re.search(r"/\* cdef-begin \*/(.*)/\* cdef-end \*/", text, re.DOTALL)
-        assert found, f"{name} has no cdef-begin and cdef-end marks"
-        blocks.append(found[1])
-    return "\n".join(blocks)
-
-
-def _module(ffi: cffi.FFI, name: str, headers: tuple[str, ...]) -> str:
-    """The text that cffi writes for `ffi`, in lines of at most 100 columns."""
-    with tempfile.TemporaryDirectory() as folder:
-        written = Path(folder) / "declared.py"
-        with contextlib.redirect_stdout(None):
-            ffi.emit_python_code(str(written))
-        tree = ast.parse(written.read_text(encoding="utf-8"))
-    imports = [ast.unparse(line) for line in tree.body if not isinstance(line, ast.Assign)]
-    (made,) = (line.value for line in tree.body if isinstance(line, ast.Assign))
-    assert isinstance(made, ast.Call)
-    parts = []
-    for keyword in made.keywords:
-        try:
-            value = pprint.pformat(ast.literal_eval(keyword.value), width=98, compact=True)
-        except ValueError:  # the modules that it includes
-            value = ast.unparse(keyword.value)
-        parts.append(f"{keyword.arg}={value},\n")
-    names = [Path(header).name for header in headers]
-    return (
-        f'"""What cffi knows of {" and ".join(names)}.  Written by `make abi`, not by hand."""'
-        + "\n\n" + "\n".join(imports)
-        + f'\n\nffi = _cffi_backend.FFI(\n"{name}",\n{"".join(parts)})\n'
+# As in cffi's parse_c_type.h: a word of four bytes is a number and one of these.
+_PRIMITIVE, _POINTER, _ARRAY, _STRUCT, _FUNCTION, _FUNCTION_END = 1, 3, 5, 9, 13, 15
+_SAME_AS, _CONSTANT, _SYMBOL = 17, 31, 35
+_FORMAT = 0x2601
+_PRIMITIVES = {
+    name: number
+    for number, name in enumerate(
+        "void,_Bool,char,signed char,unsigned char,short,unsigned short,int,unsigned int,long,"
+        "unsigned long,long long,unsigned long long,float,double,long double,wchar_t,int8_t,"
+        "uint8_t,int16_t,uint16_t,int32_t,uint32_t,int64_t,uint64_t,intptr_t,uintptr_t,ptrdiff_t,"
+        "size_t,ssize_t".split(",")
     )
+}
+_HAS_FIELDS, _ELSEWHERE, _OPAQUE = 2, 8, 16
 
 
-def modules(root: Path) -> dict[Path, str]:
-    """The modules and their text."""
-    texts = {}
-    product: cffi.FFI | None = None
-    for name, (folder, headers) in MODULES.items():
-        ffi = cffi.FFI()
-        if product is not None:
-            ffi.include(product)  # nodes, errors and loaders are the same types in both
-        ffi.cdef(_declarations(root, headers))
-        ffi.set_source(name, None)
-        written = root.joinpath(folder, *name.split(".")).with_suffix(".py")
-        texts[written] = _module(ffi, name, headers)
-        product = ffi
-    return texts
+def _word(number: int, kind: int) -> bytes:
+    return (number << 8 | kind).to_bytes(4, "big")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Writes what Python knows of the C headers.")
-    parser.add_argument("--write", action="store_true", help="write the modules again")
-    parser.add_argument("--root", type=Path, default=ROOT, help="the tree to look at")
-    args = parser.parse_args()
-    is_current = True
-    for path, text in modules(args.root).items():
-        if args.write:
-            path.write_text(text, encoding="utf-8")
-        elif not path.is_file() or path.read_text(encoding="utf-8") != text:
-            print(f"{path.relative_to(args.root)} is not current: make abi", file=sys.stderr)
-            is_current = False
-    return 0 if is_current else 1
+class _Tables:
+    """The tables of an FFI of cffi: one of types, and names that refer to it."""
+
+    def __init__(self, declared: Declarations, known: Declarations) -> None:
+        """`known`: what another module has, which this one includes."""
+        self._structs = sorted(known.structs | declared.structs)
+        self._aliases = known.aliases | declared.aliases
+        self._words: list[bytes] = []
+        self._places: dict[Type, int] = {}
+        functions = {name: self._place(kind) for name, kind in declared.functions.items()}
+        fields = {
+            name: {key: self._place(kind) for key, kind in (of or {}).items()}
+            for name, of in declared.structs.items()
+        }
+        places = {name: self._place(Named(name)) for name in self._structs}
+        aliases = {name: self._place(kind) for name, kind in self._aliases.items()}
+        entries = {name: (_word(0xFFFFFF, _CONSTANT), n) for name, n in declared.numbers.items()}
+        entries |= {name: (_word(place, _SYMBOL), 0) for name, place in functions.items()}
+        self.globals = tuple(
+            part
+            for name, (word, value) in sorted(entries.items())
+            for part in (word + name.encode(), value)
+        )
+        self.structs = tuple(
+            (
+                places[name].to_bytes(4, "big")
+                + self._flags(name, declared, known).to_bytes(4, "big")
+                + name.encode(),
+                *(_word(at, _SAME_AS) + key.encode() for key, at in fields.get(name, {}).items()),
+            )
+            for name in self._structs
+        )
+        self.names = tuple(
+            place.to_bytes(4, "big") + name.encode()
+            for name, place in sorted((places | aliases).items())
+        )
+        self.types = b"".join(self._words)
+
+    @staticmethod
+    def _flags(name: str, declared: Declarations, known: Declarations) -> int:
+        where = 0 if name in declared.structs else _ELSEWHERE
+        if (known.structs | declared.structs)[name] is None:
+            return where | _OPAQUE
+        return where or _HAS_FIELDS
+
+    def _place(self, kind: Type) -> int:
+        """Where the table of types has it, added if need be."""
+        if isinstance(kind, Named) and kind.name in self._aliases:
+            return self._place(self._aliases[kind.name])
+        if kind not in self._places:
+            words = self._written(kind)
+            self._places.setdefault(kind, len(self._words))
+            self._words += words
+        return self._places[kind]
+
+    def _written(self, kind: Type) -> list[bytes]:
+        if isinstance(kind, Pointer):
+            return [_word(self._place(kind.to), _POINTER)]
+        if isinstance(kind, Array):
+            return [_word(self._place(kind.of), _ARRAY), kind.length.to_bytes(4, "big")]
+        if isinstance(kind, Function):
+            arguments = [_word(self._place(one), _SAME_AS) for one in kind.arguments]
+            end = _word(int(kind.takes_more), _FUNCTION_END)
+            return [_word(self._place(kind.result), _FUNCTION), *arguments, end]
+        if kind.name in _PRIMITIVES:
+            return [_word(_PRIMITIVES[kind.name], _PRIMITIVE)]
+        if kind.name not in self._structs:
+            raise ValueError(f"there is no type {kind.name}")
+        return [_word(self._structs.index(kind.name), _STRUCT)]
+
+
+def _module(name: str, sources: tuple[Path, ...], tables: _Tables, root: Path, known: str) -> str:
+    """The text of a module, in lines of at most 100 columns; `known`: the one that it includes."""
+
+    def written(value: object) -> str:
+        return pprint.pformat(value, width=98, compact=True)
+
+    headers = " and ".join(path.name for path in sources if path.suffix == ".h")
+    sums = {os.path.relpath(root / path, root): zlib.crc32((root / path).read_bytes())
+            for path in sources}  # fmt: skip
+    return f'''\
+"""What cffi knows of {headers}.  Written by `make`, not by hand."""
+
+import _cffi_backend
+{f"from {known} import ffi as _known" if known else ""}
+
+SOURCES = {written(sums)}
+ffi = _cffi_backend.FFI(
+"{name}",
+_version={_FORMAT},
+_types={written(tables.types)},
+_globals={written(tables.globals)},
+_struct_unions={written(tables.structs)},
+_typenames={written(tables.names)},
+{"_includes=(_known,)," if known else ""}
+)
+'''
+
+
+def module(path: Path, root: Path = ROOT) -> str:
+    """The text of a `declared.py` in a tree: of the product, or of the kit, which includes it."""
+    product = read_headers(root, _HEADERS)
+    if path.parent.name != "pyflowdata_kit":
+        tables = _Tables(product, Declarations())
+        return _module("pyflowdata.native.declared", (*_HEADERS, *_LISTS), tables, root, "")
+    header = path.parent / _KIT_HEADER
+    tables = _Tables(read_headers(root, (header,)), product)
+    known = "pyflowdata.native.declared"
+    return _module("pyflowdata_kit.declared", (header,), tables, root, known)
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="declarations", description=__doc__.splitlines()[0])
+    parser.add_argument("module", type=Path, help="its file")
+    args = parser.parse_args(arguments)
+    args.module.write_text(module(args.module), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(sys.argv[1:])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .declared import ffi as _ffi
 from pyflowdata.native import CData, library_path
-from pyflowdata.native.shared_library import BUILD_HINT, PACKAGE, Interface
+from pyflowdata.native.shared_library import BUILD_HINT, PACKAGE, Interface, declared
 
 
 def kit_path() -> Path:
@@ -21,7 +20,7 @@ def kit_path() -> Path:
     return path
 
 
-ffi: Any = _ffi
+ffi: Any = declared("pyflowdata_kit.declared")
 _interface = Interface(
     ffi,
     abi_function="pfd_kit_abi_version",

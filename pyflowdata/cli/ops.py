@@ -8,7 +8,8 @@ import json
 import textwrap
 
 from ..nodes import Attr, Op, find_op, registered_ops
-from ..nodes.op_functions import docstring, signature
+from ..nodes.op_texts import docstring
+from ..nodes.op_functions import signature
 from ..plugins.packages import load_named
 
 

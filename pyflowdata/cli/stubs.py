@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..nodes import find_op, registered_ops
 from ..plugins.packages import load_named
-from ..stubs import make_plugin_stubs
+from ..nodes.stubs import make_plugin_stubs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints or writes the text of a .pyi file."""
     plugin = load_named(args.library)
-    stubs = make_plugin_stubs([function.__name__ for function in plugin])
+    own = [find_op(function.__name__) for function in plugin]
+    stubs = make_plugin_stubs(own, registered_ops())
     if args.out is None:
         print(stubs, end="")
     else:

@@ -33,7 +33,7 @@ from ray.data.extensions import ArrowTensorArray
 from .. import Blob, DataLoader, FileError, InvalidArgumentError
 from ..errors import shown
 from ..nodes.node import Node, reader_nodes, with_reader_attrs
-from ..nodes.op_functions import positional_names
+from ..nodes.op_texts import positional_names
 from ..loader.batches import Array
 from ..loader.opening import arrange
 

@@ -4,6 +4,7 @@ from . import interrupt  # first: it handles Ctrl-C while the rest is imported
 from .binding import (
     EXCEPTIONS,
     CData,
+    build_hint,
     build_parts,
     check,
     encode,
@@ -23,6 +24,7 @@ from .shared_library import include_dir
 __all__ = [
     "EXCEPTIONS",
     "CData",
+    "build_hint",
     "build_parts",
     "check",
     "encode",

@@ -23,14 +23,13 @@ from ..errors import (
     shown,
 )
 from .calls import is_interrupt, kept, raised
-from .declared import ffi as _ffi
-from .shared_library import BUILD_HINT, PACKAGE, Interface
+from .shared_library import BUILD_HINT, PACKAGE, Interface, declared, newer_source_hint
 
 CData = Any  # an object of cffi
 
 LIBRARY_VARIABLE = "PYFLOWDATA_LIBRARY"  # path of a library to load instead of the package's own
 
-ffi: Any = _ffi
+ffi: Any = declared("pyflowdata.native.declared")
 _interface = Interface(
     ffi,
     abi_function="pfd_abi_version",
@@ -162,6 +161,12 @@ def build_parts() -> list[tuple[str, str | None]]:
     while name := text(lib.pfd_build_part(len(parts), stated)):
         parts.append((name, text(stated[0]) or None))
     return parts
+
+
+def build_hint() -> str:
+    """What to add to the message where the library lacks an op or attr: "", unless it is older than
+    a source of this checkout."""
+    return newer_source_hint(library_path())
 
 
 def version() -> str:

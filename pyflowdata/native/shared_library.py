@@ -1,11 +1,14 @@
 """A shared library, and the declarations of what is in it.
 
-`make abi` writes the declarations, in `declared.py`, from the headers.
+`make` writes the declarations, in `declared.py`, from the headers.  In a checkout both can be older
+than the sources, as after a switch of the branch: what fails then says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,39 @@ def include_dir() -> str:
         f"{', '.join(str(folder / 'pyflowdata') for folder in candidates)}; "
         "the package is incomplete, install it again"
     )
+
+
+def declared(module: str) -> Any:
+    """The FFI of a `declared.py`, by the name of the module.
+
+    Raises:
+        ImportError: It was not made, or from other sources than those of this checkout.
+    """
+    try:
+        made = importlib.import_module(module)
+    except ModuleNotFoundError as failure:
+        raise ImportError(f"{failure.name} was not made; {BUILD_HINT}") from None
+    _check_sources(made.SOURCES)
+    return made.ffi
+
+
+def _check_sources(checksums: Mapping[str, int]) -> None:
+    root = PACKAGE.parent
+    if not (root / "csrc").is_dir():
+        return  # an installed package
+    for name, checksum in checksums.items():
+        path = root / name
+        if not path.is_file() or zlib.crc32(path.read_bytes()) != checksum:
+            raise ImportError(f"{path} is not what the library was made of; {BUILD_HINT}")
+
+
+def newer_source_hint(library: Path) -> str:
+    """What to add to the message where the library lacks a name: "", unless a source is newer."""
+    made = library.stat().st_mtime
+    for path in sorted((PACKAGE.parent / "csrc").rglob("*.[ch]")):
+        if path.stat().st_mtime > made:
+            return f"; {path} is newer than the library: {BUILD_HINT}"
+    return ""
 
 
 class Interface:
@@ -77,7 +113,6 @@ class Interface:
         if found != expected:
             raise ImportError(
                 f"{path} has ABI {found:#010x}, the package's declarations have {expected:#010x}: "
-                f"they are of different builds; {BUILD_HINT}; after a change of a header, "
-                "`make abi`"
+                f"they are of different builds; {BUILD_HINT}"
             )
         return library

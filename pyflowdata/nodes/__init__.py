@@ -3,7 +3,8 @@
 from .row_types import dtype_name, dtype_number, is_bfloat16, numpy_dtype, widened
 from .node import Blob, Node
 from .op_builder import user_op_builder
-from .registry import Attr, Op, find_op, registered_ops
+from .op_facts import Attr, Op
+from .registry import find_op, registered_ops
 
 __all__ = [
     "Attr",

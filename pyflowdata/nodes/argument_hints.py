@@ -10,7 +10,8 @@ from typing import Any, ParamSpec, TypeVar
 from ..errors import WrongUseError, shown
 from ..words import remedies
 from ..words.remedies import did_you_mean
-from .registry import Op, find_op
+from .op_facts import Op
+from .registry import find_op
 
 
 # ---- Arguments of other libraries ---------------------------------------------------------------

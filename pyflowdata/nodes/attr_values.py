@@ -17,7 +17,7 @@ from ..native import CData, encode, ffi, lib, text, text_value
 from .objects import Object
 from .row_types import dtype_name, is_bfloat16, numpy_dtype
 from .argument_hints import refuse_other_argument
-from .registry import Attr, Op
+from .op_facts import Attr, Op
 
 Plain = bool | int | float | str | list[int] | list[float] | list[str] | Object
 

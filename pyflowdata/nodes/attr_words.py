@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import shown
 from .node import Node
 from .objects import Object
-from .registry import Attr
+from .op_facts import Attr
 from .tables import Prepared, Table
 
 ORDER_KEY = "shuffle"  # of a shuffle that is given none

@@ -23,7 +23,9 @@ from ..native.calls import raised, take_interrupt
 from ..ragged import Ragged
 from .attr_values import attr_values, plain_values
 from .node import is_present
-from .registry import Op, with_ports_of
+from .op_facts import ROW_OPTIONS, Op
+from .op_texts import ROWS_RULE
+from .registry import with_ports_of
 from .row_types import NUMBERS, RAGGED_ROW, dtype_name, dtype_number, read_row_type
 
 
@@ -42,8 +44,6 @@ _UINT8 = np.dtype(np.uint8)
 _MAX_DIMS: int = lib.PFD_MAX_DIMS
 _from_buffer = ffi.from_buffer
 _ONE = ffi.typeof("pfd_ragged_row *")  # a text would be parsed each time
-
-RULE = "an array is one row, a list of arrays is a batch"
 
 
 class Rows(ABC):
@@ -212,7 +212,7 @@ def _other_array(name: str, value: object) -> Array:
     if array is None or array.dtype == object:
         raise InvalidArgumentError(
             f"input '{name}' is {shown(value)} ({type(value).__name__}); it must be a Blob, as op "
-            f"functions return it, or rows: arrays, bytes or numbers, where {RULE}"
+            f"functions return it, or rows: arrays, bytes or numbers, where {ROWS_RULE}"
         )
     return array
 
@@ -294,14 +294,7 @@ def _is_sound(ragged: Ragged) -> bool:
 # ---- Calls --------------------------------------------------------------------------------------
 
 
-# Of a call on rows, unless the op has an attr of the name: least value, which is the default; doc.
-OPTIONS = {
-    "seed": (-1, "The seed of random numbers, as that of a reader; -1 or None draws one."),
-    "epoch": (0, "The epoch whose random numbers are wanted."),
-    "ordinal": (0, "The number of the first row's record, for its random numbers."),
-}
-
-_DEFAULTS = tuple(least for least, _ in OPTIONS.values())
+_DEFAULTS = tuple(least for least, _ in ROW_OPTIONS.values())
 _SIGNALS_NS = 50_000_000  # how long a call may keep Python from looking for signals
 _MOST_KEPT = 512  # combinations of op, attrs and types
 
@@ -516,7 +509,7 @@ def _made(
             except InvalidArgumentError:
                 pass
         if failure.attr is None and _are_rows(op, name, values, inputs):
-            failure.message += f"; {RULE}: list(array) has the rows of an array"
+            failure.message += f"; {ROWS_RULE}: list(array) has the rows of an array"
         raise
 
 
@@ -553,7 +546,7 @@ def call(op: Op, name: str | None, values: dict[str, object], inputs: Mapping[st
 
     Args:
         name: Of the op in a graph, which its random numbers depend on; None for none.
-        values: Attrs, and those of `OPTIONS` that are given.
+        values: Attrs, and those of `ROW_OPTIONS` that are given.
         inputs: What is given for each input, by its name.
 
     Returns:
@@ -564,8 +557,8 @@ def call(op: Op, name: str | None, values: dict[str, object], inputs: Mapping[st
     """
     try:
         options = _DEFAULTS
-        if not OPTIONS.keys().isdisjoint(values):
-            options = tuple(_option(op, key, values) for key in OPTIONS)
+        if not ROW_OPTIONS.keys().isdisjoint(values):
+            options = tuple(_option(op, key, values) for key in ROW_OPTIONS)
         rows = [
             take(key, value, takes_ragged=op.takes_ragged) for key, value in inputs.items()
         ]
@@ -629,7 +622,7 @@ def _as_int8(value: Any) -> object:
 
 
 def _option(op: Op, key: str, values: dict[str, object]) -> int:
-    least, _ = OPTIONS[key]
+    least, _ = ROW_OPTIONS[key]
     if key not in values or op.attr(key) is not None:
         return least
     value = values.pop(key)
@@ -659,11 +652,11 @@ def _common_count(op: Op, given: Iterable[str], inputs: Sequence[Rows]) -> int |
             )
             raise InvalidArgumentError(
                 f"input '{names[0]}' is {one} and input '{name}' is {other}: give one row of each "
-                f"or as many of each ({RULE})"
+                f"or as many of each ({ROWS_RULE})"
             )
     if first is None and op.is_whole_batch:
         raise InvalidArgumentError(
             f"input '{names[0]}' is one row, and {op.name} looks at all rows of a batch: give a "
-            f"list of rows ({RULE})"
+            f"list of rows ({ROWS_RULE})"
         )
     return first

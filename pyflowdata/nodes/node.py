@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error, InvalidArgumentError, shown
-from ..native import CData, check, encode, ffi, lib, new_error, text
+from ..native import CData, build_hint, check, encode, ffi, lib, new_error, text
 from .attr_values import Plain, attr_values, found_values, plain_values
 from .blob_hints import BlobHints
-from .registry import Op, find_op, with_ports_of
+from .op_facts import Op
+from .registry import find_op, with_ports_of
 from .row_types import dtype_name, dtype_of
 from .sampled_attrs import Found, sampled_values, say_notes
 from .world import World, find_world, is_left_open
@@ -101,6 +102,8 @@ class Node:
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name
+            if any(op.attr(name) is None for name in values):
+                failure.message += build_hint()
             say_notes(failure, inputs)
             is_of_world = failure.reason == "world-size" or failure.attr in ("rank", "world_size")
             if found and is_of_world:

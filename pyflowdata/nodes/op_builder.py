@@ -8,8 +8,9 @@ from ..errors import InvalidArgumentError, WrongUseError
 from .node import Blob, Node, is_present
 from .op_functions import take_inputs
 from .name_hints import what_is_meant
-from .registry import Op as RegisteredOp
-from .registry import Port, find_op, registered_ops
+from .op_facts import Op as RegisteredOp
+from .op_facts import Port
+from .registry import find_op, registered_ops
 
 # OneFlow's name of an attr -> the name here, for ops without an attr of the first name.  Here
 # `name` is that of a node, and dtypes have NumPy's names.

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import Error
-from .registry import Op, registered_formats
+from .op_facts import Op
+from .registry import registered_formats
 
 Sampler = Callable[[str, Op, Sequence[Any], Mapping[str, object]], Mapping[str, object]]
 

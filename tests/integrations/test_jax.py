@@ -16,7 +16,7 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 
-jax = pytest.importorskip("jax", reason="jax is not here: pip install -r requirements-jax.txt")
+jax = pytest.importorskip("jax", reason="jax is not here: pip install pyflowdata[jax]")
 jax.config.update("jax_platforms", "cpu")
 with pytest.MonkeyPatch.context() as patch:
     patch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")

@@ -10,7 +10,7 @@ import pytest
 from support.files import lines, write_parts
 from support.paths import ROOT
 
-jax = pytest.importorskip("jax", reason="jax is not here: pip install -r requirements-jax.txt")
+jax = pytest.importorskip("jax", reason="jax is not here: pip install pyflowdata[jax]")
 jax.config.update("jax_platforms", "cpu")
 
 import jax.numpy as jnp

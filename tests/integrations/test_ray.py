@@ -17,8 +17,8 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 
-ray = pytest.importorskip("ray", reason="ray is not here: pip install -r requirements-ray.txt")
-pytest.importorskip("ray.data", reason="ray[data] is not here: pip install -r requirements-ray.txt")
+ray = pytest.importorskip("ray", reason="ray is not here: pip install pyflowdata[ray]")
+pytest.importorskip("ray.data", reason="ray[data] is not here: pip install pyflowdata[ray]")
 
 from pyflowdata.integrations import ray as flow_ray  # noqa: E402
 

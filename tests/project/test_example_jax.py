@@ -12,7 +12,7 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 
-pytest.importorskip("jax", reason="jax is not here: pip install -r requirements-jax.txt")
+pytest.importorskip("jax", reason="jax is not here: pip install pyflowdata[jax]")
 
 EXAMPLE = ROOT / "examples" / "train_jax.py"
 STEPS = 60

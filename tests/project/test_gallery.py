@@ -28,7 +28,7 @@ def test_an_example_prints_what_the_page_says(example):
     path = ROOT / example
     for package in NEEDS.get(path.stem, []):
         if not is_installed(package):
-            pytest.skip(f"{package} is not installed: pip install -r requirements-examples.txt")
+            pytest.skip(f"{package} is not installed: `make test-torch` installs it")
     run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=170,
                          env={**os.environ, "OMP_NUM_THREADS": "1"})  # fmt: skip
     assert (run.returncode, run.stderr) == (0, ""), run.stdout + run.stderr

@@ -20,7 +20,6 @@ PYTHON_LAYERS = {
     "native": {"errors"},
     "nodes": {"native", "ragged", "words", "errors"},
     "ops": {"nodes"},
-    "stubs": {"nodes"},
     "packaging": {"native"},
     "insight": {"ops", "nodes", "native", "ragged", "words", "errors"},
     "loader": {"insight", "nodes", "native", "ragged", "words", "errors"},
@@ -38,7 +37,7 @@ PYTHON_LAYERS = {
     "io": {"formats"},
     "integrations": {"__init__", "loader", "insight", "nodes", "native", "errors"},
     "cli": {
-        "__init__", "datasets", "formats", "io", "plugins", "pyops", "ops", "loader", "stubs",
+        "__init__", "datasets", "formats", "io", "plugins", "pyops", "ops", "loader",
         "insight", "nodes", "native", "ragged", "words", "errors",
     },
     "__main__": {"cli"},
@@ -216,7 +215,7 @@ def test_a_format_that_is_known_elsewhere_is_found(tmp_path):
 def test_integrations_are_on_top():
     """They take the public face, types, and the graph as data; only messages name them."""
     allowed = {
-        "__init__", "errors", "nodes.__init__", "nodes.batch_forms", "nodes.node", "nodes.op_functions",
+        "__init__", "errors", "nodes.__init__", "nodes.batch_forms", "nodes.node", "nodes.op_texts",
         "nodes.world",
         "loader.batches", "loader.epoch_steps", "loader.epochs", "loader.opening", "loader.state",
         "loader.loader_wrapper",

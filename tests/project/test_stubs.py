@@ -8,10 +8,12 @@ import pytest
 from support.paths import ROOT
 
 import pyflowdata as flow
+from pyflowdata.native import library_path
 from pyflowdata.nodes import registered_ops
-from pyflowdata.nodes.op_functions import python_name
-from pyflowdata.stubs import make_stubs
-from tools import write_stubs
+from pyflowdata.nodes.op_facts import ATTR_TYPES, Attr, Op, Port
+from pyflowdata.nodes.op_texts import python_name
+from pyflowdata.nodes.stubs import make_stubs
+from tools.write_stubs import PATH
 
 BUILT_IN = [op.name for op in registered_ops() if op.origin == "built in"]  # no plugins
 
@@ -81,14 +83,72 @@ wrong: int = flow.Affine(x)  # an error
 """
 
 
-def test_stubs_are_current():
-    current = write_stubs.PATH.read_text(encoding="utf-8")
-    assert current == make_stubs(), "run `make stubs`"
+FORM = ROOT / "tests/fixtures" / "stubs.pyi"  # `PYTHONPATH=tests python -m tests.project.test_stubs` writes it
+
+
+def attr(name, kind, default=None, **more):
+    limits = {"minimum": None, "maximum": None, "choices": (), "doc": f"What {name} is."}
+    return Attr(name, ATTR_TYPES[kind], default, **(limits | more))
+
+
+def made_up_ops():
+    """An op for each form of a declaration, and two of those that share one."""
+    reads = (
+        attr("data_dir", "STRING", ""), attr("batch_size", "INT64", 1),
+        attr("last_batch", "CHOICE", "short", choices=("short", "drop")),
+        attr("with_mask", "BOOL", False), attr("with_id", "BOOL", False),
+    )  # fmt: skip
+    host = (Port("mask", "Which rows are real."), Port("id", "Where they are."))
+    out, x = Port("out", "What is read."), Port("in", "What is taken.")
+    reader = {"is_reader": True, "origin": "built in", "host_outputs": ("mask", "id")}
+    takes = {"is_reader": False, "origin": "built in"}
+    masked = (attr("with_mask", "BOOL", False), attr("value", "FLOAT64", 0.0))
+    columns = attr("columns", "LIST_STRING", is_found=True)
+    return [
+        Op("AReader", "Reads a. In detail.", attrs=reads, inputs=(), outputs=(out, *host), **reader),
+        Op("BReader", "Reads b.", attrs=(*reads, attr("size", "SHAPE", minimum=-1)), inputs=(),
+           outputs=(out, *host), **reader),
+        Op("CReader", "Reads c.", attrs=(*reads, columns), inputs=(), outputs=(out, *host),
+           outputs_attr="columns", **reader),
+        Op("Scale", "Scales.", attrs=(attr("by", "FLOAT64"),), inputs=(x,), outputs=(out,), **takes),
+        Op("Turn", "Turns.", attrs=(attr("angles", "LIST_FLOAT64", (0.0,)), attr("to", "DTYPE", "int8")),
+           inputs=(x,), outputs=(out,), **takes),
+        Op("Pad", "Pads.", attrs=masked, inputs=(x,), outputs=(out, Port("mask", "Where.")), **takes),
+        Op("PadMore", "Pads more.", attrs=masked, inputs=(x,), outputs=(out, Port("mask", "Where.")),
+           **takes),
+        Op("Join", "Joins.", attrs=(), inputs=(x,), outputs=(out,), has_many_inputs=True, **takes),
+        Op("Mix", "Mixes.", attrs=(attr("seed", "INT64", -1),), inputs=(x, Port("y", "The other one.")),
+           outputs=(out, Port("share", "How much.")), has_optional_input=True, **takes),
+        Op("TakeView", "Takes.", attrs=(attr("n", "INT64"),), inputs=(x,), outputs=(out,),
+           is_view=True, **takes),
+    ]  # fmt: skip
+
+
+def test_the_form_of_stubs():
+    assert make_stubs(made_up_ops()) == FORM.read_text()
+
+
+def test_stubs_are_written_without_the_package(tmp_path):
+    """With nothing but Python, and the same text as with cffi."""
+    command = [sys.executable, "-S", "-m", "tools.write_stubs", library_path(), tmp_path / "ops.pyi"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    text = (tmp_path / "ops.pyi").read_text()
+    assert text == make_stubs(registered_ops()) and text.count("\n") < 2500
+    assert max(map(len, text.splitlines())) < 120  # a parameter is not cut
+
+
+def test_a_library_of_another_machine_leaves_stubs_as_they_are(tmp_path):
+    (tmp_path / "other.so").write_bytes(b"\x7fELF of another machine")
+    command = [sys.executable, "-m", "tools.write_stubs", tmp_path / "other.so", tmp_path / "ops.pyi"]
+    for said in ("is left out", "stays as it was"):
+        run = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        assert f"ops.pyi {said}: " in run.stdout
+        (tmp_path / "ops.pyi").write_text("here")
 
 
 def test_what_readers_share_is_written_once():
     """Once in each declaration would be thousands of lines."""
-    declarations = re.sub('""".*?"""', "", write_stubs.PATH.read_text(encoding="utf-8"), flags=re.S)
+    declarations = re.sub('""".*?"""', "", PATH.read_text(encoding="utf-8"), flags=re.S)
     readers = "|".join(op.name for op in registered_ops() if op.is_reader)
     found = re.split(r"\n(?=def |class )", declarations)
     declarations = "\n".join(
@@ -101,7 +161,7 @@ def test_what_readers_share_is_written_once():
 
 
 def test_stubs_name_what_the_module_has():
-    text = write_stubs.PATH.read_text(encoding="utf-8")
+    text = PATH.read_text(encoding="utf-8")
     for name in BUILT_IN:
         assert f"def {name}(" in text
         assert getattr(flow, name) is getattr(flow.ops, name)
@@ -165,11 +225,5 @@ def test_every_attr_of_the_registry_is_typed(tmp_path):
     check_use("\n".join(lines), tmp_path)
 
 
-def test_command(tmp_path, monkeypatch, capsys):
-    assert write_stubs.main(["--check"]) == 0
-    monkeypatch.setattr(write_stubs, "PATH", tmp_path / "ops.pyi")
-    assert write_stubs.main(["--check"]) == 1
-    assert "run `make stubs`" in capsys.readouterr().err
-    assert write_stubs.main([]) == 0
-    assert write_stubs.main(["--check"]) == 0
-    assert write_stubs.main(["--help"]) == 2
+if __name__ == "__main__":
+    FORM.write_text(make_stubs(made_up_ops()))

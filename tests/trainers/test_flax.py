@@ -18,7 +18,7 @@ from tools.page_blocks import blocks_of
 
 jax = pytest.importorskip("jax", reason="jax is not installed: pip install pyflowdata[jax]")
 for package in ("flax", "optax", "orbax.checkpoint"):
-    reason = f"{package} is not installed: pip install -r requirements-flax.txt"
+    reason = f"{package} is not installed: `make test-jax` installs it"
     pytest.importorskip(package, reason=reason)
 jax.config.update("jax_platforms", "cpu")
 with pytest.MonkeyPatch.context() as patch:

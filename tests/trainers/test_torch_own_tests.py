@@ -19,7 +19,7 @@ def source_of(name):
     """Path of the test file, or the test is skipped and says what is missing."""
     for package in NEEDS[name.split("/")[0]] + MORE.get(name, []):
         if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is not installed: pip install -r requirements-trainers.txt")
+            pytest.skip(f"{package} is not installed: `make test-trainers` installs it")
     path = folder_of_tests() / name
     if not path.exists():
         pytest.skip(f"{path} is not there: python -m tools.fetch_torch_tests gets it")

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyflowdata.formats import FORMATS
-from pyflowdata.nodes.registry import Op, registered_ops
+from pyflowdata.nodes.op_facts import Op
+from pyflowdata.nodes.registry import registered_ops
 
 ROOT = Path(__file__).resolve().parents[2]
 

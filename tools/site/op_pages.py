@@ -6,8 +6,8 @@ import functools
 from collections.abc import Sequence
 
 from pyflowdata.formats import FORMATS
-from pyflowdata.nodes.op_functions import limits, ordered_attrs, positional_names, python_name
-from pyflowdata.nodes.registry import Attr, Op, Port
+from pyflowdata.nodes.op_texts import limits, ordered_attrs, positional_names, python_name
+from pyflowdata.nodes.op_facts import Attr, Op, Port
 
 from . import examples
 from .markdown import code, fenced, heading, prose, table

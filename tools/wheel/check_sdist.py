@@ -1,4 +1,5 @@
-"""Checks a source distribution: it has the files of git and what setuptools adds, nothing else.
+"""Checks a source distribution: it has the files of git, what setuptools adds and what
+`make` writes, nothing else.
 
     python tools/wheel/check_sdist.py dist/pyflowdata-*.tar.gz
 """
@@ -7,7 +8,10 @@ import subprocess
 import sys
 import tarfile
 
-ADDED = {"PKG-INFO", "setup.cfg"}
+ADDED = {
+    "PKG-INFO", "setup.cfg", "pyflowdata/ops.pyi", "pyflowdata/native/declared.py",
+    "kit/pyflowdata_kit/declared.py",
+}  # fmt: skip
 
 
 def main() -> int:

@@ -67,8 +67,8 @@ static pfd_status check_mode(const pfd_kit_options *o, pfd_error *err)
     else if (is_other && (o->changed_draw || o->draws.capacity || o->generators))
         wrong = "changed_draw, draws or generators";
     if (!wrong) return PFD_OK;
-    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s of pfd_kit_options is for another mode than %d",
-                    wrong, o->mode);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "%s of pfd_kit_options is for another mode than %d", wrong, o->mode);
 }
 
 static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
@@ -256,8 +256,8 @@ static void step(kit_round *round, pfd_kit_visit *visit, pfd_status *status)
 {
     if (*status != PFD_OK) return;
     pfd_kit_active = &visit->call;
-    *status =
-        is_stream(round) ? pfd_kit_visit_stream_some(visit, &round->n) : pfd_kit_visit_some(visit);
+    *status = is_stream(round) ? pfd_kit_visit_stream_some(visit, &round->n)
+                               : pfd_kit_visit_some(visit);
 }
 
 /* A range of the one, a range of the other, as long as there are any.  How an op fails is in the
@@ -492,8 +492,8 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     return status;
 }
 
-pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options, pfd_kit_result *out,
-                               pfd_error *err)
+pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options,
+                               pfd_kit_result *out, pfd_error *err)
 {
     const pfd_registered_op *found = pfd_registry_find(op, err);
     if (!found) return err->status;
@@ -522,9 +522,9 @@ void pfd_kit_watch_end(void)
 }
 
 /* ---- The hashes by which Python checks that the kit matches its header and its library ------- */
-#define MIX(hash, type) ((hash) * 31u + (uint32_t)sizeof(type))
+#define MIX(hash, type) ((hash)*31u + (uint32_t)sizeof(type))
 
-#define ABI_OF_CHECKS                                                                              \
+#define ABI_OF_CHECKS \
     MIX(MIX(MIX(MIX(1u, pfd_kit_draw), pfd_kit_options), pfd_kit_finding), pfd_kit_result)
 
 uint32_t pfd_kit_abi_version(void)

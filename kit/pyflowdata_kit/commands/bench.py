@@ -12,9 +12,9 @@ from typing import Any
 from ..bench import as_dict, as_table, cores, measure, thread_counts
 from ..spec import Spec, output_of
 from pyflowdata.errors import InvalidArgumentError
-from pyflowdata.nodes import Blob, Node
+from pyflowdata.nodes import Blob, Node, Op
 from pyflowdata.nodes.attr_values import parse_attr
-from pyflowdata.nodes.registry import HOST_OUTPUTS, Op, find_op
+from pyflowdata.nodes.registry import HOST_OUTPUTS, find_op
 from pyflowdata.plugins.packages import load_named
 from ..command_words import input_of
 from pyflowdata.cli.usage import UsageError, pairs

@@ -1,0 +1,179 @@
+"""A file earns its door: two other files use it, or it is large, or it is one of a kind.
+
+What has one user belongs into the file of that user.  The failures name the rule, the file and its
+only user.
+"""
+
+import ast
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from support.paths import ROOT
+
+LARGE = 200  # lines, of a .c with its .h together
+MOST_FILES = {"csrc": 400, "pyflowdata": 220}
+MOST_IN_FOLDER = 40
+MOST_AT_THE_TOP = 8  # modules of pyflowdata
+OF_ONE_KIND = ("csrc/formats", "csrc/images/ops", "csrc/ops")  # folders that grow with what is added
+# A file of a kind: op, view, format, codec, command, integration, the lists of them, a public module.
+KIND = re.compile(r"""
+    csrc/(images/)?ops/ | csrc/views/\w+_dataset\.c | csrc/formats/\w+/\w+_format\.c
+    | csrc/images/codecs/\w+_codec\.c | csrc/\w+/builtin_\w+\.c | csrc/include/
+    | pyflowdata/\w+\.py | pyflowdata/cli/ | pyflowdata/formats/\w+\.py | pyflowdata/integrations/
+    | pyflowdata/(\w+/)*__(init|main)__\.py
+""", re.VERBOSE)  # fmt: skip
+DESCRIPTOR = re.compile(r"^const pfd_(op|view|format|codec|image_codec)\w* pfd_", re.MULTILINE)
+KIT_DOOR = Path("pyflowdata/testing.py")  # the public name of a part of the kit
+WRITTEN = {"ops.pyi", "declared.py"}  # by make
+
+not_yet = pytest.mark.xfail(strict=False, reason="files with one user are still being folded")
+
+
+def files_of(folder, *suffixes):
+    found = (ROOT / folder).rglob("*")
+    return sorted(
+        path.relative_to(ROOT) for path in found
+        if path.is_file() and path.suffix in suffixes and path.name not in WRITTEN
+    )  # fmt: skip
+
+
+def lines_of(*paths):
+    return sum(len((ROOT / path).read_text().splitlines()) for path in paths)
+
+
+def said(files, users):
+    """What to do with files of few users, a line for each."""
+    for what, by in users.items():
+        names = ", ".join(sorted(map(str, by)))
+        advice = f"it belongs into its only user, {names}" if by else "no other file includes it"
+        yield f"{files[what][0]}:1: a file earns its door: {lines_of(*files[what])} lines; {advice}"
+
+
+# ---- C ------------------------------------------------------------------------------------------
+
+
+def c_includes():
+    """Header -> the files that include it; names are unique over the tree."""
+    paths = files_of("csrc", ".c", ".h")
+    by_name = {path.name: path for path in paths}
+    users = defaultdict(set)
+    for path in paths:
+        for included in re.findall(r'^#\s*include "([^"]+)"', (ROOT / path).read_text(), re.MULTILINE):
+            if target := by_name.get(Path(included).name):
+                users[target].add(path)
+    return paths, users
+
+
+def is_of_kind(*paths):
+    if any(KIND.match(str(path)) for path in paths):
+        return True
+    return any(DESCRIPTOR.search((ROOT / path).read_text()) for path in paths)
+
+
+@not_yet
+def test_each_module_of_c_earns_its_door():
+    paths, includes = c_includes()
+    modules = defaultdict(list)
+    for path in paths:
+        modules[path.with_suffix("")].append(path)
+    few = {}
+    for stem, own in modules.items():
+        users = {user.with_suffix("") for path in own for user in includes[path]} - {stem}
+        if len(users) < 2 and lines_of(*own) <= LARGE and not is_of_kind(*own):
+            few[stem] = users
+    assert not few, "\n" + "\n".join(said(modules, few))
+
+
+@not_yet
+def test_a_header_with_one_includer_is_part_of_it():
+    paths, users = c_includes()
+    alone = [
+        f"{path}:1: a header that one file includes is part of that file: {next(iter(users[path]))}"
+        for path in paths
+        if path.suffix == ".h" and len(users[path]) == 1 and not is_of_kind(path)
+    ]
+    assert not alone, "\n" + "\n".join(alone)
+
+
+def test_names_of_files_in_c_are_unique():
+    counts = Counter(path.name for path in files_of("csrc", ".c", ".h"))
+    twice = [path for path in files_of("csrc", ".c", ".h") if counts[path.name] > 1]
+    assert not twice, f"the name of a file in csrc is there once: {', '.join(map(str, twice))}"
+
+
+# ---- Python -------------------------------------------------------------------------------------
+
+
+def imported(path, names):
+    """The modules, by their dotted names, that a file imports anywhere in it."""
+    package = path.with_suffix("").parts[:-1]
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        found = []
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else ()
+            base = ".".join([*above, *filter(None, [node.module])])
+            parts = [f"{base}.{alias.name}" for alias in node.names]
+            found = [part if part in names else base for part in parts]
+        yield from (name for name in found if name in names)
+
+
+@not_yet
+def test_each_module_of_python_earns_its_door():
+    paths = files_of("pyflowdata", ".py")
+    names = {".".join(path.with_suffix("").parts): path for path in paths}
+    users = defaultdict(set)
+    for path in paths:
+        for name in imported(path, names):
+            users[names[name]].add(path)
+    few = {
+        path: users[path]
+        for path in paths
+        if len(users[path] - {path}) < 2 and lines_of(path) <= LARGE and not KIND.match(str(path))
+    }
+    assert not few, "\n" + "\n".join(said({path: [path] for path in paths}, few))
+
+
+def test_the_top_of_the_package_has_few_modules():
+    found = [path.name for path in (ROOT / "pyflowdata").glob("*.py")]
+    own = sorted(name for name in found if name != "__main__.py")
+    assert len(own) <= MOST_AT_THE_TOP, f"pyflowdata/ has more than {MOST_AT_THE_TOP} modules: {own}"
+
+
+# ---- Both ---------------------------------------------------------------------------------------
+
+
+@not_yet
+@pytest.mark.parametrize("folder, most", MOST_FILES.items())
+def test_there_are_not_too_many_files(folder, most):
+    found = len(files_of(folder, ".c", ".h", ".py"))
+    assert found <= most, f"{folder}/ has {found} files of code, and may have {most}"
+
+
+@not_yet
+@pytest.mark.parametrize("top", MOST_FILES)
+def test_no_folder_is_too_full(top):
+    counts = Counter(path.parent for path in files_of(top, ".c", ".h", ".py"))
+    full = {
+        str(folder): count
+        for folder, count in counts.items()
+        if count > MOST_IN_FOLDER and not str(folder).startswith(OF_ONE_KIND)
+    }
+    assert not full, f"no folder has more than {MOST_IN_FOLDER} files, but those of one kind: {full}"
+
+
+@pytest.mark.parametrize("top", MOST_FILES)
+def test_the_product_does_not_name_the_kit(top):
+    """The kit comes by its entry points; messages say how it is installed."""
+    named = re.compile(r'\bkit/|#include "pyflowdata_kit/|^\s*(from|import) pyflowdata_kit\b')
+    found = [
+        f"{path}:{number}: csrc and pyflowdata never name kit/: {line.strip()}"
+        for path in files_of(top, ".c", ".h", ".py", ".map")
+        if path != KIT_DOOR
+        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)
+        if named.search(line)
+    ]
+    assert not found, "\n" + "\n".join(found)
