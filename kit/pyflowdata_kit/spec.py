@@ -9,9 +9,9 @@ from typing import Any
 
 from pyflowdata.errors import InvalidArgumentError
 from pyflowdata.native import encode, ffi, lib, new_error
+from pyflowdata.nodes import Attr
 from pyflowdata.nodes.attr_values import parse_attr
 from pyflowdata.nodes.node import Blob, Node, reader_nodes
-from pyflowdata.nodes import Attr
 from pyflowdata.nodes.registry import HOST_OUTPUTS, find_op
 from pyflowdata.nodes.tables import prepare_tables
 from pyflowdata.plugins import load_library

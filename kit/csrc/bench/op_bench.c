@@ -509,7 +509,8 @@ static pfd_status compute_all(pfd_bench *b, int64_t n, pfd_error *err)
     bench_touch(b, n);
     bench_end_part(b, PFD_BENCH_READ);
     for (int32_t i = 0; i < b->chain.num_ops; i++) {
-        pfd_status status = op_chain_compute(&b->chain, i, b->host, b->records, n, b->scratch, err);
+        pfd_status status =
+            op_chain_compute(&b->chain, i, b->host, b->records, n, b->scratch, err);
         bench_end_part(b, PFD_BENCH_OPS + i);
         if (status != PFD_OK) return bench_failed(b, b->chain.ops[i].node, n, status, err);
         if (i > 0) continue;
@@ -618,7 +619,8 @@ static pfd_status count_allocations(pfd_bench *b, pfd_error *err)
     b->host = &host;
     b->counting = 1;
     int32_t counts_mallocs = malloc_count_begin();
-    pfd_status status = bench_run_pass(b, PFD_BENCH_DO_COMPUTE, b->window, INT64_MAX, &done, err);
+    pfd_status status =
+        bench_run_pass(b, PFD_BENCH_DO_COMPUTE, b->window, INT64_MAX, &done, err);
     if (counts_mallocs) malloc_count_end();
     b->host = pfd_host_table();
     b->counting = 0;

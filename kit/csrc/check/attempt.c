@@ -119,7 +119,8 @@ static int32_t is_nan_at(int32_t dtype, const uint8_t *at)
 }
 
 /* The first byte that differs; -1: none, with NaN equal to NaN. */
-static int64_t first_different(int32_t dtype, const uint8_t *one, const uint8_t *two, int64_t bytes)
+static int64_t first_different(int32_t dtype, const uint8_t *one, const uint8_t *two,
+                               int64_t bytes)
 {
     int64_t item = pfd_dtype_size(dtype);
     if (bytes <= 0 || !memcmp(one, two, (size_t)bytes)) return -1;
@@ -297,8 +298,8 @@ static void report_unwritten(pfd_kit_call *call, const pfd_kit_attempt *a, uint3
                        ": what a batch before left there is delivered; write every row, or "
                        "fail with host->fail_row()",
                        marks->first_without, name,
-                       pfd_kit_row_words(call, a, marks->first_without, words), marks->rows_without,
-                       a->n);
+                       pfd_kit_row_words(call, a, marks->first_without, words),
+                       marks->rows_without, a->n);
     else
         pfd_kit_report(call->run, "bytes-unwritten",
                        "compute() wrote only a part of row %" PRId64 " of output '%s' (%s): "
@@ -348,7 +349,8 @@ static void compare_ragged(pfd_kit_call *call, const pfd_kit_attempt *a, const p
                    "two calls of compute() with equal records gave different rows (output '%s', "
                    "row %" PRId64 ", %s, %s): what it writes must depend on record, attrs and "
                    "random_key only",
-                   a->node->op->op->outputs[port].name, row, pfd_kit_row_words(call, a, row, words),
+                   a->node->op->op->outputs[port].name, row,
+                   pfd_kit_row_words(call, a, row, words),
                    found.byte < 0 ? "of another size" : "of other bytes");
 }
 
@@ -632,7 +634,8 @@ static pfd_status compute_with(pfd_kit_call *call, const pfd_tensor *const *inpu
     /* A row that is not written is told as that, also where it is found among damaged samples. */
     if (status == PFD_OK && (options->twice || pfd_kit_looks_unwritten(&first)))
         status = pfd_kit_attempt_repeat(call, &first, records, inputs, err);
-    for (int64_t i = 0; status == PFD_OK && i < n; i++) hashes[i] = hash_row(call, &first, i);
+    for (int64_t i = 0; status == PFD_OK && i < n; i++)
+        hashes[i] = hash_row(call, &first, i);
     if (status == PFD_OK) check_equal_rows(call, &first);
     pfd_kit_attempt_close(call, &first);
     return status;

@@ -195,9 +195,10 @@ static void report_all(range_trial *t)
                            "a range of one row is computed otherwise than longer ones, which agree "
                            "with each other: %s; a row must depend on its own record alone, also "
                            "where it is the only one of a batch",
-                           fault->text);
+                                   fault->text);
         else {
-            int32_t pattern = length_words(fault->lengths, differs ? compared : t->tried, words);
+            int32_t pattern =
+                length_words(fault->lengths, differs ? compared : t->tried, words);
             pfd_kit_report_pattern(t->run, fault->id, pattern, "%s%s", words, fault->text);
         }
     }
@@ -346,7 +347,8 @@ static int64_t compute_ranges(range_trial *t, int64_t most)
 {
     int64_t bytes = row_bytes(t), longest = t->n > 2 ? t->n : 2;
     if (t->num_given == 1 && most < 2) return 1;
-    t->has_together = compute_range(t, &t->together, longest, length_number(longest)) == PFD_OK;
+    t->has_together =
+        compute_range(t, &t->together, longest, length_number(longest)) == PFD_OK;
     int64_t row_ns = t->row_ns, row_regions = t->row_regions;
     for (int32_t i = 1; i < PFD_KIT_NUM_LENGTHS && pfd_kit_lengths[i] <= most; i++) {
         int64_t n = pfd_kit_lengths[i];
@@ -412,8 +414,8 @@ static pfd_status read_records(pfd_kit_call *call, const pfd_kit_source *source,
     PFD_TRY(pfd_kit_source_seek(call, source, 0, err));
     for (*n = 0; *n < most_records;) {
         int64_t got;
-        pfd_status status =
-            pfd_kit_source_next(call, source, most_records - *n, scratch, records + *n, &got, err);
+        pfd_status status = pfd_kit_source_next(call, source, most_records - *n, scratch,
+                                                records + *n, &got, err);
         if (status == PFD_END) return PFD_OK;
         PFD_TRY(status);
         *n += got;
@@ -448,12 +450,14 @@ static pfd_status ask(pfd_kit_call *call, const pfd_kit_source *source, const pf
 {
     int64_t *ordinals = calloc(most_asked, sizeof *ordinals);
     pfd_record *records = calloc(most_asked, sizeof *records);
-    pfd_status status = ordinals && records ? PFD_OK : pfd_fail_memory(err, most_asked, "records");
-    for (int64_t i = 0; status == PFD_OK && i < most_asked; i++) ordinals[i] = known[i % n].ordinal;
+    pfd_status status =
+        ordinals && records ? PFD_OK : pfd_fail_memory(err, most_asked, "records");
+    for (int64_t i = 0; status == PFD_OK && i < most_asked; i++)
+        ordinals[i] = known[i % n].ordinal;
     for (int32_t i = 0; status == PFD_OK && i < PFD_KIT_NUM_LENGTHS; i++)
         if (pfd_kit_lengths[i] <= most_asked)
-            status =
-                compare_asked(call, source, known, n, pfd_kit_lengths[i], ordinals, records, err);
+            status = compare_asked(call, source, known, n, pfd_kit_lengths[i], ordinals, records,
+                                   err);
     free(ordinals);
     free(records);
     return status;

@@ -492,8 +492,8 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     return status;
 }
 
-pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options, pfd_kit_result *out,
-                               pfd_error *err)
+pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options,
+                               pfd_kit_result *out, pfd_error *err)
 {
     const pfd_registered_op *found = pfd_registry_find(op, err);
     if (!found) return err->status;
@@ -522,9 +522,9 @@ void pfd_kit_watch_end(void)
 }
 
 /* ---- The hashes by which Python checks that the kit matches its header and its library ------- */
-#define MIX(hash, type) ((hash) * 31u + (uint32_t)sizeof(type))
+#define MIX(hash, type) ((hash)*31u + (uint32_t)sizeof(type))
 
-#define ABI_OF_CHECKS                                                                              \
+#define ABI_OF_CHECKS \
     MIX(MIX(MIX(MIX(1u, pfd_kit_draw), pfd_kit_options), pfd_kit_finding), pfd_kit_result)
 
 uint32_t pfd_kit_abi_version(void)

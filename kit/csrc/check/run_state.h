@@ -55,7 +55,7 @@ typedef struct pfd_kit_call {
 } pfd_kit_call;
 
 /* call.c */
-extern _Thread_local pfd_kit_call *pfd_kit_active;      /* NULL: in none */
+extern _Thread_local pfd_kit_call *pfd_kit_active; /* NULL: in none */
 extern _Thread_local const char *pfd_kit_last_function; /* which was called, for that message */
 
 /* Around each call of a function of the op under check. */

@@ -35,14 +35,12 @@ uint32_t pfd_kit_abi_version(void);
 #define PFD_KIT_MOST_RECORDS 256 /* that checks look at in one run */
 
 /* What a run does. */
-#define PFD_KIT_PASS 0  /* goes through the records of the sample */
-#define PFD_KIT_TYPES 1 /* offers inputs of a dtype, with many shapes and values */
-/* Computes the first records, alone and in ranges of many lengths: result.num_records is the
- * longest. */
-#define PFD_KIT_RANGES 2
+#define PFD_KIT_PASS 0        /* goes through the records of the sample */
+#define PFD_KIT_TYPES 1       /* offers inputs of a dtype, with many shapes and values */
+#define PFD_KIT_RANGES 2      /* computes the first records, alone and in ranges of many lengths:
+                                 result.num_records is the longest */
 #define PFD_KIT_FORMATS 3     /* calls probe() and resync() of the op's formats */
-#define PFD_KIT_TWO_SOURCES 4 /* goes through two nodes, a range of the one, a range of the other  \
-                               */
+#define PFD_KIT_TWO_SOURCES 4 /* goes through two nodes, a range of the one, a range of the other */
 
 /* In which order a pass takes the records. */
 #define PFD_KIT_FORWARD 0
