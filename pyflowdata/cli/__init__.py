@@ -24,8 +24,7 @@ from typing import Any
 
 from ..errors import CorruptDataError, Error, OutOfMemoryError
 from ..native import interrupt
-from .output import say
-from .usage import UsageError, is_wrong_call, settable
+from .usage import UsageError, is_wrong_call, say, settable
 
 # Module -> what it does.  Only the command that is called is imported.
 COMMANDS = {

@@ -16,8 +16,7 @@ from ..datasets.showing import show
 from ..formats import RECORD, Source
 from ..ragged import Ragged
 from ..words.plain_text import printable
-from .command_bar import with_types
-from .file_arguments import (
+from .sources import (
     about,
     add_memory_argument,
     add_source_arguments,
@@ -25,9 +24,9 @@ from .file_arguments import (
     load_plugins,
     say_left_out,
     source_of,
+    with_types,
 )
-from .output import finite, say, say_json
-from .usage import UsageError
+from .usage import UsageError, finite, say, say_json
 
 _IMAGES, _MOST_IMAGES = 64, 1000  # of a sheet; all of them are decoded before it is drawn
 

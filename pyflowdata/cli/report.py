@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..insight.report import RankReport, Report
-from .output import say, say_json
+from .usage import say, say_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -25,7 +25,7 @@ from ..nodes import Blob
 from ..plugins.compiler import compile as compile_plugin
 from ..pyops import register_decoder
 from .about import in_lines
-from .output import say
+from .usage import say
 
 
 # ---- What a check is ----------------------------------------------------------------------------

@@ -19,9 +19,8 @@ import pyflowdata
 
 from ..loader.iterator_hook import hook_with
 from ..errors import shown
-from .output import say, say_json
+from .usage import UsageError, say, say_json
 from .speed_of_script import ScriptWatch, Watched
-from .usage import UsageError
 
 _EPILOG = """\
 The script runs in this process as it is, up to the end of the measurement.  After a few steps it

@@ -15,17 +15,19 @@ from ..formats import FORMATS, RECORD, Field, Source, field_of, lengths_of
 from ..nodes import Blob, dtype_name, widened
 from ..ragged import Ragged
 from ..words.plain_text import printable, size
-from .command_bar import command_bar, first_types, with_types
-from .file_arguments import (
+from .sources import (
     about,
     add_memory_argument,
     add_source_arguments,
+    command_bar,
     expand,
+    first_types,
     load_plugins,
     say_left_out,
     source_of,
+    with_types,
 )
-from .output import finite, say, say_json
+from .usage import finite, say, say_json
 
 _BARS = 40  # characters of the longest bar
 _BINS = 12

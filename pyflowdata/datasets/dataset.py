@@ -11,20 +11,16 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
-from .method_hints import unknown_method
+from .batches import Batches, Packing, batches_of, unknown_method
 from ..nodes import Blob, Node, find_op, registered_ops
 from ..nodes.argument_hints import says_how
-from .base import DatasetBase, Shuffle
-from .batches import Batches, batches_of
-from .batching import batch_node, check_attrs
+from .base import DatasetBase, Shuffle, batch_node, check_attrs
 from .caching import Caching
 from .mapping import Maps
-from .packing import Packing
 from .samplers import Samplers
-from .selecting import Selecting
+from .views import Selecting, Views, method_of
 from .splitting import Splitting
 from .value import Value
-from .views import Views, method_of
 
 OwnT = TypeVar("OwnT", bound="Dataset")
 

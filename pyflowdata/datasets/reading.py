@@ -17,8 +17,7 @@ from ..nodes.in_use import nothing_in_use
 from ..nodes.node import reader_nodes
 from ..loader import DataLoader
 from ..ragged import Ragged
-from .base import DatasetBase
-from .batching import batch_node
+from .base import DatasetBase, batch_node
 
 _AT_ONCE = 64  # records that are read in one call
 _BYTES_AT_ONCE = 16 << 20  # the same, of records that are large

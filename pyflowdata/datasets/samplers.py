@@ -13,8 +13,7 @@ from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob
 from ..nodes.tables import Table
 from .base import DatasetBase, named_view
-from .column_pass import Array
-from .columns import column, files_state, made_of, refuse_changing_order
+from .columns import Array, column, files_state, made_of, refuse_changing_order
 from .reading import Reading
 
 Values = npt.ArrayLike | str | Callable[..., Any] | Blob

@@ -35,6 +35,7 @@ from ..ragged import Ragged
 
 # The first batch of blobs, with the places of damaged records in it.
 
+
 class Lost(NamedTuple):
     """The rows of a batch whose record is damaged.
 

@@ -89,6 +89,7 @@ class Finding:
 
 # What slows a training loop down besides a slow loader: one rule for each.
 
+
 def holding_the_lock(m: Measures) -> Finding | None:
     """Python in the loader's threads takes the interpreter from the training loop."""
     work = [one for one in m.counters.work if one.language == "Python"]

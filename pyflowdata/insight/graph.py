@@ -152,6 +152,7 @@ class Drawn:
 
 # What C says of the blobs of a loader without opening it: the ops that run, and the files.
 
+
 class Planned(NamedTuple):
     """An op that a loader runs.
 

@@ -17,6 +17,7 @@ BLOCKED = 0.3
 
 # The course of a loader over time, from its history.
 
+
 class Course(NamedTuple):
     """What happened between two moments.
 

@@ -28,6 +28,7 @@ from ..words.plain_text import counted, number, percent, seconds as seconds_text
 
 # Devices of torch and jax, which do their work asynchronously.
 
+
 def _cuda() -> Any:
     """That of torch, where it is in use."""
     cuda: Any = getattr(sys.modules.get("torch"), "cuda", None)
@@ -405,6 +406,7 @@ class Limits:
 # ---- Batches that are replayed ------------------------------------------------------------------
 
 # One batch that is given again and again, as by an infinitely fast loader.
+
 
 class Replay:
     """Gives one batch again and again.

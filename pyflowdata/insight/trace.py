@@ -110,6 +110,7 @@ class Recorded:
 
 # A file that is there when it is whole: what was at its path before stays until then.
 
+
 def path_of(path: object) -> str:
     """A path as text.
 

@@ -3,18 +3,92 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import math
 import sys
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import InvalidArgumentError
 from ..formats import FORMATS, Source, expanded, open_source
+from ..insight.progress import Bar
 from ..nodes.registry import registered_formats
 from ..plugins import Plugin
 from ..plugins.packages import load_named
 from ..words.plain_text import UNITS
-from .output import say
-from .usage import UsageError, pairs
+from .usage import UsageError, pairs, say
+
+
+# ---- Progress on a terminal ---------------------------------------------------------------------
+
+# What commands show on a terminal while they work.
+
+
+_AFTER, _REDRAW = 1.0, 0.2  # seconds before anything is shown, and between two drawings
+
+
+def command_bar(
+    what: str, total: int, *, done: int = 0, unit: str = "records", quiet: bool = False
+) -> Bar:
+    """A bar that is there after a second, where stderr is a terminal.
+
+    Args:
+        what: Is done, in a few words.
+        total: How many of the unit; -1 if that is not known.
+        done: How many of them were done before.
+        unit: What is counted.
+        quiet: Whether there is none.
+    """
+    is_shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
+    return Bar(what, total, done=done, unit=unit, quiet=_AFTER if is_shown else math.inf)
+
+
+@contextlib.contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """A line that counts the seconds of what does not tell how far it is."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    is_done, start = threading.Event(), time.monotonic()
+
+    def show() -> None:
+        seconds = 0.0
+        while not is_done.wait(_AFTER if not seconds else _REDRAW):
+            seconds = time.monotonic() - start
+            sys.stderr.write(f"\r{what}: {seconds:.0f} s")
+            sys.stderr.flush()
+        if seconds:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        thread.join()
+
+
+def first_types(source: Source, *, exact: bool = False) -> tuple[Source, bool]:
+    """The source with types that hold the first records, and whether these are all; as
+    `Source.with_first_types`."""
+    with command_bar("finding the types of columns", -1) as bar:
+        return source.with_first_types(exact=exact, progress=bar.update)
+
+
+def with_types(source: Source, *, exact: bool = False) -> Source:
+    """The source with types that hold all records, for which they may all be read; as
+    `Source.with_types`."""
+    with command_bar("finding the types of columns", -1) as bar:
+        return source.with_types(exact=exact, progress=bar.update)
+
+
+# ---- Arguments ----------------------------------------------------------------------------------
+
+# What commands about data files have in common: naming them, their format, and their fields.
 
 _BUDGET = 10**9
 
@@ -59,7 +133,7 @@ def load_plugins(args: argparse.Namespace) -> list[Plugin]:
     return [load_named(library) for library in args.plugin]
 
 
-def split_fields(said: str) -> list[str]:
+def _split_fields(said: str) -> list[str]:
     """The elements of a list with commas, some of which stand in brackets."""
     parts, depth = [""], 0
     for one in said:
@@ -105,7 +179,7 @@ def source_of(
         if failure.op is None and failure.file is not None and failure.attr == "format":
             failure.message += "; name one with --format"
         raise
-    fields = split_fields(args.fields)
+    fields = _split_fields(args.fields)
     for name in fields:
         if fields.count(name) > 1:
             raise UsageError(f"--fields names {name} twice")
