@@ -104,9 +104,7 @@ _MISFIT = (  # of a record that differs from the first ones
 )
 
 
-def _said(
-    failure: BaseException, list_attrs: Collection[str], given_attrs: Collection[str]
-) -> str:
+def _said(failure: BaseException, list_attrs: Collection[str], given_attrs: Collection[str]) -> str:
     """In words; those of the system name neither a class nor a number.
 
     Args:

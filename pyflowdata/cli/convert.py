@@ -40,7 +40,6 @@ _WRITTEN = [name for name, one in FORMATS.items() if one.writer]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     add = parser.add_argument
     add("paths", nargs="+", metavar="SRC ... DST", help="files of one format, and the file to make")
     add("--to", choices=_WRITTEN, help="the format to write (default: by the name of DST)")

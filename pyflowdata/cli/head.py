@@ -32,7 +32,6 @@ _IMAGES, _MOST_IMAGES = 64, 1000  # of a sheet; all of them are decoded before i
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="data files of one format")
     parser.add_argument("-n", type=int, metavar="N", help="how many (10; images: 64, at most 1000)")
     how = parser.add_mutually_exclusive_group()
@@ -74,7 +73,7 @@ def _plain(value: Any) -> Any:
     return finite(value.tolist())
 
 
-def rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:
+def _rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows of a batch; bytes as bytes."""
     columns: dict[str, Any] = {}
     for name, column in batch.items():
@@ -102,7 +101,7 @@ def _first_rows(
     """So many rows at most, and how many records there are; -1: that is not known."""
     rows: list[dict[str, Any]] = []
     for batch in source.batches(batch_size=min(count, 4096), on_error=on_error):
-        rows += rows_of(batch)
+        rows += _rows_of(batch)
         if len(rows) >= count:
             break
     if not rows:

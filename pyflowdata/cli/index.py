@@ -21,7 +21,6 @@ _SMALL = 16 << 20  # bytes of files that have no index on disk unless a folder i
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     add = parser.add_argument
     add("paths", nargs="+", metavar="PATH",
         help="a file, a pattern or a folder; each is the files of one reader")  # fmt: skip

@@ -9,7 +9,6 @@ from .usage import say, say_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     parser.add_argument(
         "files", nargs="+", metavar="FILE",
         help="what Report.save() wrote as .json; several: one for each rank of a job",

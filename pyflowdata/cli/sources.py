@@ -1,4 +1,5 @@
-"""What commands about data files have in common: naming them, their format, and their fields."""
+"""What commands about data files share: progress on a terminal, and arguments that name files,
+their format, and their fields."""
 
 from __future__ import annotations
 
@@ -9,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ..errors import InvalidArgumentError
 from ..formats import FORMATS, Source, expanded, open_source
@@ -23,8 +23,6 @@ from .usage import UsageError, pairs, say
 
 # ---- Progress on a terminal ---------------------------------------------------------------------
 
-# What commands show on a terminal while they work.
-
 
 _AFTER, _REDRAW = 1.0, 0.2  # seconds before anything is shown, and between two drawings
 
@@ -32,14 +30,13 @@ _AFTER, _REDRAW = 1.0, 0.2  # seconds before anything is shown, and between two 
 def command_bar(
     what: str, total: int, *, done: int = 0, unit: str = "records", quiet: bool = False
 ) -> Bar:
-    """A bar that is there after a second, where stderr is a terminal.
+    """A bar that appears after a second, where stderr is a terminal, unless `quiet`.
 
     Args:
-        what: Is done, in a few words.
-        total: How many of the unit; -1 if that is not known.
-        done: How many of them were done before.
+        what: The work, in a few words.
+        total: The units of work; -1: not known.
+        done: The units that were done before.
         unit: What is counted.
-        quiet: Whether there is none.
     """
     is_shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
     return Bar(what, total, done=done, unit=unit, quiet=_AFTER if is_shown else math.inf)
@@ -47,7 +44,7 @@ def command_bar(
 
 @contextlib.contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """A line that counts the seconds of what does not tell how far it is."""
+    """A line that counts the seconds of work without a known end."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
@@ -87,8 +84,6 @@ def with_types(source: Source, *, exact: bool = False) -> Source:
 
 
 # ---- Arguments ----------------------------------------------------------------------------------
-
-# What commands about data files have in common: naming them, their format, and their fields.
 
 _BUDGET = 10**9
 
@@ -147,10 +142,6 @@ def _split_fields(said: str) -> list[str]:
 
 def expand(paths: Sequence[str], format: str | None = None) -> list[str]:
     """Files, with those that patterns and folders stand for, sorted.
-
-    Args:
-        paths: As the user gives them.
-        format: The name of their format, where the user says it.
 
     Raises:
         FileError: One of them is not there, or stands for no file.

@@ -35,7 +35,6 @@ docs/speed/speed.md says more.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add = parser.add_argument
@@ -104,7 +103,7 @@ def _run_script(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _threads_end_quietly() -> Iterator[None]:
-    """Of a script that trains in a thread of its own, the end of the measurement ends that one."""
+    """Where a thread of the script trains, the end of the measurement ends it without a message."""
     before = threading.excepthook
 
     def show(failure: threading.ExceptHookArgs) -> None:

@@ -34,7 +34,6 @@ _BINS = 12
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="data files of one format")
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_source_arguments(parser)
@@ -169,10 +168,6 @@ def _print_histogram(bins: list[tuple[int, int, int]]) -> None:
         say(f"    {name:>{width}}  {bar:{_BARS}}  {count}".rstrip())
 
 
-def _is_bytes(blob: Blob) -> bool:
-    return field_of("", blob).dtype == "bytes"
-
-
 def _read(source: Source, file_field: str) -> tuple[dict[str, _Field], Any, int]:
     """What the fields of all records hold, how many bytes each record has, and how many the files
     of records, where a field is their content."""
@@ -186,7 +181,8 @@ def _read(source: Source, file_field: str) -> tuple[dict[str, _Field], Any, int]
 
     def with_lengths(blobs: dict[str, Blob]) -> dict[str, Blob]:
         """The blobs, of bytes their lengths alone."""
-        are_bytes.update(name for name, blob in blobs.items() if _is_bytes(blob))
+        types = {name: field_of("", blob).dtype for name, blob in blobs.items()}
+        are_bytes.update(name for name, type in types.items() if type == "bytes")
         return {
             name: lengths_of(blob) if name in are_bytes else blob for name, blob in blobs.items()
         }

@@ -1,4 +1,4 @@
-"""How a command says that it was called wrongly.  Failures of a command are of two kinds:
+"""How commands print, and how they refuse a wrong call.  Failures of a command are of two kinds:
 
 - An argument is wrong whatever the files hold (is_wrong_call, and what argparse finds itself): the
   usage is printed, then the message, and the exit status is 2.
@@ -20,10 +20,8 @@ from ..words.plain_text import printable
 
 # ---- Printing -----------------------------------------------------------------------------------
 
-# How commands print: what comes from files never reaches a terminal as it is.
-#
-# A name or a cell may hold escape sequences, line breaks and characters that turn the direction of
-# the text around.  All that commands about data files print goes through `say`.
+# A name or a cell of a file may hold escape sequences, line breaks and characters that turn the
+# direction of the text around, so all that commands print about files goes through `say`.
 
 
 def say_json(value: Any, indent: int | None = None) -> None:
@@ -32,12 +30,7 @@ def say_json(value: Any, indent: int | None = None) -> None:
 
 
 def say(line: str, to: TextIO | None = None) -> None:
-    """Prints one line, of characters that are printed as themselves.
-
-    Args:
-        line: What to print.
-        to: Where; None: the standard output.
-    """
+    """Prints one line, of characters that are printed as themselves; None: to standard output."""
     print(printable(line), file=to or sys.stdout)
 
 

@@ -42,13 +42,11 @@ from .usage import is_wrong_call, say, say_json
 
 # ---- Images that cannot be decoded --------------------------------------------------------------
 
-# The images of a file: which field has them, and which of them cannot be decoded.
-
 _FIRST = 16  # records that tell whether bytes are files of images
 
 
 def _image_field(source: Source) -> tuple[Source, str] | None:
-    """A source with a field of files of images, and the name of that; None: it has no images."""
+    """A source with a field of image files, and the name of the field; None: it has no images."""
     format = FORMATS[source.format.name]
     source = format.with_images(source)
     found = image_fields(source.fields)
@@ -65,14 +63,8 @@ def _image_field(source: Source) -> tuple[Source, str] | None:
 
 
 def _damaged_images(source: Source, name: str, known: list[Damage], scan: Scan) -> list[Damage]:
-    """Decodes all images of the source's only file; returns the damage that was not known before.
-
-    Args:
-        source: With a field of files of images.
-        name: Of the field.
-        known: Damage that was found already.
-        scan: Counts the records that are whole, those with damaged images not any more.
-    """
+    """Decodes all images of the source's only file, which are in the field `name`; returns the
+    damage that was not known before.  The scan then counts only records with whole images."""
 
     def opener(**attrs: Any) -> DataLoader[Any]:
         file = source.blobs(**attrs)[name]
@@ -98,7 +90,6 @@ def _place(damage: Damage) -> tuple[str, int | None]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="data files, of any formats")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each file")
     parser.add_argument("--images", action="store_true", help="decode all images, too")

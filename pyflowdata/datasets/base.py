@@ -41,7 +41,7 @@ def _refuse_stream(blobs: Iterable[Blob], what: str) -> None:
 
 
 def _readers_of(blobs: Iterable[Blob]) -> Iterable[Node]:
-    """The readers of the fields; readers upstream of a view are left out, as it has checked them."""
+    """The readers of the fields, but those upstream of a view, which has checked them."""
     waiting, seen = [blob.node for blob in blobs], set()
     while waiting:
         node = waiting.pop()
@@ -115,7 +115,7 @@ class DatasetBase(Records):
         return {name: field_of(name, blob) for name, blob in self._fields.items()}
 
     def blob(self, name: str) -> Blob:
-        """A field as a blob in batches of 1.  Ops take it, and what they return can be a field, too.
+        """A field as a blob in batches of 1 for ops, whose results can be fields, too.
 
         Raises:
             InvalidArgumentError: There is no such field.

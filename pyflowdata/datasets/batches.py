@@ -141,7 +141,7 @@ class Batches(tuple[Blob, ...]):
 
 
 def batches_of(node: Node, fields: Mapping[str, Blob]) -> Batches:
-    """The outputs of a node of batches, by the names of the fields; then mask and id, if present."""
+    """The outputs of a node of batches by the names of the fields, then mask and id."""
     named = dict(zip(fields, node.outputs, strict=False))
     for blob in node.outputs:
         port = blob.name.rpartition("/")[2]
@@ -161,12 +161,7 @@ Array = npt.NDArray[Any]
 
 
 def _lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) -> Table:
-    """The length of each record; made when a loader first needs it, unless it is given.
-
-    Args:
-        data: The records.
-        field: Whose rows are counted.
-        lengths: The length of each record, if known.
+    """The length of each record; computed when a loader first needs it, unless it is given.
 
     Raises:
         InvalidArgumentError: The field has no length, the array no whole numbers, or a view draws
@@ -239,7 +234,7 @@ class Packing(DatasetBase):
                 and max_seqlen (the longest segment); "NAME=segment_ids" gives it another name.
             window: With "best_fit", how many consecutive records are packed among each other;
                 None: so many as fill several hundred packs.
-            lengths: Of all records, if they are known; None: one pass over the records counts
+            lengths: The lengths of all records, if known; None: one pass over the records counts
                 them, when a loader first needs them, and they are kept like an index.
 
         Raises:
@@ -288,8 +283,8 @@ class Packing(DatasetBase):
         Args:
             max_tokens: Rows of a batch, of all ranks together, times the longest in its bucket.
             field: Whose rows are counted; `PadBatch` pads them.
-            most_rows: Of a batch, of all ranks together, where records are so short that max_tokens
-                would let in more.
+            most_rows: The most rows of a batch, of all ranks together, where records are so short
+                that max_tokens would let in more.
             multiple_of: Batches have a multiple of this many rows, such as the number of ranks,
                 except where records are few.
             boundaries: Lengths that part the buckets, ascending; left out, they are chosen so that
@@ -298,8 +293,8 @@ class Packing(DatasetBase):
             last: "short"; or "drop": leaves out records so that the batches of a bucket have the
                 same size, other ones in each epoch.
             seed: As `batch()` takes it.
-            name: Of the node.
-            **attrs: Of every reader, as `batch()` takes them.
+            name: The name of the node.
+            **attrs: Attrs of every reader, as `batch()` takes them.
 
         Raises:
             InvalidArgumentError: An argument is wrong; when a loader opens, max_tokens is less than

@@ -1,4 +1,4 @@
-"""Files that keep what was computed from records: columns as arrays, and the records of `cache()`."""
+"""Files of what was computed from records: columns as arrays, and the records of `cache()`."""
 
 from __future__ import annotations
 
@@ -43,11 +43,7 @@ _LONGEST_WAIT = 600.0  # seconds for another process that computes the same
 
 
 def cache_folder(index_dir: str) -> Path | None:
-    """The folder for arrays, which is that of indexes; None: there is none.
-
-    Args:
-        index_dir: The attr of the readers.
-    """
+    """The folder for arrays, which is that of indexes; None: there is none."""
     xdg, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
     named = index_dir or os.environ.get("PYFLOWDATA_INDEX_DIR", "")
     if named:
@@ -65,13 +61,8 @@ class CachedArray:
     """
 
     def __init__(self, folder: Path, identity: str, state: str) -> None:
-        """Names the file, and touches nothing.
-
-        Args:
-            folder: The folder of the file.
-            identity: The data, and what is computed from them.
-            state: The state of the data: a file of another state is replaced.
-        """
+        """Names the file of what is computed (`identity`), and touches nothing; a file made of data
+        in another state is replaced."""
         self.path = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.column"
         self._state = hashlib.sha256(state.encode()).digest()
 
@@ -106,9 +97,7 @@ class CachedArray:
         begin, count = file.tell(), int(np.prod(shape))
         if dtype.hasobject or begin + count * dtype.itemsize != end:
             return None
-        array = (
-            np.memmap(file, dtype, "r", begin, shape) if count else np.empty(shape, dtype)
-        )
+        array = np.memmap(file, dtype, "r", begin, shape) if count else np.empty(shape, dtype)
         return array if _checksum(array) == checksum else None
 
     def store(self, array: Array) -> Array:
@@ -303,12 +292,8 @@ class CacheFolder:
             return False
 
     def complete(self, state: str, notes: Mapping[str, Any]) -> None:
-        """Writes the notes of records that were just written.
-
-        Args:
-            state: The state of the data.
-            notes: Further facts, for people.
-        """
+        """Writes the notes of records that were just written: the state of the data, and facts for
+        people."""
         said = {"state": state, "file": _identify(os.stat(self.records)), **notes}
         temporary = self.temporary()
         with open(temporary, "x") as file:

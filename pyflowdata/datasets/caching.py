@@ -31,7 +31,7 @@ _log = logging.getLogger("pyflowdata")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Cache(Prepared):
+class _Cache(Prepared):
     """The records of a data set in a file, which is made, or made again, when a loader needs it.
 
     Attributes:
@@ -158,7 +158,7 @@ def _described(fields: Mapping[str, Blob], version: str) -> str:
         if isinstance(value.value, Table):
             array = value.value.array
             return f"{array.dtype} {hashlib.sha256(array.data).hexdigest()}"
-        if isinstance(value.value, Cache):
+        if isinstance(value.value, _Cache):
             return value.value.identity
         _need_version(f"{node.op.name} reads a Python object", version)
         return "an object"
@@ -215,9 +215,7 @@ def _need_version(what: str, version: str) -> None:
 class Caching(DatasetBase):
     """The method of `Dataset` that keeps computed records."""
 
-    def cache(
-        self: SetT, where: str | os.PathLike[str] = "memory", *, version: str = ""
-    ) -> SetT:
+    def cache(self: SetT, where: str | os.PathLike[str] = "memory", *, version: str = "") -> SetT:
         """The same records, computed once: the first loader that needs them writes all of them into
         a file, and they are read from it after that, in any order.
 
@@ -241,6 +239,6 @@ class Caching(DatasetBase):
         refuse_changing_order(self, "use cache() before it")
         fields = self.blobs
         said = f"cache({'' if where == 'memory' else shown(os.fspath(where))})"
-        cache = Cache(fields, Place(where), _described(fields, version), said)
+        cache = _Cache(fields, Place(where), _described(fields, version), said)
         blobs = cached_fields(cache, cache.folder.records, self.fields.values())
         return type(self)(dict(zip(fields, blobs, strict=False)))

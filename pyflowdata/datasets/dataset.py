@@ -130,9 +130,9 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Val
             batch_size: Records in a batch, of all ranks together.
             last: What becomes of an epoch's last records: "short", "drop", "pad", "wrap" or "even",
                 as last_batch of readers.
-            seed: Of random ops, and of a shuffle without its own; None: that of the shuffle, else
-                one is drawn.
-            name: Of the node.
+            seed: The seed of random ops, and of a shuffle without its own; None: that of the
+                shuffle, else one is drawn.
+            name: The name of the node.
             **attrs: Other attrs of every reader: rank, world_size, on_error, with_mask, with_id ...
 
         Raises:

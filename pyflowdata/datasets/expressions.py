@@ -153,13 +153,9 @@ class Expression:
     def __init__(self, text: str, fields: Sequence[str]) -> None:
         """Parses the text.
 
-        Args:
-            text: The expression.
-            fields: What names it may have.
-
         Raises:
-            InvalidArgumentError: The text is not an expression of Python, or has a name
-                that is not a field.
+            InvalidArgumentError: The text is not an expression of Python, or has a name that is
+                not one of `fields`.
         """
         self.text = text.strip()
         self._fields = tuple(fields)
@@ -183,9 +179,7 @@ class Expression:
             here = self.text[failure.offset - 1 :] if failure.offset else ""
             is_assigned = "==" in failure.msg or "assign" in failure.msg or here.startswith("=")
             hint = "; == compares" if is_assigned else ""
-            raise InvalidArgumentError(
-                f"{shown(self.text)}{place}: {failure.msg}{hint}"
-            ) from None
+            raise InvalidArgumentError(f"{shown(self.text)}{place}: {failure.msg}{hint}") from None
         except (ValueError, RecursionError, MemoryError) as failure:
             raise InvalidArgumentError(f"{shown(self.text)}: {failure}") from None
 

@@ -31,7 +31,7 @@ Outputs = str | Sequence[str] | Mapping[str, Any]
 _RECORDS = 4  # read where the types of outputs are left out
 
 
-class SampleRows:
+class _SampleRows:
     """The first records, for calls that find out what a function of rows returns."""
 
     per = "row"
@@ -44,8 +44,7 @@ class SampleRows:
         """The arguments of each call."""
         data = self._data._with_blobs({name: self._data._fields[name] for name in self._names})
         return [
-            [record[name] for name in self._names]
-            for record in itertools.islice(data, _RECORDS)
+            [record[name] for name in self._names] for record in itertools.islice(data, _RECORDS)
         ]
 
     def shape(self, array: np.ndarray[Any, Any]) -> tuple[int, ...]:
@@ -93,7 +92,7 @@ def _types_of(
     function: RowFunction,
     names: Sequence[str],
     outputs: Outputs | None,
-    samples: SampleRows | SampleBatch,
+    samples: _SampleRows | SampleBatch,
 ) -> dict[str, RowType]:
     """The types of the outputs: as given, or found in what the function returns."""
     given: dict[str, Any] = dict(outputs) if isinstance(outputs, Mapping) else {}
@@ -137,7 +136,7 @@ def _called(function: RowFunction, inputs: Sequence[Any]) -> Any:
         raise user_failure(failure, f"{name_of(function.function)}()") from failure
 
 
-def _type_of(key: str, value: Any, samples: SampleRows | SampleBatch) -> RowType:
+def _type_of(key: str, value: Any, samples: _SampleRows | SampleBatch) -> RowType:
     if isinstance(value, (bytes, bytearray, memoryview, str)):
         return row_type(key, "bytes")
     if isinstance(value, Ragged):
@@ -198,7 +197,7 @@ class Maps(Reading):
                 function.  Types that are left out are those of the first records.  None: the
                 results take the place of `fields`.
             processes: Worker processes that call a Python function, in place of threads; 0: none.
-            name: Of the node; random numbers depend on it.
+            name: The name of the node; random numbers depend on it.
             **attrs: Attrs of the op, or keyword arguments of the function.
 
         Raises:
@@ -206,7 +205,7 @@ class Maps(Reading):
         """
         blobs, names = self._fields, chosen(self._fields, fields)
         _check_scope(function)
-        rows = SampleRows(self, names)
+        rows = _SampleRows(self, names)
         made = computed(blobs, names, function, outputs, processes, name, attrs, rows)
         return self._with_blobs({**blobs, **made})
 
@@ -236,9 +235,7 @@ class Maps(Reading):
         """
         if isinstance(outputs, Mapping):
             outputs = {key: _parts(key, given, fan_out) for key, given in outputs.items()}
-        made = self.map(
-            function, *fields, outputs=outputs, processes=processes, name=name, **attrs
-        )
+        made = self.map(function, *fields, outputs=outputs, processes=processes, name=name, **attrs)
         blobs, former = made.blobs, self._fields
         divided = [i for i, key in enumerate(blobs) if made._fields[key] is not former.get(key)]
         return type(self)(
@@ -247,7 +244,8 @@ class Maps(Reading):
 
     def project(self: MapsT, *names: str) -> MapsT:
         """These fields alone, in this order."""
-        return self._with_blobs({name: self._fields[name] for name in _checked(self._fields, names)})
+        chosen_names = _checked(self._fields, names)
+        return self._with_blobs({name: self._fields[name] for name in chosen_names})
 
     def drop(self: MapsT, *names: str) -> MapsT:
         """All fields but these."""
@@ -330,7 +328,7 @@ def computed(
     processes: int,
     name: str | None,
     attrs: Mapping[str, Any],
-    samples: SampleRows | SampleBatch,
+    samples: _SampleRows | SampleBatch,
 ) -> dict[str, Blob]:
     """The fields that a function makes."""
     if not callable(function):

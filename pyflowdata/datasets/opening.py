@@ -1,9 +1,9 @@
-"""`flow.open`: files of any format as a data set."""
+"""`flow.open` and `flow.from_arrays`: files of any format, and arrays, as data sets."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,7 @@ def _rows_of(name: str, given: Any) -> tuple[Array, Array | None]:
     if values.dtype.kind in "SU":
         return _joined(name, values.tolist())
     if is_bfloat16(values.dtype):
-        values = values.view(BITS)  # whose memory C can read, other than that of ml_dtypes
+        values = values.view(BITS)  # C can read this memory, unlike that of ml_dtypes
     if (values.dtype.kind not in "buif" and values.dtype != BITS) or 0 in values.shape[1:]:
         raise InvalidArgumentError(
             f"from_arrays(): {name} has dtype {values.dtype} and rows of shape {values.shape[1:]}; "
@@ -98,17 +98,13 @@ def _rows_of(name: str, given: Any) -> tuple[Array, Array | None]:
 
 def _joined(name: str, given: Sequence[Any]) -> tuple[Array, Array]:
     """Bytes and texts one after another."""
-
-    def encoded() -> Iterator[bytes]:
-        """Each as bytes."""
-        for row, one in enumerate(given):
-            if not isinstance(one, (bytes, str)):
-                raise InvalidArgumentError(
-                    f"from_arrays(): row {row} of {name} is {shown(one)}, beside bytes or texts"
-                )
-            yield one if isinstance(one, bytes) else one.encode()
-
-    rows = list(encoded())
+    rows = []
+    for row, one in enumerate(given):
+        if not isinstance(one, (bytes, str)):
+            raise InvalidArgumentError(
+                f"from_arrays(): row {row} of {name} is {shown(one)}, beside bytes or texts"
+            )
+        rows.append(one if isinstance(one, bytes) else one.encode())
     splits = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     return np.frombuffer(b"".join(rows), np.uint8), splits
 
@@ -139,7 +135,7 @@ def open(  # noqa: A001  (flow.open, as it is called)
         paths: Files, patterns, and folders, whose files are taken; or a folder that is a data set.
         fields: Names, or specs as "x:float32[3]"; None: all.
         format: As `pyflowdata head --format` takes it; None: found by content.
-        **attrs: Of the format's reader, but not those of batches, such as batch_size.
+        **attrs: Attrs of the format's reader, but not those of batches, such as batch_size.
 
     Raises:
         InvalidArgumentError: The format is not known, or there is no such field.
@@ -185,8 +181,7 @@ def _check_attrs(attrs: Mapping[str, Any]) -> None:
 
 
 def _say_guessed(blobs: Iterable[Blob]) -> None:
-    """Lets the error of a record that has another type than was guessed name the argument that
-    states it."""
+    """Makes the error of a record whose type is not the guessed one name the argument `fields`."""
     for node in {blob.node for blob in blobs}:
         node.sampled = {node.op.outputs_attr: "fields"}
 

@@ -23,7 +23,7 @@ from ..nodes.node import Node, reader_nodes
 from ..nodes.objects import Object
 from ..nodes.tables import Prepared, Table
 from ..ragged import Ragged
-from .base import DatasetBase, named_view
+from .base import DatasetBase, named_view, names_of
 from .columns import (
     ID,
     Columns,
@@ -64,12 +64,7 @@ def _hash_bytes(text: bytes) -> int:
 
 
 def hash_column(hashes: Hashes, column: Array | Ragged) -> Hashes:
-    """Each hash with the value of its row.
-
-    Args:
-        hashes: One for each row.
-        column: Numbers, arrays or texts.
-    """
+    """Each hash with the value of its row: a number, an array or a text."""
     if isinstance(column, Ragged):
         if len(column.row_shape) != 1:
             raise InvalidArgumentError(
@@ -195,7 +190,7 @@ class Splitting(DatasetBase):
         sizes = _Sizes(parts)
         if type(seed) is not int or not 0 <= seed < 2**63:
             raise InvalidArgumentError(f"seed = {shown(seed)}; it must be an int of at least 0")
-        names = [by] if isinstance(by, str) else list(by) if by else None
+        names = names_of(by) if by else None
         if not in_order:
             split = _Split(self, sizes, names, seed)
             return [self._selected(split.table(part)) for part in range(len(sizes))]
@@ -394,7 +389,7 @@ class _Records:
         self._firsts = np.array([*firsts, 0], np.int64)
 
     def hashes(self, ids: Array) -> Hashes:
-        """Of the records with these files and numbers."""
+        """The hashes of the records with these files and numbers."""
         files, numbers = ids[:, 0], ids[:, 1]
         hashes = _hash_words(_start(self._seed, len(ids)), self._names[files])
         if self._are_folders:

@@ -122,13 +122,7 @@ class _Described(NamedTuple):
 def _described_graph(
     blobs: Mapping[str, Blob], shuffle: Shuffle | None, size: int | None
 ) -> _Described:
-    """Describes a data set.
-
-    Args:
-        blobs: Its fields.
-        shuffle: Its order that is not a node yet.
-        size: The number of its records; None: not known; -1: it is a stream.
-    """
+    """Describes a data set of `size` records; None: not known; -1: it is a stream."""
     chain = _chain_of(list(blobs.values()))
     steps = [*chain.steps, *([_shuffle_step(shuffle)] if shuffle else [])]
     what = "Dataset" if size is None else f"Dataset of {counted(size, 'record')}"
@@ -341,7 +335,7 @@ class Value(Reading):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _make, (type(self), self._fields, self._shuffle)
+        return type(self), (self._fields, self._shuffle)
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a field of this name."""
@@ -378,9 +372,3 @@ class Value(Reading):
         views = element("pre", "\n".join(said.views), style=style)
         fields = table([(name, code(type)) for name, type in said.fields], ("field", "type"))
         return joined(title(said.what), fields, note(more), views if said.views else "")
-
-
-def _make(
-    kind: type[Value], fields: Mapping[str, Blob], shuffle: Shuffle | None
-) -> Value:
-    return kind(fields, shuffle)

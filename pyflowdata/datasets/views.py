@@ -206,9 +206,9 @@ class Views(DatasetBase):
             kind: "global", or how the shuffle of batches keeps reads together: "window", and
                 "buffer" for data that is read in sequence; "auto" is "global" where it can be.
             reshuffle: False: every epoch has the order of the first one.
-            block_size, window, lanes: Of kind="window", as `shuffle_block_size`,
+            block_size, window, lanes: For kind="window", as `shuffle_block_size`,
                 `shuffle_window` and `shuffle_lanes` of readers.
-            buffer_size: Of kind="buffer", in records.
+            buffer_size: For kind="buffer", in records.
             order_key: A text on which the order depends besides the seed.
             seed: None: the seed of the batches, which is drawn where there is none.
         """

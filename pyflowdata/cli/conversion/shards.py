@@ -1,4 +1,9 @@
-"""One process's part of a conversion: consecutive shards, whole or not at all."""
+"""Records of a source in files of another format: shard by shard, resumable, all or nothing.
+
+The shards are made in a folder beside the target, `.NAME.convert`, which holds a manifest of what
+is finished and of what it was made from.  The same command goes on there.  When all shards are
+whole they get their names, and the folder goes.
+"""
 
 from __future__ import annotations
 
@@ -153,12 +158,6 @@ def _write_from(
 
 
 # ---- The plan -----------------------------------------------------------------------------------
-
-# Records of a source in files of another format: shard by shard, resumable, all or nothing.
-#
-# The shards are made in a folder beside the target, `.NAME.convert`, which holds a manifest of what
-# is finished and of what it was made from.  The same command goes on there.  When all shards are
-# whole they get their names, and the folder goes.
 
 _VERSION = 1
 _NAMED = 5  # of the damaged records
@@ -361,8 +360,6 @@ class Conversion:
 
 
 # ---- The processes ------------------------------------------------------------------------------
-
-# The tasks of a conversion: in this process, or in several.
 
 _LOOK_MS = 200  # how often the progress is told
 

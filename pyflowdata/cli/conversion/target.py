@@ -29,8 +29,6 @@ from ...ragged import Ragged
 
 # ---- Images -------------------------------------------------------------------------------------
 
-# The images of a conversion: what their fields become in the target.
-
 _BYTES = "bytes"
 _SIZE = "__size__"  # a blob that is read for its errors alone
 
@@ -40,8 +38,8 @@ class _Images:
     """The fields of images in the source and in the target.
 
     Attributes:
-        found: What they are called in the source.
-        names: What they are called in the target.
+        found: Their names in the source.
+        names: Their names in the target.
         change: What becomes of the images; None: files keep their bytes.
         is_checked: Whether files without the header of an image are damaged records.
         classes: The names of the classes, which become a field; none where they are not known.
@@ -81,7 +79,9 @@ class _Images:
         return made
 
 
-def _names_in(found: ImageFields, usual: ImageFields | None, fields: Iterable[Field]) -> ImageFields:
+def _names_in(
+    found: ImageFields, usual: ImageFields | None, fields: Iterable[Field]
+) -> ImageFields:
     """What the fields are called in the target: the names that are usual there, where no other
     field has one of them."""
     if usual is None:
@@ -96,11 +96,6 @@ def _names_in(found: ImageFields, usual: ImageFields | None, fields: Iterable[Fi
     return found if others & set(new.values()) else names
 
 
-def _are_pixels(fields: Iterable[Field], name: str) -> bool:
-    """Whether the rows of a field are pixels, and no files."""
-    return name in pixel_fields(fields)
-
-
 # ---- The target ---------------------------------------------------------------------------------
 
 
@@ -111,7 +106,7 @@ class Target:
     Attributes:
         path: As the user gave it.
         format: A key of FORMATS.
-        compression: Of the files.
+        compression: The compression of the files.
         float32: Whether float64 is stored as float32.
         skip: Whether damaged records are left out.
         overwrite: Whether files that are there are replaced.
@@ -155,7 +150,7 @@ class Target:
         if not (is_usual or needs or self.change):
             return None
         change, names = self.change, found
-        if needs and _are_pixels(source.fields, found.image):
+        if needs and found.image in pixel_fields(source.fields):
             change = change or ImageChange()
         if source.format != self.kind and (is_usual or needs):
             names = _names_in(found, self.kind.image_names, source.fields)
@@ -254,7 +249,7 @@ class Target:
             )
 
     def _check_without_fields(self, source: Source) -> None:
-        """Of records without fields the same format alone can be made."""
+        """Refuses another format for records without fields."""
         is_same = source.format == self.kind
         if is_same and (source.is_empty or self.kind.holds_records):
             return
