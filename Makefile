@@ -251,7 +251,7 @@ check-warnings: objects
 check-lines:
 	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
 	    $$(find csrc pyflowdata kit tests examples bench tools -name '*.[ch]' -o -name '*.py' ! -name declared.py) || \
-	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
+	    { echo 'the rule: no tab, no blank at the end and at most 100 columns; these lines break it'; exit 1; }
 check-types: all .venv/types
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata pyflowdata_kit tools/c_headers.py \

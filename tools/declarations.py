@@ -2,9 +2,9 @@
 
     python -m tools.declarations pyflowdata/native/declared.py
 
-`make` runs it for each module.  The modules are what cffi calls out-of-line ABI mode: with them only its part in C
-is imported, and neither a parser nor a lock is needed later.  cffi could write them, but `make`
-needs nothing that would have to be installed; a test compares what both say.
+`make` runs it for each module.  The modules are what cffi calls out-of-line ABI mode: with them
+only its part in C is imported, and neither a parser nor a lock is needed later.  cffi could write them,
+but `make` needs nothing that would have to be installed; a test compares what both say.
 """
 
 from __future__ import annotations

@@ -77,8 +77,8 @@ ATTR_TYPES: dict[str, AttrType] = {  # by the rest of PFD_ATTR_*
 }
 
 
-# What a call on rows takes besides, unless the op has an attr of the name: the least value, which is
-# the default, and its doc.
+# What a call on rows takes besides, unless the op has an attr of the name: the least value, which
+# is the default, and its doc.
 ROW_OPTIONS = {
     "seed": (-1, "The seed of random numbers, as that of a reader; -1 or None draws one."),
     "epoch": (0, "The epoch whose random numbers are wanted."),
@@ -219,7 +219,9 @@ class OpReader:
             text: Reads a `char *`; "" for NULL.
         """
         self._constants, self._text = constants, text
-        self._types = {getattr(constants, f"PFD_ATTR_{key}"): kind for key, kind in ATTR_TYPES.items()}
+        self._types = {
+            getattr(constants, f"PFD_ATTR_{key}"): kind for key, kind in ATTR_TYPES.items()
+        }
 
     def op(self, op: Any, origin: str, host_outputs: tuple[str, ...]) -> Op:
         """
@@ -252,7 +254,9 @@ class OpReader:
 
     def ports(self, ports: Any, count: int) -> tuple[Port, ...]:
         """The inputs or outputs in an array of `pfd_port`."""
-        return tuple(Port(self._text(ports[i].name), self._text(ports[i].doc)) for i in range(count))
+        return tuple(
+            Port(self._text(ports[i].name), self._text(ports[i].doc)) for i in range(count)
+        )
 
     def _attr(self, row: Any) -> Attr:
         text = self._text
