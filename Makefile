@@ -86,7 +86,7 @@ $(KIT): $(KIT_OBJECTS) $(LIBRARY) $(KIT_DIR)/csrc/pyflowdata_kit.map
 # nothing installed.  Without Python they are left out, and the libraries are made all the same.
 WRITE = @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || \
     { echo '  $@ is left out: there is no $(PYTHON) of 3.10 or newer'; exit 0; }; echo '  write $@' && $(PYTHON)
-LISTS := csrc/registry/builtin_ops.c csrc/registry/builtin_formats.c
+LISTS := $(wildcard csrc/registry/builtin_*.c)
 HEADERS := $(wildcard csrc/include/pyflowdata/*.h $(KIT_DIR)/pyflowdata_kit/include/pyflowdata_kit/*.h)
 $(DECLARED): $(HEADERS) $(LISTS) tools/c_headers.py tools/declarations.py | $(LIBRARY)
 	$(WRITE) -m tools.declarations $@

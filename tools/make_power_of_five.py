@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes csrc/parse/power_of_five.c, the table of parse_double.c and print_number.c.
+"""Writes csrc/parse/power_of_five.c, the table of number_text.c.
 
     python3 tools/make_power_of_five.py            write the file
     python3 tools/make_power_of_five.py --check    exit with 1 when the file is out of date

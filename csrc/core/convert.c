@@ -1,23 +1,71 @@
-/* Conversions: a loop for each pair of dtypes, and a check beforehand for values that do not
- * fit. */
+/* Elements of numbers: their types, conversions and scaling. */
 #include "core/convert.h"
 
+#include "core/cpu.h"
 #include "core/narrow_floats.h"
-#include "core/round_to_odd.h"
-#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+/* ---- Element types --------------------------------------------------------------------------- */
+
+/* In the order of their numbers. */
+#define DTYPES(X)                                                                                  \
+    X(PFD_BOOL, "bool", 1)                                                                         \
+    X(PFD_INT8, "int8", 1)                                                                         \
+    X(PFD_UINT8, "uint8", 1)                                                                       \
+    X(PFD_INT16, "int16", 2)                                                                       \
+    X(PFD_UINT16, "uint16", 2)                                                                     \
+    X(PFD_INT32, "int32", 4)                                                                       \
+    X(PFD_UINT32, "uint32", 4)                                                                     \
+    X(PFD_INT64, "int64", 8)                                                                       \
+    X(PFD_UINT64, "uint64", 8)                                                                     \
+    X(PFD_FLOAT16, "float16", 2)                                                                   \
+    X(PFD_FLOAT32, "float32", 4)                                                                   \
+    X(PFD_FLOAT64, "float64", 8)                                                                   \
+    X(PFD_BFLOAT16, "bfloat16", 2)
+
+#define CHOICE(number, name, bytes) "|" name
+#define ROW(number, name, bytes) [number] = {name, bytes},
+
+const char *const pfd_dtype_choices = &(DTYPES(CHOICE))[1];
+
+static const struct {
+    const char *name;
+    int64_t bytes;
+} dtypes[] = {DTYPES(ROW)};
+
+static int32_t is_dtype(int32_t dtype)
+{
+    return dtype >= PFD_BOOL && dtype <= PFD_BFLOAT16;
+}
+
+const char *pfd_dtype_name(int32_t dtype)
+{
+    return is_dtype(dtype) ? dtypes[dtype].name : NULL;
+}
+
+int64_t pfd_dtype_size(int32_t dtype)
+{
+    return is_dtype(dtype) ? dtypes[dtype].bytes : 0;
+}
+
+int32_t pfd_dtype_parse(const char *name)
+{
+    for (int32_t dtype = PFD_BOOL; dtype <= PFD_BFLOAT16; dtype++)
+        if (strcmp(name, dtypes[dtype].name) == 0) return dtype;
+    return 0;
+}
+
+/* ---- Conversions: a loop for each pair of element types -------------------------------------- */
+
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* these loops are there to be vectorised */
 #endif
 
 #define BLOCK 512 /* elements at once, where an intermediate buffer is needed */
-
-/* ---- Kernels --------------------------------------------------------------------------------- */
 
 #define C_int8 int8_t
 #define C_uint8 uint8_t
@@ -82,7 +130,7 @@ typedef void kernel(const void *in, void *out, int64_t n);
 static kernel *const kernels[PFD_FLOAT64 + 1][PFD_FLOAT64 + 1] = {
     INTEGERS(KERNEL_ROW) FLOATS(KERNEL_ROW)};
 
-/* ---- What fits ------------------------------------------------------------------------------- */
+/* ---- Conversions: what fits, checked beforehand ---------------------------------------------- */
 
 /* Integers fit from `low` to `high`, floats strictly between `below` and `above`. */
 typedef struct limits {
@@ -188,7 +236,7 @@ static int64_t first_misfit(int32_t from, const void *in, int32_t to, int64_t n)
     return first_outside(from, in, &limits_of[to], is_float(to), n);
 }
 
-/* ---- What does not fit ----------------------------------------------------------------------- */
+/* ---- Conversions: what does not fit ---------------------------------------------------------- */
 
 /* The bits of an integer as the low ones of 64. */
 static uint64_t resolved_to_integer(double value, int32_t to, int32_t overflow)
@@ -246,7 +294,7 @@ static void convert_resolved(int32_t from, const void *in, int32_t to, void *out
     }
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
+/* ---- Conversions: the whole ------------------------------------------------------------------ */
 
 /* At most BLOCK integers to float16 or bfloat16. */
 static void narrow_integers(int32_t from, const void *in, int32_t to, void *out, int64_t n)
@@ -343,7 +391,7 @@ int64_t pfd_convert_stored(int32_t from, const void *in, int32_t to, void *out, 
     return fitting;
 }
 
-/* ---- Words ----------------------------------------------------------------------------------- */
+/* ---- Conversions: words for messages --------------------------------------------------------- */
 
 int32_t pfd_is_exact(double value, int32_t dtype)
 {
@@ -376,4 +424,198 @@ const char *pfd_format_element(int32_t dtype, const void *element, char *out, in
 const char *pfd_dtype_limits(int32_t dtype)
 {
     return limits_of[dtype].words;
+}
+
+/* ---- Scaling: two or four doubles at once, eight with AVX-512 -------------------------------- */
+
+void pfd_scale_float64(const double *in, double *out, int64_t n, double scale, double shift)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double product = in[i] * scale;
+        out[i] = product + shift;
+    }
+}
+
+void pfd_scale_each_float64(const double *in, double *out, int64_t n, const double *scale,
+                            const double *shift)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double product = in[i] * scale[i];
+        out[i] = product + shift[i];
+    }
+}
+
+/* ---- Scaling: bytes to float32 --------------------------------------------------------------- */
+
+/* `step` 0: one scale and shift for all, 1: one for each. */
+PFD_INLINE void scale_plain(const uint8_t *restrict in, float *restrict out, int64_t n,
+                            const double *scale, const double *shift, int64_t step)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double product = (double)in[i] * scale[i * step];
+        out[i] = (float)(product + shift[i * step]);
+    }
+}
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+/* Less than the level has: without FMA no compiler can fuse the two operations. */
+#define ONLY_AVX2 __attribute__((target("avx2")))
+
+ONLY_AVX2 PFD_INLINE __m128 scaled_avx2(__m128i four, const double *scale, const double *shift,
+                                        int step)
+{
+    __m256d s = step ? _mm256_loadu_pd(scale) : _mm256_set1_pd(*scale);
+    __m256d t = step ? _mm256_loadu_pd(shift) : _mm256_set1_pd(*shift);
+    __m256d product = _mm256_mul_pd(_mm256_cvtepi32_pd(four), s);
+    return _mm256_cvtpd_ps(_mm256_add_pd(product, t));
+}
+
+ONLY_AVX2 PFD_INLINE int64_t scale_avx2(const uint8_t *in, float *out, int64_t n,
+                                        const double *scale, const double *shift, int step)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256i wide = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(in + i)));
+        const double *s = scale + i * step, *t = shift + i * step;
+        __m128 low = scaled_avx2(_mm256_castsi256_si128(wide), s, t, step);
+        __m128 high = scaled_avx2(_mm256_extracti128_si256(wide, 1), s + 4 * step, t + 4 * step,
+                                  step);
+        _mm_storeu_ps(out + i, low);
+        _mm_storeu_ps(out + i + 4, high);
+    }
+    return i;
+}
+
+ONLY_AVX2 static int64_t one_avx2(const uint8_t *in, float *out, int64_t n, const double *scale,
+                                  const double *shift)
+{
+    return scale_avx2(in, out, n, scale, shift, 0);
+}
+
+ONLY_AVX2 static int64_t each_avx2(const uint8_t *in, float *out, int64_t n, const double *scale,
+                                   const double *shift)
+{
+    return scale_avx2(in, out, n, scale, shift, 1);
+}
+
+PFD_TARGET_AVX512 PFD_INLINE int64_t scale_avx512(const uint8_t *in, float *out, int64_t n,
+                                                  const double *scale, const double *shift,
+                                                  int step)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256i wide = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(in + i)));
+        __m512d s = step ? _mm512_loadu_pd(scale + i) : _mm512_set1_pd(*scale);
+        __m512d t = step ? _mm512_loadu_pd(shift + i) : _mm512_set1_pd(*shift);
+        /* With explicit rounding no compiler can fuse the two operations. */
+        enum { nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
+        __m512d product = _mm512_mul_round_pd(_mm512_cvtepi32_pd(wide), s, nearest);
+        _mm256_storeu_ps(out + i, _mm512_cvtpd_ps(_mm512_add_round_pd(product, t, nearest)));
+    }
+    return i;
+}
+
+PFD_TARGET_AVX512 static int64_t one_avx512(const uint8_t *in, float *out, int64_t n,
+                                            const double *scale, const double *shift)
+{
+    return scale_avx512(in, out, n, scale, shift, 0);
+}
+
+PFD_TARGET_AVX512 static int64_t each_avx512(const uint8_t *in, float *out, int64_t n,
+                                             const double *scale, const double *shift)
+{
+    return scale_avx512(in, out, n, scale, shift, 1);
+}
+#endif
+
+/* ---- Scaling: bytes to float32 by float32 ---------------------------------------------------- */
+#if defined(__x86_64__) || defined(__AARCH64EL__)
+
+/* A byte has 256 values: where float32 arithmetic gives the same bits as float64 for all of them,
+ * it is used: it is twice as fast. The scale is then the sum of two floats, exact to 48 bits. */
+typedef struct short_factors {
+    float high, low, shift;
+} short_factors;
+
+enum { all_bytes = 256, worth_trying = 8 * all_bytes };
+
+#define SHORT(name, target)                                                                        \
+    target static void short_##name(const uint8_t *restrict in, float *restrict out, int64_t n,    \
+                                    const short_factors *by)                                       \
+    {                                                                                              \
+        const float high = by->high, low = by->low, shift = by->shift;                             \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            out[i] = __builtin_fmaf(in[i], high, __builtin_fmaf(in[i], low, shift));               \
+    }
+
+#if defined(__x86_64__)
+SHORT(avx2, PFD_TARGET_AVX2)
+SHORT(avx512, PFD_TARGET_AVX512)
+#else
+SHORT(neon, )
+#endif
+
+static void scale_short(int32_t level, const uint8_t *in, float *out, int64_t n,
+                        const short_factors *by)
+{
+#if defined(__x86_64__)
+    (level >= PFD_SIMD_AVX512 ? short_avx512 : short_avx2)(in, out, n, by);
+#else
+    (void)level;
+    short_neon(in, out, n, by);
+#endif
+}
+
+static int64_t scale_long(int32_t level, const uint8_t *in, float *out, int64_t n,
+                          const double *scale, const double *shift)
+{
+#if defined(__x86_64__)
+    return (level >= PFD_SIMD_AVX512 ? one_avx512 : one_avx2)(in, out, n, scale, shift);
+#else
+    (void)level;
+    scale_plain(in, out, n, scale, shift, 0);
+    return n;
+#endif
+}
+
+/* Returns how many elements it did: 0 where the bits would differ. */
+static int64_t try_short(int32_t level, const uint8_t *in, float *out, int64_t n, double scale,
+                         double shift)
+{
+    uint8_t bytes[all_bytes];
+    float exact[all_bytes], found[all_bytes];
+    short_factors by = {(float)scale, (float)(scale - (double)(float)scale), (float)shift};
+    for (int i = 0; i < all_bytes; i++) bytes[i] = (uint8_t)i;
+    (void)scale_long(level, bytes, exact, all_bytes, &scale, &shift);
+    scale_short(level, bytes, found, all_bytes, &by);
+    if (memcmp(exact, found, sizeof exact)) return 0;
+    scale_short(level, in, out, n, &by);
+    return n;
+}
+#endif
+
+void pfd_scale_uint8(const uint8_t *in, float *out, int64_t n, double scale, double shift)
+{
+    int64_t i = 0;
+#if defined(__x86_64__) || defined(__AARCH64EL__)
+    int32_t level = pfd_simd_level();
+    if (level > PFD_SIMD_PLAIN && n >= worth_trying)
+        i = try_short(level, in, out, n, scale, shift);
+    if (level > PFD_SIMD_PLAIN && i == 0) i = scale_long(level, in, out, n, &scale, &shift);
+#endif
+    scale_plain(in + i, out + i, n - i, &scale, &shift, 0);
+}
+
+void pfd_scale_each_uint8(const uint8_t *in, float *out, int64_t n, const double *scale,
+                          const double *shift)
+{
+    int64_t i = 0;
+#if defined(__x86_64__)
+    int32_t level = pfd_simd_level();
+    if (level >= PFD_SIMD_AVX512) i = each_avx512(in, out, n, scale, shift);
+    if (level == PFD_SIMD_AVX2) i = each_avx2(in, out, n, scale, shift);
+#endif
+    scale_plain(in + i, out + i, n - i, scale + i, shift + i, 1);
 }

@@ -1,13 +1,311 @@
-/* CPUs, memory, clock and forks of this process. */
+/* What this process may use of the machine: instructions, CPUs, memory, clocks; and its forks. */
 #include "core/cpu.h"
-#include "core/cgroup.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- What an x86-64 processor has ------------------------------------------------------------ */
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <stdatomic.h>
+
+/* Bits of leaf 1, ecx. */
+enum {
+    pclmul = 1 << 1, fma = 1 << 12, sse42 = 1 << 20, popcnt = 1 << 23, osxsave = 1 << 27,
+    avx = 1 << 28, f16c = 1 << 29
+};
+
+/* Of leaf 7, ebx, and the last two ecx. */
+#define BMI (1u << 3)
+#define AVX2 (1u << 5)
+#define BMI2 (1u << 8)
+#define AVX512F (1u << 16)
+#define AVX512DQ (1u << 17)
+#define AVX512CD (1u << 28)
+#define AVX512BW (1u << 30)
+#define AVX512VL (1u << 31)
+#define AVX512VBMI (1u << 1)
+#define AVX512VBMI2 (1u << 6)
+
+/* The registers that the system saves, of XCR0. */
+enum { saves_ymm = 0x6, saves_zmm = 0xe6 };
+
+static int32_t has(uint32_t found, uint32_t wanted)
+{
+    return (found & wanted) == wanted;
+}
+
+static uint32_t saved_registers(void)
+{
+    uint32_t low, high;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+static int32_t ask(void)
+{
+    uint32_t eax, ebx, ecx, edx;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return 0;
+    uint32_t first = ecx;
+    int32_t features = has(first, sse42 | pclmul) ? PFD_X86_CRC32C : 0;
+    uint32_t saved = has(first, osxsave | avx) ? saved_registers() : 0;
+    if (!has(saved, saves_ymm)) return features;
+    if (has(first, f16c)) features |= PFD_X86_F16C;
+    if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return features;
+    if (!has(first, fma | popcnt) || !has(ebx, AVX2 | BMI | BMI2)) return features;
+    features |= PFD_X86_AVX2;
+    if (has(saved, saves_zmm) && has(ebx, AVX512F | AVX512DQ | AVX512CD | AVX512BW | AVX512VL) &&
+        has(ecx, AVX512VBMI | AVX512VBMI2))
+        features |= PFD_X86_AVX512;
+    return features;
+}
+
+/* Asked once: a virtual machine takes many microseconds to answer. */
+int32_t pfd_x86_features(void)
+{
+    static _Atomic int32_t known = -1; /* threads that race here find the same */
+    int32_t features = atomic_load_explicit(&known, memory_order_relaxed);
+    if (features < 0) {
+        features = ask();
+        atomic_store_explicit(&known, features, memory_order_relaxed);
+    }
+    return features;
+}
+#else
+int32_t pfd_x86_features(void)
+{
+    return 0;
+}
+#endif
+
+/* ---- Which vector instructions to use -------------------------------------------------------- */
+
+#if defined(__x86_64__)
+int32_t pfd_simd_of_cpu(void)
+{
+    int32_t has = pfd_x86_features();
+    return has & PFD_X86_AVX512 ? PFD_SIMD_AVX512
+           : has & PFD_X86_AVX2 ? PFD_SIMD_AVX2
+                                : PFD_SIMD_PLAIN;
+}
+#elif defined(__AARCH64EL__)
+int32_t pfd_simd_of_cpu(void)
+{
+    return PFD_SIMD_NEON;
+}
+#else
+int32_t pfd_simd_of_cpu(void)
+{
+    return PFD_SIMD_PLAIN;
+}
+#endif
+
+#if defined(__AARCH64EL__)
+static const char *const names[] = {"plain", "neon"};
+#else
+static const char *const names[] = {"plain", "avx2", "avx512"};
+#endif
+
+static int32_t choose_level(void)
+{
+    const char *wanted = getenv("PYFLOWDATA_SIMD");
+    int32_t best = pfd_simd_of_cpu();
+    for (int32_t i = 0; wanted && i < best; i++)
+        if (!strcmp(wanted, names[i])) return i;
+    return best;
+}
+
+int32_t pfd_simd_level(void)
+{
+    static _Atomic int32_t chosen = -1; /* threads that race here choose the same one */
+    int32_t level = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (level < 0) {
+        level = choose_level();
+        atomic_store_explicit(&chosen, level, memory_order_relaxed);
+    }
+    return level;
+}
+
+const char *pfd_simd_name(void)
+{
+    return names[pfd_simd_level()];
+}
+
+int32_t pfd_simd_is_plain(void)
+{
+    static _Atomic int32_t chosen = -1;
+    int32_t plain = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (plain < 0) {
+        const char *wanted = getenv("PYFLOWDATA_SIMD");
+        plain = wanted && !strcmp(wanted, "plain");
+        atomic_store_explicit(&chosen, plain, memory_order_relaxed);
+    }
+    return plain;
+}
+
+/* ---- Limits of control groups ---------------------------------------------------------------- */
+
+enum { MOST_CONTENT = 512 }; /* of the small files that hold a limit */
+
+/* The limit in one group's folder; INT64_MAX: none. */
+typedef int64_t (*read_limit_fn)(const char *folder);
+
+/* Content of folder/name as a string; "" when it cannot be read. */
+static void read_small_file(const char *folder, const char *name, char content[MOST_CONTENT])
+{
+    char path[PATH_MAX];
+    content[0] = '\0';
+    int size = snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (size < 0 || (size_t)size >= sizeof path) return;
+    FILE *file = fopen(path, "re");
+    if (!file) return;
+    size_t got = fread(content, 1, MOST_CONTENT - 1, file);
+    content[got] = '\0';
+    fclose(file);
+}
+
+/* Text that is a positive number, or `otherwise`. */
+static int64_t number_or(int64_t otherwise, const char *text)
+{
+    int64_t value;
+    return sscanf(text, "%" SCNd64, &value) == 1 && value > 0 ? value : otherwise;
+}
+
+/* INT64_MAX for "max", for version 1's -1 and for text that is not a number. */
+static int64_t number_or_none(const char *text)
+{
+    return number_or(INT64_MAX, text);
+}
+
+static int64_t whole_cpus(int64_t quota, int64_t period)
+{
+    if (quota == INT64_MAX || period == INT64_MAX) return INT64_MAX;
+    return quota / period + (quota % period != 0);
+}
+
+static int64_t read_cpus(const char *folder)
+{
+    char content[MOST_CONTENT]; /* version 2: "max 100000" or "150000 100000" */
+    read_small_file(folder, "cpu.max", content);
+    const char *blank = strchr(content, ' ');
+    if (blank) return whole_cpus(number_or_none(content), number_or_none(blank));
+
+    char period[MOST_CONTENT];
+    read_small_file(folder, "cpu.cfs_quota_us", content);
+    read_small_file(folder, "cpu.cfs_period_us", period);
+    return whole_cpus(number_or_none(content), number_or_none(period));
+}
+
+static int64_t read_memory(const char *folder)
+{
+    char content[MOST_CONTENT];
+    read_small_file(folder, "memory.max", content);
+    if (!content[0]) read_small_file(folder, "memory.limit_in_bytes", content);
+    return number_or_none(content);
+}
+
+/* As a limit that is smaller the longer it was: minus the time. */
+static int64_t read_throttled(const char *folder)
+{
+    char content[MOST_CONTENT]; /* a line "name value" each; version 2 counts microseconds */
+    read_small_file(folder, "cpu.stat", content);
+    const char *micro = strstr(content, "throttled_usec ");
+    const char *nano = strstr(content, "throttled_time ");
+    if (micro) return -1000 * number_or(0, strchr(micro, ' '));
+    return nano ? -number_or(0, strchr(nano, ' ')) : 0;
+}
+
+/* The smallest limit of a group and its parents. Inside a container the group's path is often the
+ * host's and does not exist; the mount's root, which is always read, is then the container's
+ * group. */
+static int64_t smallest_upwards(const char *root, const char *mount, const char *group,
+                                read_limit_fn read_limit)
+{
+    char folder[PATH_MAX];
+    int mount_size = snprintf(folder, sizeof folder, "%s%s", root, mount);
+    if (mount_size < 0 || (size_t)mount_size >= sizeof folder) return INT64_MAX;
+    size_t left = sizeof folder - (size_t)mount_size;
+    int size = snprintf(folder + mount_size, left, "%s", group);
+    if (size < 0 || (size_t)size >= left) folder[mount_size] = '\0';
+
+    int64_t smallest = INT64_MAX;
+    for (;;) {
+        int64_t limit = read_limit(folder);
+        if (limit < smallest) smallest = limit;
+        char *slash = strrchr(folder + mount_size, '/');
+        if (!slash) return smallest;
+        *slash = '\0';
+    }
+}
+
+/* Whether "cpu,cpuacct" names "cpu". */
+static int names_controller(const char *list, const char *controller)
+{
+    size_t size = strlen(controller);
+    for (const char *item = list; item; item = strchr(item, ',')) {
+        item += *item == ',';
+        if (!strncmp(item, controller, size) && (!item[size] || item[size] == ',')) return 1;
+    }
+    return 0;
+}
+
+/* /proc/self/cgroup has lines "id:controllers:/path"; version 2 is "0::/path". */
+static int64_t smallest_limit(const char *root, const char *controller, read_limit_fn read_limit)
+{
+    char line[PATH_MAX + 256];
+    char mount[64];
+    int64_t smallest = INT64_MAX;
+    (void)snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
+    FILE *file = fopen(line, "re");
+    if (!file) return INT64_MAX;
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':');
+        char *group = controllers ? strchr(++controllers, ':') : NULL;
+        if (!group) continue;
+        *group++ = '\0';
+        int64_t limit = INT64_MAX;
+        if (!controllers[0]) { /* version 2, alone or beside version 1 */
+            limit = smallest_upwards(root, "/sys/fs/cgroup", group, read_limit);
+            if (limit < smallest) smallest = limit;
+            limit = smallest_upwards(root, "/sys/fs/cgroup/unified", group, read_limit);
+        } else if (names_controller(controllers, controller)) {
+            (void)snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", controller);
+            limit = smallest_upwards(root, mount, group, read_limit);
+        }
+        if (limit < smallest) smallest = limit;
+    }
+    fclose(file);
+    return smallest;
+}
+
+int64_t pfd_cgroup_cpus(const char *root)
+{
+    return smallest_limit(root, "cpu", read_cpus);
+}
+
+int64_t pfd_cgroup_memory(const char *root)
+{
+    return smallest_limit(root, "memory", read_memory);
+}
+
+int64_t pfd_cgroup_throttled_ns(const char *root)
+{
+    int64_t smallest = smallest_limit(root, "cpu", read_throttled);
+    return smallest < 0 ? -smallest : 0;
+}
+
+/* ---- CPUs, memory, clocks, forks ------------------------------------------------------------- */
 
 /* CPUs in the affinity mask; 0 when the kernel does not say. */
 static int64_t affinity_count(void)

@@ -1,12 +1,75 @@
-/* core/cpu.h -- what this process may use of the machine.
+/* core/cpu.h -- what this process may use of the machine, and its clocks and forks.
  *
- * The limits of control groups are those of the first call in this process.
+ * ERRORS   A limit that cannot be read counts as absent.
  * THREADS  Everything here may be called from any thread.
  */
 #ifndef PFD_CORE_CPU_H
 #define PFD_CORE_CPU_H
 #include <stdint.h>
 
+/* ---- What an x86-64 processor has ------------------------------------------------------------ */
+
+#define PFD_X86_CRC32C 1 /* SSE 4.2 and PCLMULQDQ */
+#define PFD_X86_AVX2 2   /* all of PFD_SIMD_AVX2 */
+#define PFD_X86_AVX512 4 /* all of PFD_SIMD_AVX512 */
+#define PFD_X86_F16C 8
+
+/* The sum of what the processor has and the system keeps for it; 0 on other processors.  The
+ * processor tells it, not __builtin_cpu_supports(), which not every compiler's runtime has (that of
+ * zig answers no). */
+int32_t pfd_x86_features(void);
+
+/* ---- Which vector instructions to use -------------------------------------------------------- */
+
+#define PFD_SIMD_PLAIN 0 /* C only; with SSE2 on x86-64, all of which have it */
+#if defined(__x86_64__)
+#define PFD_SIMD_AVX2 1   /* AVX2, FMA, BMI1, BMI2, POPCNT: x86-64-v3 */
+#define PFD_SIMD_AVX512 2 /* those, and AVX-512 F, BW, CD, DQ, VL, VBMI and VBMI2 */
+#define PFD_SIMD_MOST PFD_SIMD_AVX512
+/* Of a function for such a level. */
+#define PFD_TARGET_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,popcnt")))
+#define PFD_TARGET_AVX512                                                                          \
+    __attribute__((target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,"    \
+                          "avx2,fma,bmi,bmi2,popcnt")))
+#elif defined(__AARCH64EL__)
+#define PFD_SIMD_NEON 1 /* every aarch64 has it; big-endian builds use plain C */
+#define PFD_SIMD_MOST PFD_SIMD_NEON
+#else
+#define PFD_SIMD_MOST PFD_SIMD_PLAIN
+#endif
+
+/* For code that may only be compiled inside a function of that target. */
+#define PFD_INLINE static inline __attribute__((always_inline))
+
+/* The best that the processor has. */
+int32_t pfd_simd_of_cpu(void);
+
+/* The one to use: the best, or a lower one that the environment variable PYFLOWDATA_SIMD names:
+ * plain, avx2 or avx512; plain or neon on ARM.  It is read once. */
+int32_t pfd_simd_level(void);
+
+/* The name of that level, as PYFLOWDATA_SIMD has it. */
+const char *pfd_simd_name(void);
+
+/* 1: PYFLOWDATA_SIMD is "plain"; for instructions outside the levels. */
+int32_t pfd_simd_is_plain(void);
+
+/* ---- Limits of control groups ---------------------------------------------------------------- */
+
+/* What the control groups of this process allow it; `root` is put before every path: "" for the
+ * machine, a folder for a test.  CPUs' worth of time, rounded up; INT64_MAX: no limit. */
+int64_t pfd_cgroup_cpus(const char *root);
+
+/* Bytes; INT64_MAX: no limit. */
+int64_t pfd_cgroup_memory(const char *root);
+
+/* How long in its life a group was kept from running, with its quota of CPU time used up; the
+ * longest of the groups. */
+int64_t pfd_cgroup_throttled_ns(const char *root);
+
+/* ---- CPUs, memory, clocks, forks ------------------------------------------------------------- */
+
+/* With the limits of control groups that were found by the first call in this process. */
 int32_t pfd_cpu_count(void);      /* >= 1: CPU affinity, cut by the cgroup's quota (v1 and v2) */
 int64_t pfd_memory_limit(void);   /* bytes: physical memory, cut by the cgroup's limit */
 int64_t pfd_clock_ns(void);       /* monotonic */

@@ -10,6 +10,11 @@
 #define PFD_CORE_ERROR_H
 #include "pyflowdata/op.h"
 
+/* Marks the inner functions of libpyflowdata.so that libpyflowdata_kit.so calls, in a node of their
+ * own of the export map, csrc/pyflowdata.map.  Nothing else may call these functions from outside:
+ * they change from build to build. */
+#define PFD_PRIVATE __attribute__((visibility("default")))
+
 /* Makes a new pfd_error, whatever was in its memory: struct_size, PFD_OK, no place (-1). */
 void pfd_error_init(pfd_error *err);
 
@@ -58,5 +63,4 @@ pfd_status pfd_fail_at(pfd_error *err, const pfd_file *file, int64_t byte, pfd_s
 /* About an attr of the op: the message begins with "attr 'NAME'".  `file` may be NULL. */
 pfd_status pfd_fail_attr(pfd_error *err, const char *attr, const pfd_file *file, pfd_status status,
                          const char *format, ...) __attribute__((format(printf, 5, 6)));
-
 #endif

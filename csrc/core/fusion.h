@@ -26,5 +26,9 @@ typedef struct pfd_fusion {
 } pfd_fusion;
 
 /* The failure in *err is the producer's: sets has_failed, and returns the status. */
-pfd_status pfd_producer_failed(const pfd_producer *producer, const pfd_error *err);
+static inline pfd_status pfd_producer_failed(const pfd_producer *producer, const pfd_error *err)
+{
+    *producer->has_failed = 1;
+    return err->status;
+}
 #endif

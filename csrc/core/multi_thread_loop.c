@@ -4,28 +4,83 @@
  * of work burn twice the time of one. So another thread is woken only when enough work waits, by
  * the measured time of a chunk. */
 #include "core/multi_thread_loop.h"
+
 #include "core/cpu.h"
 #include "core/error.h"
-#include "core/thread_usage.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- What the kernel counted for a thread ---------------------------------------------------- */
+
+int32_t pfd_thread_system_id(void)
+{
+    return (int32_t)syscall(SYS_gettid);
+}
+
+/* A file of a thread as text, cut to what there is room for; "" where it cannot be read. */
+static void read_text(int32_t system_id, const char *name, char *text, size_t room)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%" PRId32 "/%s", system_id, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, room - 1);
+    text[n > 0 ? n : 0] = 0;
+    if (fd >= 0) (void)close(fd);
+}
+
+/* The kernel's Documentation/scheduler/sched-stats.rst: time on a processor, time waiting for one,
+ * in ns, and a count. */
+void pfd_thread_usage_add_times(int32_t system_id, pfd_thread_usage *usage)
+{
+    char text[128];
+    int64_t cpu_ns, runnable_ns;
+    read_text(system_id, "schedstat", text, sizeof text);
+    if (sscanf(text, "%" SCNd64 " %" SCNd64, &cpu_ns, &runnable_ns) != 2) return;
+    usage->cpu_ns += cpu_ns;
+    usage->runnable_ns += runnable_ns;
+}
+
+/* proc(5): after the name, which is in parentheses and may have any characters, majflt is the tenth
+ * field. */
+static void add_faults(int32_t system_id, pfd_thread_usage *usage)
+{
+    char text[512];
+    int64_t faults;
+    read_text(system_id, "stat", text, sizeof text);
+    const char *after = strrchr(text, ')');
+    if (after && sscanf(after, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %" SCNd64, &faults) == 1)
+        usage->major_faults += faults;
+}
+
+void pfd_thread_usage_add(int32_t system_id, pfd_thread_usage *usage)
+{
+    pfd_thread_usage_add_times(system_id, usage);
+    add_faults(system_id, usage);
+}
+
+/* ---- The pool -------------------------------------------------------------------------------- */
 
 enum {
     WORTH_A_WAKE_NS = 20 * 1000, /* of waiting work, for each running thread */
     SAMPLE_EVERY = 8,            /* chunks; a power of two */
 };
 
-typedef struct worker {
+typedef struct pool_thread {
     pfd_thread_pool *pool;
     pthread_t thread;
     int32_t index;
     _Atomic int32_t system_id;
     int64_t idle_since_ns; /* 0: it has work; under the pool's lock */
-} worker;
+} pool_thread;
 
 static _Thread_local int32_t chunks_inside; /* more than one: a chunk that waits for a loop */
 
@@ -51,7 +106,7 @@ struct pfd_thread_pool {
     int64_t thread_ns, since_ns; /* thread_ns: until since_ns, when num_threads changed last */
     pfd_idle_fn on_idle; /* NULL: none */
     void *on_idle_ctx;
-    worker workers[];
+    pool_thread workers[];
 };
 
 static void remove_loop(pfd_thread_pool *pool, const pfd_loop *loop)
@@ -137,14 +192,14 @@ static void do_chunk(pfd_thread_pool *pool, pfd_loop *loop, int32_t index)
     pthread_mutex_lock(&pool->lock);
 }
 
-static int32_t may_work(const worker *self)
+static int32_t may_work(const pool_thread *self)
 {
     return self->index < self->pool->num_threads;
 }
 
 /* Waits for work. A thread that is one too many leaves a signal to the others, if there are any:
  * they look for it, too, when threads become too many. */
-static void wait_for_work(pfd_thread_pool *pool, worker *self)
+static void wait_for_work(pfd_thread_pool *pool, pool_thread *self)
 {
     self->idle_since_ns = pfd_clock_ns();
     pool->idle++;
@@ -162,7 +217,7 @@ static void wait_for_work(pfd_thread_pool *pool, worker *self)
 
 static void *work(void *argument)
 {
-    worker *self = argument;
+    pool_thread *self = argument;
     pfd_thread_pool *pool = self->pool;
     atomic_store(&self->system_id, pfd_thread_system_id());
     pthread_mutex_lock(&pool->lock);
@@ -179,7 +234,7 @@ static void *work(void *argument)
 }
 
 /* Signals belong to the threads of the program, not to ours, except those that a fault raises. */
-static int start_thread(worker *self)
+static int start_thread(pool_thread *self)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -197,7 +252,7 @@ static int start_thread(worker *self)
 static int start_threads(pfd_thread_pool *pool, int32_t wanted)
 {
     while (pool->num_started < wanted) {
-        worker *next = &pool->workers[pool->num_started];
+        pool_thread *next = &pool->workers[pool->num_started];
         next->pool = pool;
         next->index = pool->num_started;
         int failure = start_thread(next);
@@ -225,7 +280,7 @@ int32_t pfd_thread_pool_set_threads(pfd_thread_pool *pool, int32_t num_threads)
 pfd_status pfd_thread_pool_create(int32_t num_threads, int32_t most_threads, pfd_thread_pool **out,
                                   pfd_error *err)
 {
-    size_t bytes = sizeof(pfd_thread_pool) + (size_t)most_threads * sizeof(worker);
+    size_t bytes = sizeof(pfd_thread_pool) + (size_t)most_threads * sizeof(pool_thread);
     pfd_thread_pool *pool = calloc(1, bytes);
     if (!pool) return pfd_fail_memory(err, (int64_t)bytes, "the thread pool");
     pool->chunk_ns = WORTH_A_WAKE_NS; /* until one is measured */
@@ -345,4 +400,67 @@ void pfd_thread_pool_on_idle(pfd_thread_pool *pool, pfd_idle_fn on_idle, void *c
 int32_t pfd_thread_pool_system_id(const pfd_thread_pool *pool, int32_t i)
 {
     return atomic_load(&pool->workers[i].system_id);
+}
+
+/* ---- A loop on threads of its own ------------------------------------------------------------ */
+
+typedef struct run_once {
+    pthread_mutex_t lock;
+    pthread_cond_t finished;
+    int32_t done;
+} run_once;
+
+static void finish(void *ctx)
+{
+    run_once *self = ctx;
+    pthread_mutex_lock(&self->lock);
+    self->done = 1;
+    pthread_cond_signal(&self->finished);
+    pthread_mutex_unlock(&self->lock);
+}
+
+/* The context of the loop's function: the caller's context and ours. */
+typedef struct work_once {
+    run_once run_once; /* first: done() gets it */
+    pfd_loop_fn fn;
+    void *ctx;
+} work_once;
+
+static pfd_status call(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
+{
+    const work_once *self = ctx;
+    return self->fn(self->ctx, begin, end, worker, err);
+}
+
+pfd_status pfd_parallel_for(int32_t num_threads, int64_t n, int64_t chunk, pfd_loop_fn fn,
+                            void *ctx, pfd_error *err)
+{
+    pfd_thread_pool *pool = NULL;
+    int64_t chunks = (n + chunk - 1) / chunk;
+    if (num_threads > chunks) num_threads = (int32_t)chunks;
+    int32_t others = num_threads - 1;
+    if (others < 1 || pfd_thread_pool_create(others, others, &pool, err) != PFD_OK) {
+        pfd_error_clear(err);
+        return pfd_single_thread_loop(n, chunk, fn, ctx, 0, err);
+    }
+    work_once self = {.fn = fn, .ctx = ctx};
+    pthread_mutex_init(&self.run_once.lock, NULL);
+    pthread_cond_init(&self.run_once.finished, NULL);
+    pfd_loop loop = {.n = n, .chunk = chunk, .fn = call, .done = finish, .ctx = &self};
+    pfd_multi_thread_loop(pool, &loop);
+    while (pfd_thread_pool_help(pool, &loop)) continue;
+    pthread_mutex_lock(&self.run_once.lock);
+    while (!self.run_once.done) pthread_cond_wait(&self.run_once.finished, &self.run_once.lock);
+    pthread_mutex_unlock(&self.run_once.lock);
+    pfd_thread_pool_free(pool);
+    pthread_cond_destroy(&self.run_once.finished);
+    pthread_mutex_destroy(&self.run_once.lock);
+    if (loop.status != PFD_OK) {
+        if (loop.error)
+            pfd_error_copy(err, loop.error);
+        else
+            (void)pfd_fail_memory(err, (int64_t)sizeof *err, "an error's text");
+    }
+    free(loop.error);
+    return loop.status;
 }

@@ -14,6 +14,23 @@
 #define PFD_CORE_MULTI_THREAD_LOOP_H
 #include "pyflowdata/op.h"
 
+/* ---- What the kernel counted for a thread ---------------------------------------------------- */
+
+/* From /proc.  Any thread may ask about any other thread of this process that runs. */
+typedef struct pfd_thread_usage {
+    int64_t cpu_ns;       /* computed */
+    int64_t runnable_ns;  /* could have computed, and waited for a processor */
+    int64_t major_faults; /* pages of files that were waited for */
+} pfd_thread_usage;
+
+int32_t pfd_thread_system_id(void); /* of the calling thread */
+
+/* Adds the numbers of a thread to *usage; those that the kernel does not tell stay as they are. */
+void pfd_thread_usage_add(int32_t system_id, pfd_thread_usage *usage);
+void pfd_thread_usage_add_times(int32_t system_id, pfd_thread_usage *usage); /* without faults */
+
+/* ---- The pool -------------------------------------------------------------------------------- */
+
 typedef struct pfd_thread_pool pfd_thread_pool;
 
 /* Does items [begin, end). `worker` is in [0, most_threads], and in use by one thread at a time:
@@ -87,4 +104,12 @@ void pfd_thread_pool_on_idle(pfd_thread_pool *pool, pfd_idle_fn on_idle, void *c
 
 /* The kernel's number of thread i; 0: it has not run yet. */
 int32_t pfd_thread_pool_system_id(const pfd_thread_pool *pool, int32_t i);
+
+/* ---- A loop on threads of its own ------------------------------------------------------------ */
+
+/* For work done once: runs fn over [0, n), `chunk` items at a time, on num_threads threads.  The
+ * calling thread is one of them; `worker` is below num_threads.  With one thread, or one chunk,
+ * everything runs on the caller.  Where a thread cannot be started, fewer threads do the work. */
+pfd_status pfd_parallel_for(int32_t num_threads, int64_t n, int64_t chunk, pfd_loop_fn fn,
+                            void *ctx, pfd_error *err);
 #endif

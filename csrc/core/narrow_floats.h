@@ -1,9 +1,35 @@
-/* core/narrow_floats.h -- the float dtypes of 16 bits, float16 and bfloat16, by their number. */
+/* core/narrow_floats.h -- numbers of 16 bits from and to wider ones: float16 (IEEE binary16) and
+ * bfloat16 (the upper half of a float32: eight bits of exponent, seven of fraction).
+ *
+ * Rounding is to the nearest, ties to even; a NaN stays one, with its sign, and becomes quiet.  The
+ * vector instructions give the same bits as plain C.
+ * THREADS  Everything here may be called from any thread.
+ */
 #ifndef PFD_CORE_NARROW_FLOATS_H
 #define PFD_CORE_NARROW_FLOATS_H
-#include "core/bfloat16.h"
-#include "core/float16.h"
 #include "pyflowdata/op.h"
+
+/* ---- Rounding to odd ------------------------------------------------------------------------- */
+
+/* Integers of more than 53 bits to doubles: what is no double becomes the one of its two neighbours
+ * whose last bit is 1.  Rounding it again to fewer bits, to the nearest, gives what rounding the
+ * integer itself does. */
+void pfd_round_int64_to_odd(const int64_t *restrict in, double *restrict out, int64_t n);
+void pfd_round_uint64_to_odd(const uint64_t *restrict in, double *restrict out, int64_t n);
+
+/* ---- float16 --------------------------------------------------------------------------------- */
+
+void pfd_float16_to_float32(const uint16_t *in, float *out, int64_t n);
+void pfd_float16_from_float32(const float *in, uint16_t *out, int64_t n);
+void pfd_float16_from_float64(const double *in, uint16_t *out, int64_t n); /* rounded once */
+
+/* ---- bfloat16 -------------------------------------------------------------------------------- */
+
+void pfd_bfloat16_to_float32(const uint16_t *in, float *out, int64_t n);
+void pfd_bfloat16_from_float32(const float *in, uint16_t *out, int64_t n);
+void pfd_bfloat16_from_float64(const double *in, uint16_t *out, int64_t n); /* rounded once */
+
+/* ---- Either of them, by its number ----------------------------------------------------------- */
 
 static inline int32_t pfd_is_narrow_float(int32_t dtype)
 {

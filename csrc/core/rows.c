@@ -1,9 +1,13 @@
-/* Rows, whether their tensor is dense or ragged. */
+/* Rows, whether their tensor is dense or ragged; their copies and their form in files. */
 #include "core/rows.h"
 
+#include "core/error.h"
 #include "pyflowdata/pyflowdata.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+/* ---- Rows of a tensor ------------------------------------------------------------------------ */
 
 int32_t pfd_is_ragged(const pfd_row_type *type)
 {
@@ -94,4 +98,185 @@ void *pfd_row_to_write(const pfd_compute_args *args, int32_t output, int64_t i,
         return NULL;
     }
     return pfd_row_points_at(args, output, i, data, shape, err) ? data : NULL;
+}
+
+/* ---- Parts of arrays, and padding ------------------------------------------------------------ */
+
+void pfd_copy_box(const uint8_t *from, const int64_t *from_strides, uint8_t *to,
+                  const int64_t *to_strides, const int64_t *counts, int32_t ndim,
+                  int64_t run_bytes)
+{
+    int64_t at[PFD_MAX_DIMS] = {0};
+    for (int32_t d = 0; d < ndim; d++)
+        if (counts[d] <= 0) return;
+    if (run_bytes <= 0) return;
+    for (;;) {
+        memcpy(to, from, (size_t)run_bytes);
+        int32_t d = ndim - 1;
+        while (d >= 0 && ++at[d] == counts[d]) {
+            from -= (counts[d] - 1) * from_strides[d];
+            to -= (counts[d] - 1) * to_strides[d];
+            at[d--] = 0;
+        }
+        if (d < 0) return;
+        from += from_strides[d];
+        to += to_strides[d];
+    }
+}
+
+void pfd_fill(void *out, int64_t n, const void *element, int64_t element_bytes)
+{
+    const uint8_t *bytes = element;
+    uint8_t *to = out;
+    int32_t is_one_byte = 1;
+    for (int64_t k = 1; k < element_bytes; k++) is_one_byte &= bytes[k] == bytes[0];
+    if (n <= 0) return;
+    if (is_one_byte) {
+        memset(to, bytes[0], (size_t)(n * element_bytes));
+        return;
+    }
+    /* Each copy doubles the part that is filled. */
+    int64_t done = element_bytes, total = n * element_bytes;
+    memcpy(to, bytes, (size_t)element_bytes);
+    while (done < total) {
+        int64_t more = done < total - done ? done : total - done;
+        memcpy(to + done, to, (size_t)more);
+        done += more;
+    }
+}
+
+void pfd_pad_array(const void *from, const int64_t *in, void *to, const int64_t *out, int32_t ndim,
+                   const void *element, int64_t element_bytes)
+{
+    int64_t counts[PFD_MAX_DIMS], from_strides[PFD_MAX_DIMS], to_strides[PFD_MAX_DIMS];
+    int64_t from_bytes = element_bytes, to_bytes = element_bytes, run = element_bytes;
+    int32_t outer = ndim; /* dimensions to loop over; those after them form one run */
+    for (int32_t d = ndim - 1; d >= 0; d--) {
+        counts[d] = in[d] < out[d] ? in[d] : out[d];
+        from_strides[d] = from_bytes;
+        to_strides[d] = to_bytes;
+        if (outer == d + 1 && from_bytes == to_bytes && from_bytes == run) {
+            run = from_bytes * counts[d];
+            outer = d;
+        }
+        from_bytes *= in[d];
+        to_bytes *= out[d];
+    }
+    if (outer == 0) { /* only the end needs padding */
+        if (run > 0) memcpy(to, from, (size_t)run);
+        pfd_fill((uint8_t *)to + run, (to_bytes - run) / element_bytes, element, element_bytes);
+        return;
+    }
+    pfd_fill(to, to_bytes / element_bytes, element, element_bytes);
+    pfd_copy_box(from, from_strides, to, to_strides, counts, outer, run);
+}
+
+int32_t pfd_mask_dims(const pfd_row_type *in, const pfd_row_type *out)
+{
+    int32_t ndim = 1;
+    for (int32_t d = 0; d < in->ndim; d++)
+        if (in->shape[d] < 0 || in->shape[d] != out->shape[d]) ndim = d + 1;
+    return ndim;
+}
+
+void pfd_pad_mask(const int64_t *in, uint8_t *mask, const int64_t *out, int32_t ndim)
+{
+    static const uint8_t one = 1;
+    int64_t counts[PFD_MAX_DIMS], strides[PFD_MAX_DIMS], zeros[PFD_MAX_DIMS] = {0}, bytes = 1;
+    for (int32_t d = ndim - 1; d >= 0; d--) {
+        counts[d] = in[d] < out[d] ? in[d] : out[d];
+        strides[d] = bytes;
+        bytes *= out[d];
+    }
+    if (bytes <= 0) return;
+    memset(mask, 0, (size_t)bytes);
+    if (ndim == 1)
+        memset(mask, 1, (size_t)counts[0]);
+    else
+        pfd_copy_box(&one, zeros, mask, strides, counts, ndim, 1);
+}
+
+/* ---- Rows as files store them ---------------------------------------------------------------- */
+
+static const int64_t most_row_bytes = (int64_t)1 << 46;
+
+int32_t pfd_order_is_foreign(int32_t order)
+{
+    const uint16_t one = 1;
+    uint8_t first;
+    memcpy(&first, &one, 1);
+    return (order == PFD_ORDER_LITTLE) != (first == 1);
+}
+
+pfd_status pfd_stored_row_type(int32_t dtype, pfd_list_int64 shape, pfd_row_type *out,
+                               pfd_error *err)
+{
+    *out = (pfd_row_type){.dtype = dtype, .ndim = (int32_t)shape.size};
+    int64_t bytes = pfd_dtype_size(dtype);
+    for (int64_t i = 0; i < shape.size; i++) {
+        out->shape[i] = shape.data[i];
+        if (shape.data[i] < 1)
+            return pfd_fail_attr(err, "shape", NULL, PFD_INVALID_ARGUMENT,
+                                 " has the dimension %" PRId64 "; each must be at least 1",
+                                 shape.data[i]);
+        if (shape.data[i] > most_row_bytes / bytes)
+            return pfd_fail_attr(err, "shape", NULL, PFD_INVALID_ARGUMENT,
+                                 ": a row would have more than %" PRId64 " bytes", most_row_bytes);
+        bytes *= shape.data[i];
+    }
+    return PFD_OK;
+}
+
+int64_t pfd_stored_row_bytes(const pfd_row_type *type)
+{
+    int64_t bytes = pfd_dtype_size(type->dtype);
+    for (int32_t i = 0; i < type->ndim; i++) bytes *= type->shape[i];
+    return bytes;
+}
+
+/* ---- Copies ---------------------------------------------------------------------------------- */
+
+/* Loops over memcpy() of one number each: compilers make vector code of them. */
+#define SWAP_LOOP(type, swap)                                                                      \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+        type value;                                                                                \
+        memcpy(&value, from + i * (int64_t)sizeof value, sizeof value);                            \
+        value = swap(value);                                                                       \
+        memcpy(to + i * (int64_t)sizeof value, &value, sizeof value);                              \
+    }
+
+static void copy_swapped(uint8_t *to, const uint8_t *from, int64_t n, int64_t item)
+{
+    switch (item) {
+    case 2: SWAP_LOOP(uint16_t, __builtin_bswap16) break;
+    case 4: SWAP_LOOP(uint32_t, __builtin_bswap32) break;
+    default: SWAP_LOOP(uint64_t, __builtin_bswap64) break;
+    }
+}
+
+void pfd_copy_stored(void *to, const uint8_t *from, int64_t n, int32_t dtype, int32_t swap)
+{
+    int64_t item = pfd_dtype_size(dtype);
+    uint8_t *out = to;
+    if (dtype == PFD_BOOL)
+        for (int64_t i = 0; i < n; i++) out[i] = from[i] != 0;
+    else if (swap && item > 1)
+        copy_swapped(out, from, n, item);
+    else if (n > 0)
+        memcpy(out, from, (size_t)(n * item));
+}
+
+pfd_status pfd_copy_stored_rows(const pfd_compute_args *args, int64_t offset, int32_t swap,
+                                pfd_tensor *out, pfd_error *err)
+{
+    int64_t bytes = out->row_bytes, n = bytes / pfd_dtype_size(out->type.dtype);
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        const pfd_record *record = &args->records[row];
+        if (record->size < offset + bytes)
+            return pfd_fail_row(err, row, record->size, PFD_CORRUPT_DATA,
+                                "the record ends after %" PRId64 " bytes of %" PRId64, record->size,
+                                offset + bytes);
+        pfd_copy_stored(out->data + row * bytes, record->data + offset, n, out->type.dtype, swap);
+    }
+    return PFD_OK;
 }

@@ -1,7 +1,10 @@
-/* core/rows.h -- rows of a blob one at a time, dense or ragged. */
+/* core/rows.h -- rows of a blob one at a time, dense or ragged; copies of parts of arrays; rows of
+ * numbers as files store them. */
 #ifndef PFD_CORE_ROWS_H
 #define PFD_CORE_ROWS_H
 #include "pyflowdata/op.h"
+
+/* ---- Rows of a tensor ------------------------------------------------------------------------ */
 
 /* One row.  `shape` has all its dimensions. */
 typedef struct pfd_row {
@@ -45,4 +48,53 @@ void *pfd_row_to_write(const pfd_compute_args *args, int32_t output, int64_t i,
  * and *err says so. */
 int32_t pfd_row_points_at(const pfd_compute_args *args, int32_t output, int64_t i,
                           const void *data, const int64_t *shape, pfd_error *err);
+
+/* ---- Parts of arrays, and padding ------------------------------------------------------------ */
+
+/* Copies a box of runs: for every index below `counts` (each > 0 or nothing is copied) run_bytes
+ * from `from` plus index times from_strides to `to` plus index times to_strides, in bytes. */
+void pfd_copy_box(const uint8_t *from, const int64_t *from_strides, uint8_t *to,
+                  const int64_t *to_strides, const int64_t *counts, int32_t ndim,
+                  int64_t run_bytes);
+
+/* n copies of an element. */
+void pfd_fill(void *out, int64_t n, const void *element, int64_t element_bytes);
+
+/* Writes an array of shape `in` into the corner of one of shape `out`, both C-contiguous; elements
+ * outside `out` are dropped, and the rest of `out` is set to the element. */
+void pfd_pad_array(const void *from, const int64_t *in, void *to, const int64_t *out, int32_t ndim,
+                   const void *element, int64_t element_bytes);
+
+/* The dimensions of the mask that belongs to rows padded from one type to another: up to the last
+ * dimension that may be padded, at least one. */
+int32_t pfd_mask_dims(const pfd_row_type *in, const pfd_row_type *out);
+
+/* Writes the mask of an array padded that way: true for its own elements. */
+void pfd_pad_mask(const int64_t *in, uint8_t *mask, const int64_t *out, int32_t ndim);
+
+/* ---- Rows as files store them ---------------------------------------------------------------- */
+
+/* The choices of an attr byte_order, "little|big". */
+#define PFD_ORDER_LITTLE 0
+#define PFD_ORDER_BIG 1
+
+/* Whether numbers in this order have their bytes the other way round than this machine's. */
+int32_t pfd_order_is_foreign(int32_t order);
+
+/* The row type that the attrs `dtype` and `shape` say.  PFD_INVALID_ARGUMENT where a row would have
+ * no bytes, or more than any machine has. */
+pfd_status pfd_stored_row_type(int32_t dtype, pfd_list_int64 shape, pfd_row_type *out,
+                               pfd_error *err);
+
+/* Bytes of a row of a type from the function above. */
+int64_t pfd_stored_row_bytes(const pfd_row_type *type);
+
+/* n numbers; `from` may lie anywhere, `to` is aligned.  With `swap` each has its bytes reversed.
+ * A bool that is not 0 becomes 1. */
+void pfd_copy_stored(void *to, const uint8_t *from, int64_t n, int32_t dtype, int32_t swap);
+
+/* The rows of a dense output: of each record the bytes from `offset` on.  PFD_CORRUPT_DATA, with
+ * the row, where a record is too short. */
+pfd_status pfd_copy_stored_rows(const pfd_compute_args *args, int64_t offset, int32_t swap,
+                                pfd_tensor *out, pfd_error *err);
 #endif

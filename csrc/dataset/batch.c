@@ -1,10 +1,13 @@
-/* Logical batches of batch_size records. */
+/* Logical batches, of a number of records or as a view forms them, and the part of each that a rank
+ * has. */
 #include "core/error.h"
 #include "dataset/decorator.h"
+#include "dataset/view.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct batch {
     pfd_dataset base; /* stream: base.epoch is the one being read */
@@ -12,13 +15,7 @@ typedef struct batch {
     int32_t ended; /* stream: the epoch is over */
 } batch;
 
-static void batch_close(pfd_dataset *ds)
-{
-    pfd_dataset_close(ds->inner);
-    free(ds);
-}
-
-/* ---- Random access --------------------------------------------------------------------------- */
+/* ---- Batches of batch_size records, over random access --------------------------------------- */
 
 int64_t pfd_batch_rows(const pfd_batch_rule *rule, int64_t records)
 {
@@ -109,7 +106,7 @@ static pfd_status batch_at(const pfd_dataset *ds, int64_t epoch, const int64_t *
     return PFD_OK;
 }
 
-/* ---- Stream ---------------------------------------------------------------------------------- */
+/* ---- The same over a stream ------------------------------------------------------------------ */
 
 /* Reads up to `wanted` records; fewer only at the end of the inner epoch or on failure. */
 static pfd_status gather(pfd_dataset *inner, int64_t wanted, pfd_scratch *scratch, pfd_record *out,
@@ -195,11 +192,9 @@ static pfd_status batch_seek(pfd_dataset *ds, int64_t epoch, int64_t position, p
                             (position < most ? position : most) * self->rule.batch_size, err);
 }
 
-/* ---- Both ------------------------------------------------------------------------------------ */
-
 static const pfd_dataset_methods batch_methods = {
     .name = "Batch",
-    .close = batch_close,
+    .close = pfd_decorator_close,
     .size = batch_size_of_epoch,
     .at = batch_at,
     .num_batches = batch_num_batches,
@@ -208,19 +203,201 @@ static const pfd_dataset_methods batch_methods = {
 
 static const pfd_dataset_methods batch_stream_methods = {
     .name = "Batch",
-    .close = batch_close,
+    .close = pfd_decorator_close,
     .next = batch_next,
     .seek = batch_seek,
 };
 
 pfd_status pfd_batch_wrap(pfd_dataset **ds, const pfd_batch_rule *rule, pfd_error *err)
 {
-    batch *self = calloc(1, sizeof *self);
-    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "Batch");
-    self->base.methods =
+    const pfd_dataset_methods *methods =
         pfd_dataset_is_random_access(*ds) ? &batch_methods : &batch_stream_methods;
-    self->base.inner = *ds;
+    batch *self = pfd_decorator_create(sizeof *self, methods, *ds, err);
+    if (!self) return PFD_OUT_OF_MEMORY;
     self->rule = *rule;
+    *ds = &self->base;
+    return PFD_OK;
+}
+
+/* ---- Batches that a view forms, whose sizes differ ------------------------------------------- */
+
+typedef struct view_batch {
+    pfd_dataset base;
+    const pfd_view *view;
+} view_batch;
+
+static const pfd_view *view_of(const pfd_dataset *ds)
+{
+    return ((const view_batch *)ds)->view;
+}
+
+static int64_t view_batch_size(const pfd_dataset *ds)
+{
+    return view_of(ds)->size;
+}
+
+static int64_t view_batch_num_batches(const pfd_dataset *ds)
+{
+    return view_of(ds)->num_batches;
+}
+
+static int64_t view_batch_most_rows(const pfd_dataset *ds)
+{
+    return view_of(ds)->most_rows;
+}
+
+static void view_batch_range(const pfd_dataset *ds, int64_t epoch, int64_t step, int64_t *begin,
+                             int64_t *end)
+{
+    view_of(ds)->methods->batch(view_of(ds), epoch, step, begin, end);
+}
+
+static pfd_status view_batch_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
+                                int64_t n, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    int64_t epochs[PFD_POSITIONS_PER_PIECE], mapped[PFD_POSITIONS_PER_PIECE];
+    uint64_t draws[PFD_POSITIONS_PER_PIECE];
+    pfd_places places = {.epochs = epochs, .positions = mapped, .draws = draws};
+    for (int64_t done = 0; done < n; done += places.n) {
+        places.n = n - done < PFD_POSITIONS_PER_PIECE ? n - done : PFD_POSITIONS_PER_PIECE;
+        for (int64_t i = 0; i < places.n; i++) {
+            epochs[i] = epoch;
+            mapped[i] = positions[done + i];
+            draws[i] = 0;
+        }
+        view_of(ds)->methods->map(view_of(ds), &places);
+        pfd_status status = ds->inner->methods->at(ds->inner, epochs[0], mapped, places.n, scratch,
+                                                   out + done, err);
+        if (status != PFD_OK) {
+            if (err->row >= 0) err->row += done;
+            return status;
+        }
+    }
+    return PFD_OK;
+}
+
+static const pfd_dataset_methods view_batch_methods = {
+    .name = "ViewBatch",
+    .close = pfd_decorator_close,
+    .size = view_batch_size,
+    .at = view_batch_at,
+    .num_batches = view_batch_num_batches,
+    .batch = view_batch_range,
+    .most_rows = view_batch_most_rows,
+};
+
+pfd_status pfd_view_batch_wrap(pfd_dataset **ds, const pfd_view *view, pfd_error *err)
+{
+    view_batch *self = pfd_decorator_create(sizeof *self, &view_batch_methods, *ds, err);
+    if (!self) return PFD_OUT_OF_MEMORY;
+    self->view = view;
+    *ds = &self->base;
+    return PFD_OK;
+}
+
+/* ---- A rank's part of each logical batch: SBP Split(0) --------------------------------------- */
+
+typedef struct distributed_training {
+    pfd_dataset base;
+    int64_t batch_size, rank, world_size;
+    pfd_record *logical; /* stream: room for a logical batch; NULL over random access */
+} distributed_training;
+
+static void distributed_training_close(pfd_dataset *ds)
+{
+    pfd_dataset_close(ds->inner);
+    free(((distributed_training *)ds)->logical);
+    free(ds);
+}
+
+void pfd_rank_rows(int64_t rows, int64_t rank, int64_t world_size, int64_t *begin, int64_t *end)
+{
+    int64_t least = rows / world_size;
+    int64_t longer = rows % world_size; /* this many ranks, the first ones, have one row more */
+    *begin = rank * least + (rank < longer ? rank : longer);
+    *end = *begin + least + (rank < longer);
+}
+
+static pfd_status distributed_training_at(const pfd_dataset *ds, int64_t epoch,
+                                          const int64_t *positions, int64_t n,
+                                          pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    return ds->inner->methods->at(ds->inner, epoch, positions, n, scratch, out, err);
+}
+
+static int64_t distributed_training_num_batches(const pfd_dataset *ds)
+{
+    return ds->inner->methods->num_batches(ds->inner);
+}
+
+static void distributed_training_range(const pfd_dataset *ds, int64_t epoch, int64_t step,
+                                       int64_t *begin, int64_t *end)
+{
+    const distributed_training *self = (const distributed_training *)ds;
+    int64_t first, last;
+    ds->inner->methods->batch(ds->inner, epoch, step, &first, &last);
+    pfd_rank_rows(last - first, self->rank, self->world_size, begin, end);
+    *begin += first;
+    *end += first;
+}
+
+/* Every rank reads the logical batch, so that all agree on it without communication. */
+static pfd_status distributed_training_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
+                                            pfd_record *out, int64_t *n, pfd_error *err)
+{
+    distributed_training *self = (distributed_training *)ds;
+    *n = 0;
+    int64_t begin, end;
+    pfd_rank_rows(self->batch_size, self->rank, self->world_size, &begin, &end);
+    PFD_TRY(pfd_dataset_check_room(ds, max, end - begin, err));
+    int64_t rows = 0;
+    PFD_TRY(pfd_dataset_next(ds->inner, self->batch_size, scratch, self->logical, &rows, err));
+    pfd_rank_rows(rows, self->rank, self->world_size, &begin, &end);
+    *n = end - begin;
+    if (*n > 0) memcpy(out, self->logical + begin, (size_t)*n * sizeof *out);
+    return PFD_OK;
+}
+
+static pfd_status distributed_training_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
+                                            pfd_error *err)
+{
+    return pfd_dataset_seek(ds->inner, epoch, position, err);
+}
+
+static const pfd_dataset_methods distributed_training_methods = {
+    .name = "DistributedTraining",
+    .close = distributed_training_close,
+    .size = pfd_decorator_size,
+    .at = distributed_training_at,
+    .num_batches = distributed_training_num_batches,
+    .batch = distributed_training_range,
+};
+
+static const pfd_dataset_methods distributed_training_stream_methods = {
+    .name = "DistributedTraining",
+    .close = distributed_training_close,
+    .next = distributed_training_next,
+    .seek = distributed_training_seek,
+};
+
+pfd_status pfd_distributed_training_wrap(pfd_dataset **ds, int64_t batch_size, int64_t rank,
+                                         int64_t world_size, pfd_error *err)
+{
+    int32_t random_access = pfd_dataset_is_random_access(*ds);
+    const pfd_dataset_methods *methods =
+        random_access ? &distributed_training_methods : &distributed_training_stream_methods;
+    pfd_record *logical = random_access ? NULL : calloc((size_t)batch_size, sizeof *logical);
+    if (!random_access && !logical)
+        return pfd_fail_memory(err, batch_size * (int64_t)sizeof *logical, "a logical batch");
+    distributed_training *self = pfd_decorator_create(sizeof *self, methods, *ds, err);
+    if (!self) {
+        free(logical);
+        return PFD_OUT_OF_MEMORY;
+    }
+    self->batch_size = batch_size;
+    self->rank = rank;
+    self->world_size = world_size;
+    self->logical = logical;
     *ds = &self->base;
     return PFD_OK;
 }

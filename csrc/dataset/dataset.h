@@ -2,7 +2,7 @@
  *
  * OWNERSHIP  pfd_X_wrap(&ds, ...) replaces *ds by a decorator that owns it.  If it fails, *ds is
  *            unchanged and still the caller's.  Closing the outermost closes the chain.
- * ARGUMENTS  Numbers are as the reader attrs allow them, see registry/reader_attrs.h: nothing
+ * ARGUMENTS  Numbers are as the reader attrs allow them, see registry/attrs.h: nothing
  *            here checks them again.
  * THREADS    As of a pfd_source in op.h: at() on many threads, the rest on one at a time.
  * ERRORS     After a failure of next() or seek() a seek() comes before the following next(), to the
@@ -23,7 +23,7 @@
  */
 #ifndef PFD_DATASET_DATASET_H
 #define PFD_DATASET_DATASET_H
-#include "core/private.h"
+#include "core/error.h"
 #include "core/scratch.h"
 #include "pyflowdata/op.h"
 
@@ -79,14 +79,14 @@ struct pfd_dataset {
 #define PFD_LAST_BATCH_WRAP 3
 #define PFD_LAST_BATCH_EVEN 4
 
-/* source.c.  Makes a dataset of the source that an op opened, and takes ownership: after a failure
- * the source is closed.  `bounds` are borrowed, for is_cancelled().  PFD_INTERNAL names the method
- * that is missing or faulty. */
+/* Makes a dataset of the source that an op opened, and takes ownership: after a failure the source
+ * is closed.  `bounds` are borrowed, for is_cancelled().  PFD_INTERNAL names the method that is
+ * missing or faulty. */
 pfd_status pfd_source_to_dataset(const pfd_source *source, const pfd_bounds *bounds,
                                  pfd_dataset **out, pfd_error *err) PFD_PRIVATE;
 
-/* place_source.c.  `size` records without bytes, whose offset is the epoch and whose ordinal is the
- * position: what the outermost view of a data set is asked for. */
+/* `size` records without bytes, whose offset is the epoch and whose ordinal is the position: what
+ * the outermost view of a data set is asked for. */
 pfd_status pfd_place_source_open(int64_t size, pfd_dataset **out, pfd_error *err);
 
 /* The op's own part of such a dataset. */
@@ -114,43 +114,46 @@ pfd_status pfd_dataset_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
 void pfd_dataset_describe(const pfd_dataset *ds, const pfd_record *record, pfd_error *err);
 void pfd_dataset_close(pfd_dataset *ds) PFD_PRIVATE; /* accepts NULL */
 
-/* cancellation.c.  Once *cancelled is not 0, every call fails with PFD_CANCELLED: long reads (a
- * buffer that fills, an epoch that is replayed) end within one call of the source.  The flag is
- * borrowed.
+/* Once *cancelled is not 0, every call fails with PFD_CANCELLED: long reads (a buffer that fills, an
+ * epoch that is replayed) end within one call of the source.  The flag is borrowed.
  * Stream: a next() that fails with PFD_CORRUPT_DATA has consumed the damaged record, even
  * where the source has not. A seek() that fails with it cannot get past the damage; its reason is
  * PFD_REASON_REST_UNREADABLE. */
 pfd_status pfd_cancellation_wrap(pfd_dataset **ds, const _Atomic int32_t *cancelled,
                                  pfd_error *err);
 
+/* ---- Shuffles -------------------------------------------------------------------------------- */
+
 /* The order of a shuffle is a function of (seed, order_key) and, with reshuffle, of the epoch.
  * order_key is copied. */
 
-/* random_shuffle.c.  Random access only: a keyed permutation of each epoch. */
+/* Random access only: a keyed permutation of each epoch. */
 pfd_status pfd_random_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                    int32_t reshuffle, pfd_error *err);
 
-/* shuffle_buffer.c.  A stream, also over random access: a buffer of buffer_size records, in which a
- * random one is replaced by the next one read; drained at the end of the epoch, so that an epoch
- * has every record once. */
+/* A stream, also over random access: a buffer of buffer_size records, in which a random one is
+ * replaced by the next one read; drained at the end of the epoch, so that an epoch has every record
+ * once. */
 pfd_status pfd_shuffle_buffer_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                    int32_t reshuffle, int64_t buffer_size, pfd_error *err);
 
-/* window_shuffle.c.  Random access only: blocks of block_size records permuted, and the records of
- * each run of `window` permuted blocks among each other; see dataset/window_shuffle.h. */
+/* Random access only: blocks of block_size records permuted, and the records of each run of
+ * `window` permuted blocks among each other; see dataset/shuffle.h. */
 #define PFD_MOST_WINDOW_RECORDS (INT64_C(1) << 31) /* block_size * window, at most */
 pfd_status pfd_window_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                    int32_t reshuffle, int64_t block_size, int64_t window,
                                    pfd_error *err);
 
-/* window_lanes.c.  Random access only: the same in each of num_lanes disjoint parts of the data,
- * from which the rows of batches of batch_size records, a multiple of num_lanes, come side by side;
- * see dataset/lanes.h. */
+/* Random access only: the same in each of num_lanes disjoint parts of the data, from which the rows
+ * of batches of batch_size records, a multiple of num_lanes, come side by side; see
+ * dataset/shuffle.h. */
 pfd_status pfd_window_lanes_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
-                                 int32_t reshuffle, int64_t block_size, int64_t window,
+                                 int32_t reshuffle, int64_t block_size, int64_t window_blocks,
                                  int64_t num_lanes, int64_t batch_size, pfd_error *err);
 
-/* batch.c.  Logical batches of batch_size records.  The rule for a last batch with too few records:
+/* ---- Batches --------------------------------------------------------------------------------- */
+
+/* Logical batches of batch_size records.  The rule for a last batch with too few records:
  *   short  a smaller batch
  *   drop   left out
  *   pad    filled with the epoch's last record
@@ -169,31 +172,32 @@ typedef struct pfd_batch_rule {
 int64_t pfd_batch_rows(const pfd_batch_rule *rule, int64_t records);
 pfd_status pfd_batch_wrap(pfd_dataset **ds, const pfd_batch_rule *rule, pfd_error *err);
 
-/* view_batch.c.  Random access only: the batches that a view of kind PFD_VIEW_BATCHES forms.  The
- * view is borrowed. */
+/* Random access only: the batches that a view of kind PFD_VIEW_BATCHES forms.  The view is
+ * borrowed. */
 pfd_status pfd_view_batch_wrap(pfd_dataset **ds, const struct pfd_view *view, pfd_error *err);
 
-/* group_batch.c.  A stream of batches of one group each.  A group's batch goes out when it is full;
- * at the end of the epoch the rest goes out, oldest group first, by the last_batch rule (wrap acts
- * as pad).  At most buffer_size records wait between calls; when one more would, the group that
- * waits longest goes out by the same rule (with drop: as a short batch, since dropping in the
- * middle of an epoch would lose records silently).  When group() fails for a record, that record is
- * skipped, and the call fails with the unchanged error.  A call that fails with PFD_CORRUPT_DATA
- * counts as one batch, also for seek(). */
+/* A stream of batches of one group each.  A group's batch goes out when it is full; at the end of
+ * the epoch the rest goes out, oldest group first, by the last_batch rule (wrap acts as pad).  At
+ * most buffer_size records wait between calls; when one more would, the group that waits longest
+ * goes out by the same rule (with drop: as a short batch, since dropping in the middle of an epoch
+ * would lose records silently).  When group() fails for a record, that record is skipped, and the
+ * call fails with the unchanged error.  A call that fails with PFD_CORRUPT_DATA counts as one
+ * batch, also for seek(). */
 typedef pfd_status (*pfd_group_fn)(const void *ctx, const pfd_record *record, int64_t *group,
                                    pfd_error *err);
 pfd_status pfd_group_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch,
                                 int64_t buffer_size, pfd_group_fn group, const void *ctx,
                                 pfd_error *err);
 
-/* distributed_training.c.  This rank's part of each logical batch, SBP Split(0): rows are cut into
- * world_size runs whose lengths differ by at most one, longer ones first.  Batches of batch_size
- * rows divide evenly (the caller has checked it); a short last batch may leave a rank 0 rows, and
- * every rank still takes the step.  Random access: only the row range of each batch is narrowed. */
+/* This rank's part of each logical batch, SBP Split(0): rows are cut into world_size runs whose
+ * lengths differ by at most one, longer ones first.  Batches of batch_size rows divide evenly (the
+ * caller has checked it); a short last batch may leave a rank 0 rows, and every rank still takes the
+ * step.  Random access: only the row range of each batch is narrowed. */
 /* [*begin, *end) of a logical batch of `rows` rows that a rank has. */
 void pfd_rank_rows(int64_t rows, int64_t rank, int64_t world_size, int64_t *begin, int64_t *end);
 pfd_status pfd_distributed_training_wrap(pfd_dataset **ds, int64_t batch_size, int64_t rank,
                                          int64_t world_size, pfd_error *err);
+
 /* ---- For those who write datasets ------------------------------------------------------------ */
 
 /* at() of a decorator turns positions into inner ones by pieces of this many, on its stack. */

@@ -1,4 +1,4 @@
-/* dataset/decorator.h -- shared by the decorators: reading ahead, and keeping records.
+/* dataset/decorator.h -- what decorators share: making one, reading ahead, and keeping records.
  *
  * Bytes from an inner dataset live as long as the scratch of that call.  A decorator that keeps
  * records for a later call reads through a feed, which has a scratch of its own, and copies what it
@@ -14,7 +14,15 @@
 #include "core/scratch.h"
 #include "dataset/dataset.h"
 
-/* ---- record_feed.c: a dataset's records one by one ------------------------------------------- */
+/* A zeroed struct of `bytes` that begins with a dataset over `inner`; NULL: out of memory. */
+void *pfd_decorator_create(size_t bytes, const pfd_dataset_methods *methods, pfd_dataset *inner,
+                           pfd_error *err);
+
+/* Methods of a decorator that owns nothing else, and of one with as many records as its inner. */
+void pfd_decorator_close(pfd_dataset *ds);
+int64_t pfd_decorator_size(const pfd_dataset *ds);
+
+/* ---- A dataset's records one by one ---------------------------------------------------------- */
 #define PFD_RECORDS_PER_FEED 64
 
 typedef struct pfd_record_feed {
@@ -36,7 +44,7 @@ void pfd_record_feed_take(pfd_record_feed *feed); /* consumes the peeked record 
 /* Whether peek() would answer without calling the inner dataset. */
 int32_t pfd_record_feed_is_ready(const pfd_record_feed *feed);
 
-/* ---- record_cell.c: memory for one record, used again and again ------------------------------ */
+/* ---- Memory for one record, used again and again --------------------------------------------- */
 typedef struct pfd_record_cell {
     pfd_record record; /* its data is `memory` */
     uint8_t *memory;
@@ -46,8 +54,4 @@ typedef struct pfd_record_cell {
 /* Keeps a copy of the record; on failure the cell is unchanged. */
 pfd_status pfd_record_cell_store(pfd_record_cell *cell, const pfd_record *record, pfd_error *err);
 void pfd_record_cell_free(pfd_record_cell *cell); /* accepts a zeroed one */
-
-/* The record with its bytes copied into the scratch. */
-pfd_status pfd_record_copy(const pfd_record *record, pfd_scratch *scratch, pfd_record *out,
-                           pfd_error *err);
 #endif

@@ -1,11 +1,13 @@
-/* An op's source as a dataset. Its struct of methods may be an older, shorter one. */
+/* The inner end of a chain: an op's source, places in its stead, and what stops both. */
 #include "core/error.h"
 #include "core/scratch.h"
-#include "dataset/dataset.h"
+#include "dataset/decorator.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- An op's source. Its struct of methods may be an older, shorter one. --------------------- */
 
 typedef struct source {
     pfd_dataset base;
@@ -148,4 +150,124 @@ int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_
     if (!s->methods.places) return 0;
     s->methods.places(s->self, ordinals, n, out);
     return 1;
+}
+
+/* ---- Places: record i of an epoch is (epoch, i), for views to find the record of ------------- */
+
+typedef struct place_source {
+    pfd_dataset base;
+    int64_t size;
+} place_source;
+
+static void place_source_close(pfd_dataset *ds)
+{
+    free(ds);
+}
+
+static int64_t place_source_size(const pfd_dataset *ds)
+{
+    return ((const place_source *)ds)->size;
+}
+
+static pfd_status place_source_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
+                                  int64_t n, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    (void)ds, (void)scratch, (void)err;
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (pfd_record){.offset = epoch, .ordinal = positions[i], .file = -1};
+    return PFD_OK;
+}
+
+static const pfd_dataset_methods place_source_methods = {
+    .name = "places",
+    .close = place_source_close,
+    .size = place_source_size,
+    .at = place_source_at,
+};
+
+pfd_status pfd_place_source_open(int64_t size, pfd_dataset **out, pfd_error *err)
+{
+    place_source *self = calloc(1, sizeof *self);
+    if (!self) return pfd_fail_memory(err, sizeof *self, "the places of a view");
+    self->base.methods = &place_source_methods;
+    self->size = size;
+    *out = &self->base;
+    return PFD_OK;
+}
+
+/* ---- Cancellation ---------------------------------------------------------------------------- */
+
+/* Directly over the source: it stops reading when the loader closes, and moves a stream past a
+ * damaged record. */
+typedef struct cancellation {
+    pfd_dataset base; /* stream: the next record is base.position of base.epoch */
+    int32_t damaged;  /* stream: it may be the one that failed */
+    const _Atomic int32_t *cancelled;
+} cancellation;
+
+static pfd_status check_running(const pfd_dataset *ds, pfd_error *err)
+{
+    const cancellation *self = (const cancellation *)ds;
+    if (!atomic_load_explicit(self->cancelled, memory_order_relaxed)) return PFD_OK;
+    return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
+}
+
+static pfd_status cancellation_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
+                                  int64_t n, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    PFD_TRY(check_running(ds, err));
+    return ds->inner->methods->at(ds->inner, epoch, positions, n, scratch, out, err);
+}
+
+static pfd_status cancellation_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
+                                    pfd_error *err)
+{
+    PFD_TRY(check_running(ds, err));
+    ds->epoch = epoch;
+    ds->position = position;
+    ((cancellation *)ds)->damaged = 0;
+    pfd_status status = pfd_dataset_seek(ds->inner, epoch, position, err);
+    if (status == PFD_CORRUPT_DATA) pfd_error_set_reason(err, PFD_REASON_REST_UNREADABLE);
+    return status;
+}
+
+/* It is unknown whether a failed source consumed the record, so a seek follows. */
+static pfd_status cancellation_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
+                                    pfd_record *out, int64_t *n, pfd_error *err)
+{
+    cancellation *self = (cancellation *)ds;
+    *n = 0;
+    PFD_TRY(check_running(ds, err));
+    if (self->damaged) PFD_TRY(cancellation_seek(ds, ds->epoch, ds->position + 1, err));
+    pfd_status status = pfd_dataset_next(ds->inner, max, scratch, out, n, err);
+    if (status == PFD_OK) ds->position += *n;
+    self->damaged = pfd_error_can_pass(status, err);
+    return status;
+}
+
+static const pfd_dataset_methods cancellation_methods = {
+    .name = "Cancellation",
+    .close = pfd_decorator_close,
+    .size = pfd_decorator_size,
+    .at = cancellation_at,
+};
+
+static const pfd_dataset_methods cancellation_stream_methods = {
+    .name = "Cancellation",
+    .close = pfd_decorator_close,
+    .next = cancellation_next,
+    .seek = cancellation_seek,
+};
+
+pfd_status pfd_cancellation_wrap(pfd_dataset **ds, const _Atomic int32_t *cancelled,
+                                 pfd_error *err)
+{
+    const pfd_dataset_methods *methods = pfd_dataset_is_random_access(*ds)
+                                             ? &cancellation_methods
+                                             : &cancellation_stream_methods;
+    cancellation *self = pfd_decorator_create(sizeof *self, methods, *ds, err);
+    if (!self) return PFD_OUT_OF_MEMORY;
+    self->cancelled = cancelled;
+    *ds = &self->base;
+    return PFD_OK;
 }

@@ -4,8 +4,8 @@
  * It reads no file, has no cursor, and allocates nothing after it was opened.
  *
  * OWNERSHIP  A view owns its inner views; pfd_view_close() of the outermost closes the tree.
- * THREADS    open and close: one thread.  size, map, expand, past: any number of threads.
- * ERRORS     Only open() can fail.  Places are in range: 0 <= position < size().
+ * THREADS    open and close: one thread.  map, expand, past: any number of threads.
+ * ERRORS     Only open() can fail.  Places are in range: 0 <= position < size.
  */
 #ifndef PFD_DATASET_VIEW_H
 #define PFD_DATASET_VIEW_H
@@ -42,7 +42,6 @@ typedef struct pfd_view pfd_view;
 typedef struct pfd_view_methods {
     const char *name;
     void (*close)(pfd_view *self); /* frees self, not the inner views */
-    int64_t (*size)(const pfd_view *self); /* rows of an epoch, the same in every epoch */
 
     /* Turns places in this view into places in its inner view, in place.  A view of several sets
      * `sources` too; a zip of them needs no map(): NULL. */
@@ -59,11 +58,9 @@ typedef struct pfd_view_methods {
      * not part of the spec do.  A state has it. */
     uint64_t (*past)(const pfd_view *self, int64_t epoch, int64_t position);
 
-    /* Views that form batches: how many an epoch has, the positions [*begin, *end) of one, and the
-     * most rows of any.  map() maps the places of one epoch to places of one epoch. */
-    int64_t (*num_batches)(const pfd_view *self);
+    /* Views that form batches: the positions [*begin, *end) of one.  map() maps the places of one
+     * epoch to places of one epoch. */
     void (*batch)(const pfd_view *self, int64_t epoch, int64_t step, int64_t *begin, int64_t *end);
-    int64_t (*most_rows)(const pfd_view *self);
 } pfd_view_methods;
 
 /* First member of every view's own struct. */
@@ -71,6 +68,9 @@ struct pfd_view {
     const pfd_view_methods *methods;
     pfd_view **inner; /* owned, as the array */
     int32_t num_inner;
+    /* Set by open(): rows of an epoch, the same in every epoch; of a view that forms batches how
+     * many an epoch has, and the most rows of one. */
+    int64_t size, num_batches, most_rows;
 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -114,9 +114,10 @@ typedef struct pfd_view_args {
 typedef struct pfd_view_op {
     const pfd_op *op; /* with PFD_VIEW */
     int32_t kind;     /* PFD_VIEW_* */
-    /* *out: a view with `methods` set; the host fills in its inner views.  A failure leaves
-     * nothing to close. */
+    /* *out: a view with `methods` and `size` set; the host fills in its inner views.  A failure
+     * leaves nothing to close. */
     pfd_status (*open)(const pfd_view_args *args, pfd_view **out, pfd_error *err);
+    const char *method; /* of a data set in Python, which makes the view */
 } pfd_view_op;
 
 /* Whether the op, or NULL, forms the batches itself, which may then differ in size. */
@@ -126,12 +127,6 @@ static inline int32_t pfd_view_forms_batches(const pfd_view_op *op)
 }
 
 /* ---- For those who write views --------------------------------------------------------------- */
-
-/* Rows of an inner view. */
-static inline int64_t pfd_view_size(const pfd_view *view)
-{
-    return view->methods->size(view);
-}
 
 /* Makes the draw of a row differ from those with another `number`; 0 leaves a draw of 0. */
 void pfd_view_count_draw(uint64_t *draw, uint64_t number);

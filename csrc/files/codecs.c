@@ -1,14 +1,51 @@
-/* One interface to zlib and libzstd. */
+/* Compressed files: the codecs, which one a file has, and its bytes in sequence. */
 #include "files/codecs.h"
 
+#include "core/bytes.h"
+#include "core/error.h"
+#include "core/scratch.h"
+#include "files/file_read.h"
+#include "pyflowdata/pyflowdata.h"
+
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+/* ---- The libraries --------------------------------------------------------------------------- */
+
+/* The result of a step. */
+enum {
+    WANTS_MORE, /* input or room */
+    HAS_ENDED,  /* a member or frame, whose checksum is right */
+    IS_DAMAGED, /* `message` says what is wrong */
+    NO_MEMORY
+};
+
+typedef struct codec_io {
+    const uint8_t *in;
+    int64_t in_size; /* both advanced by what was used */
+    uint8_t *out;
+    int64_t room;
+    const char *message;
+} codec_io;
+
+/* One interface to the libraries.  A state belongs to one thread. */
+typedef struct compression_codec {
+    const char *magic;    /* the data begins with it; NULL: only a trial tells */
+    int32_t (*begins)(const uint8_t *data, int64_t size); /* as the magic number and more says */
+    const char *package;                                  /* of Debian */
+    void *(*open)(void);        /* NULL: out of memory; absent: not in this build */
+    void (*close)(void *state); /* accepts NULL */
+    int32_t (*step)(void *state, codec_io *io);
+    int32_t (*restart)(void *state); /* for the next member; 0: no member may follow */
+    int32_t has_padding;             /* zero bytes may follow a member, as on tapes */
+} compression_codec;
 
 /* ---- What zlib looks like -------------------------------------------------------------------- */
 
-/* Whether such bytes could be a text: no control characters, and valid UTF-8 in the bytes checked.
- */
+/* Whether such bytes could be a text: no control characters, and valid UTF-8 in what is checked. */
 static int32_t is_text(const uint8_t *data, int64_t size)
 {
     int32_t following = 0;
@@ -32,6 +69,7 @@ static int32_t has_zlib_header(const uint8_t *data, int64_t size)
 }
 
 /* ---- zlib ------------------------------------------------------------------------------------ */
+
 #ifdef PFD_HAVE_ZLIB
 #define ZLIB_CONST
 #include <zlib.h>
@@ -65,7 +103,7 @@ static uInt piece_of(int64_t size)
     return size < INT_MAX ? (uInt)size : (uInt)INT_MAX;
 }
 
-static int32_t step_inflate(void *state, pfd_codec_io *io)
+static int32_t step_inflate(void *state, codec_io *io)
 {
     z_stream *stream = state;
     uInt in = piece_of(io->in_size), room = piece_of(io->room);
@@ -78,13 +116,13 @@ static int32_t step_inflate(void *state, pfd_codec_io *io)
     io->in_size -= in - stream->avail_in;
     io->out += room - stream->avail_out;
     io->room -= room - stream->avail_out;
-    if (status == Z_STREAM_END) return PFD_CODEC_END;
-    if (status == Z_OK || status == Z_BUF_ERROR) return PFD_CODEC_MORE;
-    if (status == Z_MEM_ERROR) return PFD_CODEC_NO_MEMORY;
+    if (status == Z_STREAM_END) return HAS_ENDED;
+    if (status == Z_OK || status == Z_BUF_ERROR) return WANTS_MORE;
+    if (status == Z_MEM_ERROR) return NO_MEMORY;
     io->message = status == Z_NEED_DICT ? "a preset dictionary is needed"
                   : stream->msg         ? stream->msg
                                         : "no such data";
-    return PFD_CODEC_DAMAGED;
+    return IS_DAMAGED;
 }
 
 static int32_t restart_gzip(void *state)
@@ -97,8 +135,8 @@ static int32_t try_inflate(int window_bits, const uint8_t *data, int64_t size, i
 {
     uint8_t room[4096];
     void *state = open_inflate(window_bits);
-    if (!state) return PFD_CODEC_NO_MEMORY;
-    pfd_codec_io io = {.in = data, .in_size = size};
+    if (!state) return NO_MEMORY;
+    codec_io io = {.in = data, .in_size = size};
     int64_t before;
     int32_t step;
     *produced = 0;
@@ -108,23 +146,23 @@ static int32_t try_inflate(int window_bits, const uint8_t *data, int64_t size, i
         io.room = (int64_t)sizeof room;
         step = step_inflate(state, &io);
         *produced += (int64_t)sizeof room - io.room;
-    } while (step == PFD_CODEC_MORE && (io.in_size < before || io.room == 0));
+    } while (step == WANTS_MORE && (io.in_size < before || io.room == 0));
     close_inflate(state);
     return step;
 }
 
 /* The first bytes are not enough: they are "x^" in the worst case.  What follows has to inflate;
  * where it does so without its header, only the checksum at the end is wrong. */
-int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
+static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
 {
     int64_t produced = 0, without_header = 0;
     if (!has_zlib_header(data, size)) return 0;
     int32_t step = try_inflate(15, data, size, &produced);
-    if (step == PFD_CODEC_END) return 1;
-    if (step == PFD_CODEC_NO_MEMORY || is_text(data, size)) return 0;
-    if (step == PFD_CODEC_MORE) return is_whole || produced > 0;
+    if (step == HAS_ENDED) return 1;
+    if (step == NO_MEMORY || is_text(data, size)) return 0;
+    if (step == WANTS_MORE) return is_whole || produced > 0;
     return produced >= 1024 ||
-           try_inflate(-15, data + 2, size - 2, &without_header) == PFD_CODEC_END;
+           try_inflate(-15, data + 2, size - 2, &without_header) == HAS_ENDED;
 }
 #else
 #define open_gzip NULL
@@ -134,7 +172,7 @@ int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_
 #define restart_gzip NULL
 
 /* No trial is possible: a first block that is not of the two usual kinds means other data. */
-int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
+static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
 {
     (void)is_whole;
     if (!has_zlib_header(data, size) || size < 3 || is_text(data, size)) return 0;
@@ -143,6 +181,7 @@ int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_
 #endif
 
 /* ---- zstd ------------------------------------------------------------------------------------ */
+
 #ifdef PFD_HAVE_ZSTD
 #include <zstd.h>
 
@@ -156,7 +195,7 @@ static void close_zstd(void *state)
     (void)ZSTD_freeDStream(state);
 }
 
-static int32_t step_zstd(void *state, pfd_codec_io *io)
+static int32_t step_zstd(void *state, codec_io *io)
 {
     ZSTD_inBuffer in = {io->in, (size_t)io->in_size, 0};
     ZSTD_outBuffer out = {io->out, (size_t)io->room, 0};
@@ -165,10 +204,10 @@ static int32_t step_zstd(void *state, pfd_codec_io *io)
     io->in_size -= (int64_t)in.pos;
     io->out += out.pos;
     io->room -= (int64_t)out.pos;
-    if (status == 0) return PFD_CODEC_END;
-    if (!ZSTD_isError(status)) return PFD_CODEC_MORE;
+    if (status == 0) return HAS_ENDED;
+    if (!ZSTD_isError(status)) return WANTS_MORE;
     io->message = ZSTD_getErrorName(status);
-    return PFD_CODEC_DAMAGED;
+    return IS_DAMAGED;
 }
 
 static int32_t restart_zstd(void *state)
@@ -188,8 +227,371 @@ static int32_t no_restart(void *state)
     return 0;
 }
 
-const pfd_codec pfd_codec_gzip = {"zlib1g-dev", open_gzip, close_inflate, step_inflate,
-                                  restart_gzip, 1};
-const pfd_codec pfd_codec_zlib = {"zlib1g-dev", open_zlib, close_inflate, step_inflate,
-                                  no_restart, 0};
-const pfd_codec pfd_codec_zstd = {"libzstd-dev", open_zstd, close_zstd, step_zstd, restart_zstd, 0};
+/* ---- The table ------------------------------------------------------------------------------- */
+
+#define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
+#define GZIP_MAGIC "\x1f\x8b"
+
+/* The magic number, the only method there is, and flags that are.  The number alone begins TFRecord
+ * and OFRecord files whose first record has 35,615 bytes, too. */
+static int32_t begins_gzip(const uint8_t *data, int64_t size)
+{
+    static const uint8_t magic[] = GZIP_MAGIC "\x08";
+    int64_t compared = size < 3 ? size : 3;
+    return size >= 2 && !memcmp(data, magic, (size_t)compared) && (size < 4 || data[3] < 0x20);
+}
+
+static int32_t begins_zstd(const uint8_t *data, int64_t size)
+{
+    return size >= 4 && !memcmp(data, ZSTD_MAGIC, 4);
+}
+
+static const compression_codec codecs[PFD_NUM_COMPRESSIONS] = {
+    [PFD_COMPRESSION_GZIP] = {
+        .magic = GZIP_MAGIC, .begins = begins_gzip, .package = "zlib1g-dev", .open = open_gzip,
+        .close = close_inflate, .step = step_inflate, .restart = restart_gzip, .has_padding = 1},
+    [PFD_COMPRESSION_ZLIB] = {
+        .package = "zlib1g-dev", .open = open_zlib,
+        .close = close_inflate, .step = step_inflate, .restart = no_restart},
+    [PFD_COMPRESSION_ZSTD] = {
+        .magic = ZSTD_MAGIC, .begins = begins_zstd, .package = "libzstd-dev", .open = open_zstd,
+        .close = close_zstd, .step = step_zstd, .restart = restart_zstd},
+};
+
+#define FACTS(number, name, suffixes, least, most) [number] = {name, suffixes, least, most},
+static const pfd_compression compressions[PFD_NUM_COMPRESSIONS] = {
+    [PFD_COMPRESSION_AUTO] = {.name = "auto", .suffixes = ""},
+    [PFD_COMPRESSION_NONE] = {.name = "none", .suffixes = ""},
+    PFD_COMPRESSIONS(FACTS)
+};
+
+const char *pfd_compression_name(int32_t compression)
+{
+    return compressions[compression].name;
+}
+
+const pfd_compression *pfd_compression_at(int64_t i)
+{
+    const int64_t first = PFD_COMPRESSION_NONE + 1;
+    return i >= 0 && i < PFD_NUM_COMPRESSIONS - first ? &compressions[first + i] : NULL;
+}
+
+/* ---- Which one a file has -------------------------------------------------------------------- */
+
+enum { trial_bytes = 16 * 1024 }; /* that are enough to tell zlib from what begins like it */
+
+int32_t pfd_compression_of_bytes(const uint8_t *data, int64_t size)
+{
+    for (int32_t i = 0; i < PFD_NUM_COMPRESSIONS; i++)
+        if (codecs[i].begins && codecs[i].begins(data, size)) return i;
+    return PFD_COMPRESSION_NONE;
+}
+
+/* Not the length of a record: RFC 1950 has a method, a window, and a check of the two. */
+int32_t pfd_compression_guess(const uint8_t *data, int64_t size)
+{
+    int32_t is_zlib = size >= 8 && memcmp(data + 4, "\0\0\0", 4) != 0 && (data[0] & 15) == 8 &&
+                      data[0] >> 4 <= 7 && (data[0] * 256 + data[1]) % 31 == 0;
+    return is_zlib ? PFD_COMPRESSION_ZLIB : PFD_COMPRESSION_NONE;
+}
+
+/* The length of a name, of which `length` bytes count, without the suffixes of a compression. */
+static size_t without_suffixes(int32_t compression, const char *name, size_t length)
+{
+    size_t size;
+    for (const char *at = compressions[compression].suffixes; *at; at += size + (at[size] == '|')) {
+        size = strcspn(at, "|");
+        if (length >= size && !strncasecmp(name + length - size, at, size)) length -= size;
+    }
+    return length;
+}
+
+size_t pfd_compression_plain_length(const char *name)
+{
+    size_t length = strlen(name);
+    for (int32_t i = 0; i < PFD_NUM_COMPRESSIONS; i++) length = without_suffixes(i, name, length);
+    return length;
+}
+
+int32_t pfd_compression_is_named(const char *name, const uint8_t *data, int64_t size)
+{
+    for (int32_t i = 0; i < PFD_NUM_COMPRESSIONS; i++) {
+        const char *magic = codecs[i].magic;
+        size_t length = strlen(name);
+        if (magic && without_suffixes(i, name, length) < length &&
+            size >= (int64_t)strlen(magic) && !memcmp(data, magic, strlen(magic)))
+            return 1;
+    }
+    return 0;
+}
+
+/* A skippable frame of zstd: parallel compressors write one first. */
+static int32_t begins_skippable(const uint8_t *data, int64_t size)
+{
+    return size >= 8 && (data[0] & 0xf0) == 0x50 && !memcmp(data + 1, "\x2a\x4d\x18", 3);
+}
+
+pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, int32_t *found,
+                                  pfd_error *err)
+{
+    const uint8_t *data;
+    int64_t size = file->size < 8 ? file->size : 8;
+    *found = PFD_COMPRESSION_NONE;
+    PFD_TRY(pfd_file_read(file, 0, size, scratch, &data, err));
+    if (begins_skippable(data, size)) {
+        int64_t next = 8 + (int64_t)pfd_load_le32(data + 4);
+        if (file->size < next + 4) return PFD_OK;
+        PFD_TRY(pfd_file_read(file, next, 4, scratch, &data, err));
+        size = 4;
+    }
+    *found = pfd_compression_of_bytes(data, size);
+    if (*found != PFD_COMPRESSION_NONE || size < 2 || (data[0] & 0x8f) != 8) return PFD_OK;
+    size = file->size < trial_bytes ? file->size : trial_bytes;
+    PFD_TRY(pfd_file_read(file, 0, size, scratch, &data, err));
+    if (looks_like_zlib(data, size, size == file->size)) *found = PFD_COMPRESSION_ZLIB;
+    return PFD_OK;
+}
+
+pfd_status pfd_compression_refuse(const pfd_file *file, pfd_error *err)
+{
+    int32_t compression = pfd_file_compression(file);
+    if (compression <= PFD_COMPRESSION_NONE) return PFD_OK;
+    return pfd_fail_at(err, file, -1, PFD_UNSUPPORTED,
+                       "the file is compressed by %s; its records are read in any order, which "
+                       "compressed files do not allow: decompress it first, or use "
+                       "compression='none' if these are its records",
+                       pfd_compression_name(compression));
+}
+
+/* ---- Its bytes ------------------------------------------------------------------------------- */
+
+enum {
+    piece_bytes = 256 * 1024, /* of a file, read at a time */
+    step_bytes = 4 << 20,     /* at most, of a whole file, between two looks at `bounds` */
+};
+
+struct pfd_inflater {
+    const pfd_file *file;
+    int32_t compression;
+    int32_t is_between; /* between members: the next byte, if any, starts another */
+    int32_t is_first;   /* member, or the only one */
+    int32_t is_fresh;   /* another member has just started */
+    int32_t was_full;   /* the last step filled its output, and may produce more without input */
+    const compression_codec *codec; /* NULL: none */
+    void *state;
+    pfd_scratch *scratch; /* of the current piece */
+    const uint8_t *in;    /* what is left of it */
+    int64_t in_size;
+    int64_t at;       /* in the file, after the piece */
+    int64_t produced; /* so far */
+    pfd_error failure;
+};
+
+pfd_status pfd_inflater_open(const pfd_file *file, int32_t compression, pfd_inflater **out,
+                             pfd_error *err)
+{
+    const compression_codec *codec =
+        compression > PFD_COMPRESSION_NONE ? &codecs[compression] : NULL;
+    if (codec && !codec->open) {
+        pfd_fail(err, PFD_UNSUPPORTED,
+                 "the file is compressed by %s, and pyflowdata was built without that library: "
+                 "install it (Debian, Ubuntu: apt-get install %s) and build pyflowdata again, or "
+                 "decompress the file; a file that is not compressed is read with "
+                 "compression='none'",
+                 pfd_compression_name(compression), codec->package);
+        pfd_error_set_file(err, file->path);
+        return PFD_UNSUPPORTED;
+    }
+    pfd_inflater *self = calloc(1, sizeof *self);
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "decompression");
+    *self = (pfd_inflater){
+        .file = file, .compression = compression, .is_first = 1, .codec = codec};
+    pfd_error_init(&self->failure);
+    self->scratch = pfd_scratch_create();
+    if (codec) self->state = codec->open();
+    if (!self->scratch || (codec && !self->state)) {
+        pfd_inflater_close(self);
+        return pfd_fail_memory(err, piece_bytes, "decompression");
+    }
+    *out = self;
+    return PFD_OK;
+}
+
+void pfd_inflater_close(pfd_inflater *inflater)
+{
+    if (!inflater) return;
+    if (inflater->state) inflater->codec->close(inflater->state);
+    pfd_scratch_free(inflater->scratch);
+    free(inflater);
+}
+
+/* Reads the next piece when the current one is used up. */
+static pfd_status get_input(pfd_inflater *self, pfd_error *err)
+{
+    int64_t left = self->file->size - self->at;
+    if (self->in_size > 0 || left == 0) return PFD_OK;
+    int64_t size = left < piece_bytes ? left : piece_bytes;
+    pfd_scratch_reset(self->scratch);
+    PFD_TRY(pfd_file_read(self->file, self->at, size, self->scratch, &self->in, err));
+    self->in_size = size;
+    self->at += size;
+    pfd_file_will_need(self->file, self->at, 4 * piece_bytes);
+    return PFD_OK;
+}
+
+static pfd_status fail_cut(const pfd_inflater *self, pfd_error *err)
+{
+    return pfd_fail_at(err, self->file, self->file->size, PFD_CORRUPT_DATA,
+                       "the %s data ends here, in its middle, after %" PRId64
+                       " decompressed bytes; was the file cut short while it was copied?",
+                       pfd_compression_name(self->compression), self->produced);
+}
+
+static pfd_status fail_after_member(const pfd_inflater *self, pfd_error *err)
+{
+    int64_t at = self->at - self->in_size;
+    return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
+                       "the %s data ends about here, after %" PRId64 " decompressed bytes, and "
+                       "what follows up to byte %" PRId64 " is not %s data, or is damaged",
+                       pfd_compression_name(self->compression), self->produced,
+                       self->file->size, pfd_compression_name(self->compression));
+}
+
+static pfd_status fail_damaged(const pfd_inflater *self, const char *message, pfd_error *err)
+{
+    if (self->is_fresh) return fail_after_member(self, err);
+    int64_t at = self->at - self->in_size;
+    const char *name = pfd_compression_name(self->compression);
+    if (self->is_first && self->produced == 0)
+        return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
+                           "this is not %s data, or is damaged: %s; compression='auto' finds out "
+                           "what a file is, and 'none' takes it as it is",
+                           name, message);
+    return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
+                       "the %s data is damaged, here or before, at decompressed byte %" PRId64
+                       ": %s",
+                       name, self->produced, message);
+}
+
+/* One call of the codec. */
+static pfd_status step(pfd_inflater *self, uint8_t *out, int64_t room, int64_t *size,
+                       pfd_error *err)
+{
+    codec_io io = {.in = self->in, .in_size = self->in_size, .out = out, .room = room};
+    int32_t result = self->codec->step(self->state, &io);
+    int32_t stalled = io.in_size == self->in_size && io.room == room;
+    self->in = io.in;
+    self->in_size = io.in_size;
+    *size = room - io.room;
+    self->was_full = io.room == 0;
+    self->produced += *size;
+    if (result == NO_MEMORY) return pfd_fail_memory(err, piece_bytes, "decompression");
+    if (result == IS_DAMAGED) return fail_damaged(self, io.message, err);
+    self->is_fresh = 0;
+    if (result == HAS_ENDED) {
+        self->is_between = 1;
+        self->is_first = self->was_full = 0;
+    } else if (stalled && self->in_size > 0) {
+        return fail_damaged(self, "the library makes no progress", err);
+    }
+    return PFD_OK;
+}
+
+/* Of the piece: zeros after a member, which gzip and Python's module accept as well. */
+static void pass_zeros(pfd_inflater *self)
+{
+    while (self->in_size > 0 && *self->in == 0) self->in++, self->in_size--;
+}
+
+static pfd_status read_on(pfd_inflater *self, uint8_t *out, int64_t room, int64_t *size,
+                          pfd_error *err)
+{
+    PFD_TRY(get_input(self, err));
+    if (!self->codec) {
+        *size = self->in_size < room ? self->in_size : room;
+        if (*size > 0) memcpy(out, self->in, (size_t)*size);
+        self->in += *size;
+        self->in_size -= *size;
+        self->produced += *size;
+        return *size > 0 ? PFD_OK : PFD_END;
+    }
+    if (self->is_between) {
+        if (self->codec->has_padding) pass_zeros(self);
+        if (self->in_size == 0) return self->at < self->file->size ? PFD_OK : PFD_END;
+        if (!self->codec->restart(self->state)) return fail_after_member(self, err);
+        self->is_between = 0;
+        self->is_fresh = 1;
+    }
+    if (self->in_size == 0 && !self->was_full) return fail_cut(self, err);
+    return step(self, out, room, size, err);
+}
+
+pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *bounds, uint8_t *out,
+                             int64_t room, int64_t *size, pfd_error *err)
+{
+    pfd_status status = PFD_OK;
+    *size = 0;
+    if (inflater->failure.status != PFD_OK) {
+        pfd_error_copy(err, &inflater->failure);
+        return err->status;
+    }
+    while (status == PFD_OK && *size == 0) {
+        if (bounds && pfd_scratch_is_cancelled(bounds))
+            return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
+        status = read_on(inflater, out, room, size, err);
+    }
+    if (status == PFD_OK || status == PFD_END) return PFD_OK;
+    pfd_error_copy(&inflater->failure, err);
+    if (*size == 0) return status;
+    pfd_error_clear(err);
+    return PFD_OK; /* first the bytes before the damage; the next call fails */
+}
+
+/* ---- Whole files ----------------------------------------------------------------------------- */
+
+/* Whether the file has more bytes than it may have. */
+static pfd_status check_end(pfd_inflater *from, int64_t most, const pfd_scratch *bounds,
+                            pfd_error *err)
+{
+    uint8_t byte;
+    int64_t got;
+    PFD_TRY(pfd_inflater_read(from, bounds, &byte, 1, &got, err));
+    if (got == 0) return PFD_OK;
+    return pfd_fail_at(err, from->file, from->at - from->in_size, PFD_CORRUPT_DATA,
+                       "the decompressed file has more than %" PRId64
+                       " bytes; is it the right file?",
+                       most);
+}
+
+/* Memory grows with the actual bytes, not with a claimed size. */
+static pfd_status inflate_all(pfd_inflater *from, int64_t most, const pfd_scratch *bounds,
+                              pfd_inflated *out, pfd_error *err)
+{
+    for (int64_t got = 1; got > 0 && out->size < most; out->size += got) {
+        if (out->size == out->capacity) {
+            int64_t larger = out->capacity > 0 ? 2 * out->capacity : piece_bytes;
+            if (larger > most) larger = most;
+            uint8_t *grown = realloc(out->data, (size_t)larger);
+            if (!grown) return pfd_fail_memory(err, larger, "a decompressed file");
+            out->data = grown;
+            out->capacity = larger;
+        }
+        int64_t room = out->capacity - out->size;
+        if (room > step_bytes) room = step_bytes;
+        PFD_TRY(pfd_inflater_read(from, bounds, out->data + out->size, room, &got, err));
+    }
+    return out->size < most ? PFD_OK : check_end(from, most, bounds, err);
+}
+
+pfd_status pfd_inflate_file(const pfd_file *file, int32_t compression, int64_t most,
+                            const pfd_scratch *bounds, pfd_inflated *out, pfd_error *err)
+{
+    pfd_inflater *from;
+    out->size = 0;
+    if (!out->data) out->data = malloc(1); /* never NULL, also of an empty file */
+    if (!out->data) return pfd_fail_memory(err, 1, "a decompressed file");
+    PFD_TRY(pfd_inflater_open(file, compression, &from, err));
+    pfd_status status = inflate_all(from, most, bounds, out, err);
+    pfd_inflater_close(from);
+    return status;
+}

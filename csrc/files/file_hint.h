@@ -1,5 +1,4 @@
-/* files/file_hint.h -- what format a file looks like, for the message of a reader that cannot read
- * it. */
+/* files/file_hint.h -- what a file looks like, for the message of a reader that cannot read it. */
 #ifndef PFD_FILES_FILE_HINT_H
 #define PFD_FILES_FILE_HINT_H
 #include "pyflowdata/op.h"
@@ -13,4 +12,9 @@ const char *pfd_file_looks_like(const pfd_host *host, const pfd_file *file, pfd_
 /* Its result as the end of a message, "; it looks like gzip"; `otherwise` where it is NULL. */
 const char *pfd_looks_like_hint(const char *seems, const char *otherwise, char *out,
                                 size_t capacity);
+
+/* Reads the beginning of the file that *err names, if its content was refused.  Where that is
+ * Parquet, a zip archive or the like, the failure becomes PFD_INVALID_ARGUMENT, and its message
+ * says so and how to convert the file.  Anything else stays.  Returns err->status. */
+pfd_status pfd_error_explain_file(pfd_error *err);
 #endif

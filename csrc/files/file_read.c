@@ -1,19 +1,21 @@
-/* The bytes of a file on disk: views of its mapping, or pieces read into the scratch. */
+/* The bytes of a file on disk: views of its mapping, pieces read into the scratch, its beginning,
+ * or the whole of it. */
 #include "files/file_read.h"
 
-#include "core/error.h"
 #include "core/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* ---- A file that is read --------------------------------------------------------------------- */
+/* ---- Opened files: a file that is read ------------------------------------------------------- */
 
 /* A descriptor of the file; -1 and an error when it was removed or replaced. */
 static int open_again(const pfd_input_file *opened, pfd_error *err)
@@ -63,7 +65,7 @@ static pfd_status check_range(const pfd_input_file *opened, int64_t offset, int6
 }
 
 static pfd_status read_piece(const pfd_input_file *opened, int64_t offset, int64_t size,
-                                pfd_scratch *scratch, const uint8_t **data, pfd_error *err)
+                             pfd_scratch *scratch, const uint8_t **data, pfd_error *err)
 {
     PFD_TRY(check_range(opened, offset, size, err));
     uint8_t *out = pfd_scratch_alloc(scratch, size);
@@ -91,7 +93,8 @@ static void advise_descriptor(const pfd_input_file *opened, int64_t offset, int6
 
 const pfd_file_methods pfd_read_file = {read_piece, find_end, advise_descriptor};
 
-/* ---- A file that is mapped ------------------------------------------------------------------- */
+/* ---- Opened files: a file that is mapped ----------------------------------------------------- */
+
 static pfd_status view(const pfd_input_file *opened, int64_t offset, int64_t size,
                        pfd_scratch *scratch, const uint8_t **data, pfd_error *err)
 {
@@ -110,7 +113,8 @@ static void advise_mapping(const pfd_input_file *opened, int64_t offset, int64_t
 
 const pfd_file_methods pfd_mapped_file = {view, find_end, advise_mapping};
 
-/* ---- Any file -------------------------------------------------------------------------------- */
+/* ---- Opened files: any of them --------------------------------------------------------------- */
+
 pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
                          const uint8_t **data, pfd_error *err)
 {
@@ -165,4 +169,158 @@ int32_t pfd_file_is_in_memory(const pfd_file *file, int64_t offset)
     ssize_t got = preadv2(fd, &one, 1, offset, RWF_NOWAIT);
     if (fd != opened->fd) close(fd);
     return got == 1;
+}
+
+/* ---- Files by their path --------------------------------------------------------------------- */
+
+static pfd_status read_descriptor(const char *path, int fd, int64_t most, uint8_t **data,
+                                  int64_t *size, int64_t *file_size, pfd_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) return pfd_fail_file(err, path, "%s", strerror(errno));
+    if (!S_ISREG(st.st_mode)) return pfd_fail_file(err, path, "this is not a regular file");
+    *file_size = (int64_t)st.st_size;
+    int64_t wanted = *file_size < most ? *file_size : most;
+    *data = malloc(wanted ? (size_t)wanted : 1);
+    if (!*data) return pfd_fail_memory(err, wanted, "the beginning of a file");
+    for (*size = 0; *size < wanted;) {
+        ssize_t got = pread(fd, *data + *size, (size_t)(wanted - *size), *size);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0)
+            return pfd_fail_file(err, path, "the file cannot be read: %s", strerror(errno));
+        if (got == 0) return pfd_fail_file(err, path, "the file became shorter while it was read");
+        *size += got;
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, int64_t *size,
+                               int64_t *file_size, pfd_error *err)
+{
+    *data = NULL;
+    *size = *file_size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) return pfd_fail_file(err, path, "the file cannot be opened: %s", strerror(errno));
+    pfd_status status = read_descriptor(path, fd, most, data, size, file_size, err);
+    close(fd);
+    if (status == PFD_OK) return PFD_OK;
+    free(*data);
+    *data = NULL;
+    return status;
+}
+
+int32_t pfd_file_is_there(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+char *pfd_path_beside(const char *path, const char *name, int64_t name_size)
+{
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    char *out = malloc(folder + (size_t)name_size + 1);
+    if (!out) return NULL;
+    memcpy(out, path, folder);
+    memcpy(out + folder, name, (size_t)name_size);
+    out[folder + (size_t)name_size] = 0;
+    return out;
+}
+
+int32_t pfd_path_is_below(const char *name, int64_t size)
+{
+    if (size == 0 || name[0] == '/' || memchr(name, 0, (size_t)size)) return 0;
+    for (int64_t at = 0; at <= size;) {
+        const char *slash = memchr(name + at, '/', (size_t)(size - at));
+        int64_t end = slash ? slash - name : size;
+        if (end - at == 2 && name[at] == '.' && name[at + 1] == '.') return 0;
+        at = end + 1;
+    }
+    return 1;
+}
+
+/* ---- Files that are one sample each ---------------------------------------------------------- */
+
+typedef struct sample_reading {
+    const pfd_compute_args *args;
+    int64_t row;
+    const pfd_whole_file *file;
+} sample_reading;
+
+static const char *shown_name(const sample_reading *self)
+{
+    return self->file->shown ? self->file->shown : "the file";
+}
+
+static pfd_status fail_sample(const sample_reading *self, const char *what, pfd_error *err)
+{
+    return self->args->host->fail_row(err, self->row, -1, PFD_CORRUPT_DATA, "%.400s %s",
+                                      shown_name(self), what);
+}
+
+static pfd_status fail_sample_errno(const sample_reading *self, const char *what, int reason,
+                                    pfd_error *err)
+{
+    int32_t is_ours = reason == EMFILE || reason == ENFILE || reason == ENOMEM;
+    return self->args->host->fail_row(err, self->row, -1, is_ours ? PFD_IO : PFD_CORRUPT_DATA,
+                                      "%.400s cannot be %s: %s", shown_name(self), what,
+                                      strerror(reason));
+}
+
+static pfd_status read_some(const sample_reading *self, int fd, uint8_t *to, int64_t size,
+                            pfd_error *err)
+{
+    for (int64_t done = 0; done < size;) {
+        ssize_t got = read(fd, to + done, (size_t)(size - done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return fail_sample_errno(self, "read", errno, err);
+        if (got == 0) return fail_sample(self, "became shorter while it was read", err);
+        done += got;
+    }
+    return PFD_OK;
+}
+
+static pfd_status read_sample(const sample_reading *self, int fd, pfd_bytes *out, pfd_error *err)
+{
+    const pfd_host *host = self->args->host;
+    struct stat st;
+    if (fstat(fd, &st) != 0) return fail_sample_errno(self, "examined", errno, err);
+    if (!S_ISREG(st.st_mode)) return fail_sample(self, "is no regular file", err);
+    if (st.st_size == 0) return fail_sample(self, "is empty", err);
+    uint8_t *data = host->alloc(self->args->scratch, st.st_size);
+    if (!data)
+        return host->fail_row(err, self->row, -1, PFD_OUT_OF_MEMORY,
+                              "no memory for the %" PRId64 " bytes of %.400s",
+                              (int64_t)st.st_size, shown_name(self));
+    *out = (pfd_bytes){data, st.st_size};
+    return read_some(self, fd, data, st.st_size, err);
+}
+
+pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
+                               const pfd_whole_file *file, pfd_bytes *out, pfd_error *err)
+{
+    const sample_reading self = {args, row, file};
+    /* O_NONBLOCK: opening a FIFO would wait for its writer. */
+    int fd = openat(file->folder, file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) return fail_sample_errno(&self, "opened", errno, err);
+    pfd_status status = read_sample(&self, fd, out, err);
+    close(fd);
+    if (status == PFD_OK)
+        atomic_fetch_add_explicit(pfd_input_file_of(file->counted)->bytes_read, out->size,
+                                  memory_order_relaxed);
+    return status;
+}
+
+int64_t pfd_whole_file_size(int folder, const char *path)
+{
+    struct stat st;
+    return fstatat(folder, path, &st, 0) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
+}
+
+int64_t pfd_whole_files_mean(int64_t n, int64_t (*size_of)(void *ctx, int64_t i), void *ctx)
+{
+    enum { most = 16 };
+    int64_t some = n < most ? n : most, bytes = 0;
+    for (int64_t i = 0; i < some; i++) bytes += size_of(ctx, i * (n / some));
+    return some > 0 ? bytes / some : 0;
 }

@@ -3,7 +3,7 @@
  *
  *   mapped     views of the file's mapping            input_files.c chooses between these two
  *   read       pieces read into the caller's scratch
- *   streamed   copies out of a window that moves over decompressed bytes: stream_window.c
+ *   streamed   copies out of a window that moves over decompressed bytes: file_stream.c
  *
  * OWNERSHIP  Bytes of a mapped file live as long as the file, others as long as the scratch.
  * THREADS    Mapped and read: any.  Streamed: the thread that has the window.
@@ -12,8 +12,10 @@
  */
 #ifndef PFD_FILES_FILE_READ_H
 #define PFD_FILES_FILE_READ_H
-#include "core/private.h"
-#include "pyflowdata/op.h"
+#include "core/error.h"
+#include "core/rows.h"
+
+/* ---- Opened files ---------------------------------------------------------------------------- */
 
 typedef struct pfd_input_file pfd_input_file;
 
@@ -55,7 +57,7 @@ static inline const uint8_t *pfd_file_data(const pfd_file *file)
     return pfd_input_file_of(file)->data;
 }
 
-/* PFD_COMPRESSION_* of files/compression.h, never AUTO: what the file is, or is said to be. */
+/* PFD_COMPRESSION_* of files/codecs.h, never AUTO: what the file is, or is said to be. */
 static inline int32_t pfd_file_compression(const pfd_file *file)
 {
     return pfd_input_file_of(file)->compression;
@@ -82,4 +84,46 @@ void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size);
  * (mincore() would do for mapped files, but returns yes for all pages of a file that this process
  * may not write.) */
 int32_t pfd_file_is_in_memory(const pfd_file *file, int64_t offset);
+
+/* ---- Files by their path --------------------------------------------------------------------- */
+
+/* Files that no reader has opened, for companions(): a header or an index names the sidecar files.
+ * Up to `most` bytes from the file's beginning, in memory that the caller frees; *file_size: of the
+ * whole file.  PFD_IO names the path. */
+pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, int64_t *size,
+                               int64_t *file_size, pfd_error *err);
+
+/* Whether the path is a regular file. */
+int32_t pfd_file_is_there(const char *path);
+
+/* The path of a file that lies beside another one, or below its folder, in memory that the caller
+ * frees; NULL: out of memory. */
+char *pfd_path_beside(const char *path, const char *name, int64_t name_size);
+
+/* Whether a name from a file stays below its folder: not absolute, no "..", no 0 byte. */
+int32_t pfd_path_is_below(const char *name, int64_t size);
+
+/* ---- Files that are one sample each ---------------------------------------------------------- */
+
+/* Files such as images, which are opened, read and closed, in any thread.  A reader that opened all
+ * of them at once would need a descriptor and a mapping for each. */
+typedef struct pfd_whole_file {
+    int folder;              /* a descriptor of the folder that the path is below */
+    const char *path;
+    const char *shown;       /* for messages; NULL: source->describe() adds the path to errors */
+    const pfd_file *counted; /* a file of the reader's, as from which the bytes count */
+} pfd_whole_file;
+
+/* Reads the file; the bytes live as long as args->scratch.
+ * ERRORS  Of row `row`.  PFD_CORRUPT_DATA: the file is missing, empty, cannot be read, or is no
+ *         file.  PFD_IO: the process has no descriptor left. */
+pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
+                               const pfd_whole_file *file, pfd_bytes *out, pfd_error *err);
+
+/* Bytes of such a file; 0 where it cannot be examined. */
+int64_t pfd_whole_file_size(int folder, const char *path);
+
+/* Mean size of n files, for record_bytes(): of a few of them, spread over all.  size_of() gives the
+ * bytes of file i, 0 <= i < n. */
+int64_t pfd_whole_files_mean(int64_t n, int64_t (*size_of)(void *ctx, int64_t i), void *ctx);
 #endif

@@ -1,12 +1,11 @@
 /* Opening, mapping and watching the files of a reader. */
 #include "files/input_files.h"
 
-#include "core/error.h"
 #include "core/cpu.h"
 #include "core/hash.h"
 #include "core/scratch.h"
-#include "files/compression.h"
-#include "files/missing_file_words.h"
+#include "files/codecs.h"
+#include "files/file_names.h"
 #include "files/sigbus_guard.h"
 
 #include <errno.h>

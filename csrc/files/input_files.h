@@ -16,7 +16,7 @@
  */
 #ifndef PFD_FILES_INPUT_FILES_H
 #define PFD_FILES_INPUT_FILES_H
-#include "core/private.h"
+#include "core/error.h"
 #include "files/file_read.h"
 
 typedef struct pfd_input_files pfd_input_files;

@@ -5,8 +5,8 @@
  * difference of two counts is right as a number of 32 bits with a sign. */
 #include "index/bitmap.h"
 
+#include "core/cpu.h"
 #include "core/error.h"
-#include "core/simd.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

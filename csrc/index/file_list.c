@@ -3,7 +3,6 @@
 
 #include "core/error.h"
 #include "core/hash.h"
-#include "files/folder_names.h"
 
 #include <stdlib.h>
 #include <string.h>

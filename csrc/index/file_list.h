@@ -10,7 +10,7 @@
  */
 #ifndef PFD_INDEX_FILE_LIST_H
 #define PFD_INDEX_FILE_LIST_H
-#include "files/path_list.h"
+#include "files/file_names.h"
 #include "index/index_image.h"
 
 #include <limits.h>
@@ -19,7 +19,7 @@
 typedef struct pfd_listed_folder {
     char *path;          /* below its root, "." for the root itself; owned */
     pfd_path_list files; /* names, in order; owned */
-    int64_t changed_ns;  /* as in files/folder_names.h */
+    int64_t changed_ns;  /* as in files/file_names.h */
     int32_t root;        /* which of the reader's folders it is in */
     int32_t group;       /* what its files have in common: the number of a class */
 } pfd_listed_folder;

@@ -1,4 +1,4 @@
-/* index/index_image.h -- the memory of an index, in the same form as on disk.
+/* index/index_image.h -- the memory of an index, in the same form as on disk; and the cache.
  *
  *   header | one pfd_index_file for each file, and one of totals | entries of 64 bytes | checksums
  *
@@ -19,10 +19,10 @@ enum { PFD_INDEX_ENTRY_BYTES = 64 };
 
 /* The kinds of entries. */
 #define PFD_INDEX_LINES 1  /* record_index.h, of lines */
-#define PFD_INDEX_BLOCKS 2 /* line_blocks.h */
+#define PFD_INDEX_BLOCKS 2 /* line_scan.h */
 #define PFD_INDEX_FRAMES 3 /* record_index.h, of frames */
 #define PFD_INDEX_FOLDERS 4 /* file_list.h */
-#define PFD_INDEX_OBJECTS 5 /* formats/coco/coco_index.h */
+#define PFD_INDEX_OBJECTS 5 /* formats/coco/coco_annotations.h */
 
 typedef struct pfd_index_file {
     int64_t first_record;
@@ -62,25 +62,63 @@ pfd_status pfd_index_image_create(int32_t kind, int64_t num_files, int64_t num_e
                                   pfd_index_image **out, pfd_error *err);
 void pfd_index_image_free(pfd_index_image *image); /* accepts NULL */
 
-/* The size of the image, on disk and in memory. */
-int64_t pfd_index_image_bytes(const pfd_index_image *image);
-
-/* Completes the header and writes the image to an open file.  0 or an errno. */
-int pfd_index_image_write(pfd_index_image *image, const pfd_index_key *key, int32_t num_threads,
-                          int fd);
-
-typedef struct pfd_index_wanted {
-    const pfd_index_key *key;
-    int64_t num_files;
-    int32_t kind, num_threads; /* threads: for checking it */
-    int32_t of_any_owner;      /* 0: of this user or root, and nobody else may write it */
-} pfd_index_wanted;
-
-/* Maps a file.  NULL: it does not exist, is not the wanted index, or is damaged. */
-pfd_index_image *pfd_index_image_load(const char *path, const pfd_index_wanted *wanted);
-
 /* PFD_IO: a read found that the file of a mapped image was truncated.  Cheap. */
 pfd_status pfd_index_image_check(const pfd_index_image *image, pfd_error *err);
 /* The same, but also looks at the file on disk; call it if the data contradict the index. */
 pfd_status pfd_index_image_check_disk(const pfd_index_image *image, pfd_error *err);
+
+/* ---- Indexes on disk ------------------------------------------------------------------------- */
+
+/* One process builds an index for all.
+ *
+ * Each index is a file.  Its name is a hash of files, op and attrs; its header has the state of the
+ * files when it was built.  It is written under another name, synced and renamed, so that a process
+ * that opens it finds all of it or nothing.  A builder holds a lock; other processes wait for a
+ * while, and then build the index in memory.  If files cannot be locked or written, every process
+ * builds its own.  None of this is an error: the cache only saves time and memory.
+ *
+ * THREADS  Everything below may be called from any thread, and from many processes. */
+/* The options for the indexes of a reader, and their counters; pfd_open_args.index. */
+struct pfd_index_request {
+    const char *folder; /* attr index_dir: "" is the default folder, "none" no cache */
+    pfd_index_key key;  /* of files, op and attrs */
+    int32_t num_threads;
+
+    /* Counters: */
+    int32_t num_sources; /* how many sources needed an index */
+    int32_t num_built;   /* how many of them were not in the cache */
+    int64_t bytes;       /* of all indexes */
+    int64_t ns;          /* the time to find or build them */
+    char path[4096];     /* of the last one on disk; "": in memory */
+};
+
+/* Builds an index in memory. */
+typedef pfd_status (*pfd_index_build_fn)(void *ctx, int32_t num_threads, pfd_index_image **out,
+                                         pfd_error *err);
+
+/* How one index is made, and when it is good. */
+typedef struct pfd_index_maker {
+    int32_t kind; /* PFD_INDEX_* */
+    pfd_index_build_fn build;
+    void *ctx; /* of both functions */
+
+    /* Whether an index is still true that the request's key fits; NULL: the key says it. */
+    int32_t (*is_current)(void *ctx, const pfd_index_image *image);
+
+    /* Where the index_dir is not given, it is kept on disk if it has so many records; 0: where the
+     * files have PFD_LEAST_CACHED_BYTES. */
+    int64_t least_cached_records;
+} pfd_index_maker;
+
+/* The index that a maker makes: from the cache or built.  ERRORS: those of build(); PFD_CANCELLED.
+ */
+pfd_status pfd_index_make(const pfd_open_args *args, const pfd_index_maker *maker,
+                          pfd_index_image **out, pfd_error *err);
+
+/* Finds or builds the index of args->files.  ERRORS: those of `build`; PFD_CANCELLED. */
+pfd_status pfd_index_obtain(const pfd_open_args *args, int32_t kind, pfd_index_build_fn build,
+                            void *ctx, pfd_index_image **out, pfd_error *err);
+
+/* How many threads to use to check or build the indexes of a source. */
+int32_t pfd_index_threads(const pfd_open_args *args);
 #endif

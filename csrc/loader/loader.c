@@ -1,7 +1,7 @@
 /* The loader's interface to Python: checks arguments, refuses forks, copies counters. */
 #include "core/cpu.h"
 #include "core/error.h"
-#include "files/foreign_hint.h"
+#include "files/file_hint.h"
 #include "loader/plan/private_version.h"
 #include "loader/ring/ring.h"
 #include "loader/ring/slots.h"
@@ -15,9 +15,15 @@
 enum { LEAST_BOUND = 1 << 20 /* bytes that a scratch may have at any memory_budget */ };
 enum { MOST_THREADS = 4096, MOST_PREFETCH = 1 << 20, SEEK_PATIENCE_NS = 50 * 1000 * 1000 };
 
+/* Whether it was opened before a fork: then its threads are in the parent, and its locks too. */
+static int32_t is_foreign(const pfd_loader *loader)
+{
+    return loader->fork_generation != pfd_fork_generation();
+}
+
 static pfd_status check_usable(const pfd_loader *l, pfd_error *err)
 {
-    if (pfd_loader_is_foreign(l))
+    if (is_foreign(l))
         return pfd_fail(err, PFD_UNSUPPORTED,
                         "this loader was opened before a fork, and its threads are in the parent; "
                         "open the loader in the child process");
@@ -107,7 +113,7 @@ pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *bl
 
 void pfd_loader_close(pfd_loader *l)
 {
-    if (pfd_loader_is_foreign(l)) return;
+    if (is_foreign(l)) return;
     atomic_store(&l->bounds.cancelled,
                  1); /* a thread in next() leaves it after the current row range */
     pthread_mutex_lock(&l->consumer);
@@ -122,7 +128,7 @@ static void destroy(pfd_loader *l)
     pthread_mutex_destroy(&l->lock);
     pthread_mutex_destroy(&l->asking);
     pthread_mutex_destroy(&l->consumer);
-    pfd_traces_close(&l->traces);
+    pfd_traces_drop(&l->traces, NULL);
     pfd_counters_close(&l->counters);
     free(l->producer.error);
     free(l->skipped);
@@ -144,7 +150,7 @@ static void *release(void *loader)
 
 void pfd_loader_release(pfd_loader *l)
 {
-    if (!l || pfd_loader_is_foreign(l)) return;
+    if (!l || is_foreign(l)) return;
     if (!pfd_thread_pool_is_inside()) {
         (void)release(l);
         return;
@@ -160,7 +166,7 @@ void pfd_batch_release(void *memory)
     if (!memory) return;
     pfd_slot *slot = pfd_slot_of(memory);
     pfd_loader *l = slot->loader;
-    if (pfd_loader_is_foreign(l)) return;
+    if (is_foreign(l)) return;
     if (pfd_slot_pool_give_back(slot)) destroy(l);
 }
 
@@ -262,10 +268,25 @@ pfd_status pfd_loader_set_seed(pfd_loader *l, int32_t i, int64_t seed, pfd_error
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
+/* For questions, which take locks and change nothing that the program sees. */
+static pfd_loader *writable(const pfd_loader *loader)
+{
+    return (pfd_loader *)(uintptr_t)loader;
+}
+
+/* With `lock` held; NULL: it is foreign, so that its lock is in the parent. */
+static pfd_loader *lock_loader(const pfd_loader *loader)
+{
+    pfd_loader *l = writable(loader);
+    if (is_foreign(l)) return NULL;
+    pthread_mutex_lock(&l->lock);
+    return l;
+}
+
 pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out)
 {
-    pfd_loader *l = pfd_loader_writable(loader);
-    int32_t locks = !pfd_loader_is_foreign(l);
+    pfd_loader *l = writable(loader);
+    int32_t locks = !is_foreign(l);
     if (locks) pthread_mutex_lock(&l->lock);
     *out = (pfd_loader_info){.struct_size = sizeof *out,
                              .num_threads = l->num_threads,
@@ -353,9 +374,8 @@ uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int6
 
 pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out)
 {
-    pfd_loader *l = pfd_loader_writable(loader);
-    if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
-    pthread_mutex_lock(&l->lock);
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
     int64_t first = l->num_skipped > PFD_KEPT_SKIPPED ? l->num_skipped - PFD_KEPT_SKIPPED : 0;
     pfd_status status = i >= 0 && first + i < l->num_skipped ? PFD_OK : PFD_END;
     if (status == PFD_OK) pfd_error_copy(out, &l->skipped[(first + i) % PFD_KEPT_SKIPPED]);
@@ -367,8 +387,8 @@ pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error
 
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
 {
-    pfd_loader *l = pfd_loader_writable(loader);
-    if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
+    pfd_loader *l = writable(loader);
+    if (is_foreign(l)) return PFD_UNSUPPORTED;
     pthread_mutex_lock(&l->asking);
     pfd_ring_ask(l);
     pthread_mutex_lock(&l->lock);
@@ -384,12 +404,11 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
 
 pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_stats *out)
 {
-    pfd_loader *l = pfd_loader_writable(loader);
-    if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
-    if (i < 0 || i >= pfd_work_num_items(&l->plan)) return PFD_END;
-    pthread_mutex_lock(&l->lock);
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
     const pfd_work_stats *kept = l->counters.work;
-    pfd_status status = l->closed && !kept ? PFD_END : PFD_OK;
+    int32_t is_item = i >= 0 && i < pfd_work_num_items(&l->plan);
+    pfd_status status = is_item && (kept || !l->closed) ? PFD_OK : PFD_END;
     if (status == PFD_OK)
         *out = l->closed ? kept[i] : pfd_counters_work(&l->plan, &l->threads, i);
     pthread_mutex_unlock(&l->lock);
@@ -398,9 +417,8 @@ pfd_status pfd_loader_get_work(const pfd_loader *loader, int32_t i, pfd_work_sta
 
 pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread_now *out)
 {
-    pfd_loader *l = pfd_loader_writable(loader);
-    if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
-    pthread_mutex_lock(&l->lock);
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
     pfd_status status = l->closed || i < 0 || i > l->threads.num_workers ? PFD_END : PFD_OK;
     if (status == PFD_OK) *out = pfd_counters_thread(&l->threads, i);
     pthread_mutex_unlock(&l->lock);
@@ -409,11 +427,10 @@ pfd_status pfd_loader_get_thread(const pfd_loader *loader, int32_t i, pfd_thread
 
 pfd_status pfd_loader_pause_counts(pfd_loader *l, int32_t is_paused, pfd_error *err)
 {
-    if (pfd_loader_is_foreign(l))
+    if (!lock_loader(l))
         return pfd_fail(err, PFD_UNSUPPORTED, "this loader was opened before a fork");
     pfd_steps *steps = &l->counters.steps;
     int32_t has_memory = 1;
-    pthread_mutex_lock(&l->lock);
     if (is_paused)
         has_memory = pfd_steps_pause(steps);
     else
@@ -424,9 +441,8 @@ pfd_status pfd_loader_pause_counts(pfd_loader *l, int32_t is_paused, pfd_error *
 
 pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out)
 {
-    pfd_loader *l = pfd_loader_writable(loader);
-    if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
-    pthread_mutex_lock(&l->lock);
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
     *out = l->counters.steps.history;
     out->struct_size = sizeof *out;
     pthread_mutex_unlock(&l->lock);
@@ -437,24 +453,23 @@ pfd_status pfd_loader_get_history(const pfd_loader *loader, pfd_history *out)
 
 pfd_status pfd_loader_get_tuning(const pfd_loader *loader, pfd_tuning_info *out)
 {
-    pfd_loader *l = pfd_loader_writable(loader);
-    if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
-    if (!l->tuning) return PFD_END;
-    pthread_mutex_lock(&l->lock);
-    *out = pfd_tuning_get_info(l->tuning);
-    out->num_threads = l->num_threads;
-    out->prefetch = l->prefetch;
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
+    pfd_status status = l->tuning ? PFD_OK : PFD_END;
+    if (status == PFD_OK) {
+        *out = pfd_tuning_get_info(l->tuning);
+        out->num_threads = l->num_threads;
+        out->prefetch = l->prefetch;
+    }
     pthread_mutex_unlock(&l->lock);
-    return PFD_OK;
+    return status;
 }
 
 pfd_status pfd_loader_get_decision(const pfd_loader *loader, int64_t i, pfd_decision *out)
 {
-    pfd_loader *l = pfd_loader_writable(loader);
-    if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
-    if (!l->tuning) return PFD_END;
-    pthread_mutex_lock(&l->lock);
-    pfd_status status = pfd_tuning_get_decision(l->tuning, i, out);
+    pfd_loader *l = lock_loader(loader);
+    if (!l) return PFD_UNSUPPORTED;
+    pfd_status status = l->tuning ? pfd_tuning_get_decision(l->tuning, i, out) : PFD_END;
     pthread_mutex_unlock(&l->lock);
     return status;
 }
@@ -463,9 +478,8 @@ pfd_status pfd_loader_get_decision(const pfd_loader *loader, int64_t i, pfd_deci
 
 pfd_status pfd_loader_trace_start(pfd_loader *l, int64_t bytes, pfd_error *err)
 {
-    if (pfd_loader_is_foreign(l))
+    if (!lock_loader(l))
         return pfd_fail(err, PFD_UNSUPPORTED, "this loader was opened before a fork");
-    pthread_mutex_lock(&l->lock);
     pfd_status status = pfd_traces_start(&l->traces, pfd_loader_threads(l), bytes, err);
     pthread_mutex_unlock(&l->lock);
     return status;
@@ -473,8 +487,7 @@ pfd_status pfd_loader_trace_start(pfd_loader *l, int64_t bytes, pfd_error *err)
 
 pfd_status pfd_loader_trace_stop(pfd_loader *l, pfd_trace_info *out)
 {
-    if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
-    pthread_mutex_lock(&l->lock);
+    if (!lock_loader(l)) return PFD_UNSUPPORTED;
     pfd_traces_stop(&l->traces, &l->threads);
     pfd_status status = pfd_traces_get_info(&l->traces, out);
     pthread_mutex_unlock(&l->lock);
@@ -484,8 +497,7 @@ pfd_status pfd_loader_trace_stop(pfd_loader *l, pfd_trace_info *out)
 pfd_status pfd_loader_trace_read(pfd_loader *l, int32_t track, pfd_trace_event *out, int64_t room,
                                  int64_t *count)
 {
-    if (pfd_loader_is_foreign(l)) return PFD_UNSUPPORTED;
-    pthread_mutex_lock(&l->lock);
+    if (!lock_loader(l)) return PFD_UNSUPPORTED;
     pfd_trace *trace = pfd_traces_begin_read(&l->traces, track);
     pthread_mutex_unlock(&l->lock);
     if (!trace) return PFD_END;
@@ -498,8 +510,7 @@ pfd_status pfd_loader_trace_read(pfd_loader *l, int32_t track, pfd_trace_event *
 
 void pfd_loader_trace_drop(pfd_loader *l)
 {
-    if (pfd_loader_is_foreign(l)) return;
-    pthread_mutex_lock(&l->lock);
+    if (!lock_loader(l)) return;
     pfd_traces_drop(&l->traces, pfd_loader_threads(l));
     pthread_mutex_unlock(&l->lock);
 }

@@ -1,10 +1,9 @@
 /* Affine: computes in * scale + shift, and changes the dtype. */
 #include "core/convert.h"
 #include "core/rows.h"
-#include "core/scale.h"
+#include "parse/row_type.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
-#include "parse/row_type.h"
 
 #include <inttypes.h>
 #include <stdio.h>

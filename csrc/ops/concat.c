@@ -1,9 +1,8 @@
 /* Concat: joins the rows of several blobs. */
-#include "core/array_copy.h"
 #include "core/rows.h"
+#include "parse/row_type.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
-#include "parse/row_type.h"
 
 #include <inttypes.h>
 #include <stdio.h>

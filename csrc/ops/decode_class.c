@@ -1,10 +1,8 @@
 /* DecodeClass: parses the digits of an integer, as in WebDataset's .cls files. */
-#include "pyflowdata/op.h"
 #include "core/rows.h"
-#include "parse/quote.h"
 #include "parse/row_type.h"
-
-#include <inttypes.h>
+#include "parse/words.h"
+#include "pyflowdata/op.h"
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {

@@ -1,9 +1,8 @@
 /* DecodeRaw: reads bytes as numbers of a dtype and shape. */
 #include "core/rows.h"
-#include "core/stored_rows.h"
+#include "parse/row_type.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
-#include "parse/row_type.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,10 +1,9 @@
 /* Pad: makes rows of any size rows of one shape. */
-#include "core/array_copy.h"
 #include "core/convert.h"
 #include "core/rows.h"
+#include "parse/row_type.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
-#include "parse/row_type.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* RecordEncoder: the fields of a row as one record, as caches store it. */
 #include "pyflowdata/op.h"
-#include "sources/packed_fields.h"
+#include "sources/fields.h"
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {

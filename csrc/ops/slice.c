@@ -1,9 +1,8 @@
 /* Slice: takes a part of each row, like NumPy's x[start:stop:step] along some dimensions. */
-#include "core/array_copy.h"
 #include "core/rows.h"
+#include "parse/row_type.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
-#include "parse/row_type.h"
 
 #include <inttypes.h>
 

@@ -1,8 +1,8 @@
 /* A cursor over JSON: every byte is looked at once, and checked. */
 #include "parse/json.h"
 
-#include "parse/parse_double.h"
-#include "parse/utf8.h"
+#include "parse/number_text.h"
+#include "parse/words.h"
 
 #include <string.h>
 

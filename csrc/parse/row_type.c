@@ -1,11 +1,17 @@
-/* The type of a row in a message, written as NumPy would write dtype and shape;
- * None stands for a dimension that varies. */
+/* Types of rows: in a message as NumPy would write dtype and shape, where None stands for a
+ * dimension that varies; and in the fields that a user writes. */
 #include "parse/row_type.h"
 
+#include "core/convert.h"
+#include "parse/words.h"
 #include "pyflowdata/pyflowdata.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+/* ---- The type of a row in a message ---------------------------------------------------------- */
 
 const char *pfd_format_row_type(const pfd_row_type *type, char *out, size_t capacity)
 {
@@ -36,4 +42,145 @@ pfd_status pfd_expect_bytes(const pfd_infer_args *args, pfd_error *err)
     const pfd_row_type *in = &args->inputs[0];
     if (in->dtype == PFD_UINT8 && in->ndim == 1) return PFD_OK;
     return pfd_refuse_rows(args, 0, "in", "they must be bytes: uint8 (None,) or uint8 (n,)", err);
+}
+
+/* ---- Fields, as a user writes them ----------------------------------------------------------- */
+
+typedef struct parser {
+    const pfd_host *host;
+    const char *attr, *element;
+} parser;
+
+static pfd_status fail(const parser *p, const char *found, const char *at, size_t size,
+                       pfd_error *err)
+{
+    char element[256], part[256];
+    return p->host->fail_attr(err, p->attr, NULL, PFD_INVALID_ARGUMENT,
+        ": in the field %s %s %s; a field is written [NAME=]KEY[:TYPE][=DEFAULT], like "
+        "'label:int64', 'x:float32[28,28]', 'ids:int64[?]' or 'image=image/encoded:bytes'",
+        pfd_quote_bytes((const uint8_t *)p->element, (int64_t)strlen(p->element), element,
+                        sizeof element),
+        found, pfd_quote_bytes((const uint8_t *)at, (int64_t)size, part, sizeof part));
+}
+
+/* A dimension at *at, up to the ',' or ']' after it. */
+static pfd_status parse_dimension(const parser *p, const char **at, int64_t *out, pfd_error *err)
+{
+    const char *begin = *at;
+    size_t size = strcspn(begin, ",]");
+    *at += size;
+    if (size == 1 && *begin == '?') {
+        *out = -1;
+        return PFD_OK;
+    }
+    *out = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (!isdigit((unsigned char)begin[i]) || *out > INT32_MAX) break;
+        *out = 10 * *out + begin[i] - '0';
+        if (i == size - 1) return PFD_OK;
+    }
+    return fail(p, "a dimension is neither a number nor '?':", begin, size, err);
+}
+
+static pfd_status parse_shape(const parser *p, const char *at, const char *end, pfd_row_type *type,
+                              pfd_error *err)
+{
+    const char *begin = at;
+    size_t size = (size_t)(end - begin);
+    if (end[-1] != ']') return fail(p, "a shape does not end with ']':", begin, size, err);
+    if (++at == end - 1) return PFD_OK; /* "[]": a scalar */
+    for (;;) {
+        if (type->ndim == PFD_MAX_DIMS)
+            return fail(p, "a shape has more than 8 dimensions:", begin, size, err);
+        pfd_status status = parse_dimension(p, &at, &type->shape[type->ndim++], err);
+        if (status != PFD_OK) return status;
+        if (at == end - 1) return PFD_OK;
+        if (*at++ != ',')
+            return fail(p, "something follows the shape", begin, size, err);
+    }
+}
+
+/* dtype[shape], or bytes. */
+static pfd_status parse_type(const parser *p, const char *at, size_t size, pfd_field_spec *out,
+                             pfd_error *err)
+{
+    char dtype[32] = "";
+    const char *bracket = memchr(at, '[', size);
+    size_t length = bracket ? (size_t)(bracket - at) : size;
+    if (length < sizeof dtype) memcpy(dtype, at, length);
+    out->has_type = 1;
+    out->has_shape = bracket != NULL;
+    if (!bracket && !strcmp(dtype, "bytes")) {
+        out->has_shape = 1;
+        out->type = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
+        return PFD_OK;
+    }
+    out->type.dtype = pfd_dtype_parse(dtype);
+    if (!out->type.dtype)
+        return fail(p, "the type is neither 'bytes' nor a dtype from 'bool' to 'float64':", at,
+                    size, err);
+    return bracket ? parse_shape(p, bracket, at + size, &out->type, err) : PFD_OK;
+}
+
+/* The last ':' of a text, or NULL. */
+static const char *last_colon(const char *text, size_t size)
+{
+    while (size > 0 && text[size - 1] != ':') size--;
+    return size > 0 ? text + size - 1 : NULL;
+}
+
+int64_t pfd_field_name_size(const char *element)
+{
+    size_t size = strcspn(element, "=");
+    const char *colon = last_colon(element, size);
+    return colon ? colon - element : (int64_t)size;
+}
+
+pfd_status pfd_field_spec_parse(const pfd_host *host, const char *attr, const char *element,
+                                pfd_field_spec *out, pfd_error *err)
+{
+    parser p = {host, attr, element};
+    *out = (pfd_field_spec){.name = element, .key = element};
+    out->name_size = pfd_field_name_size(element);
+    if (element[out->name_size] == '=') out->key = element + out->name_size + 1;
+    /* A default may have colons, so the type's is looked for before the '=' that begins it. */
+    const char *equals = strchr(out->key, '=');
+    size_t size = equals ? (size_t)(equals - out->key) : strlen(out->key);
+    const char *colon = last_colon(out->key, size);
+    if (equals) {
+        out->default_text = equals + 1;
+        out->default_size = (int64_t)strlen(equals + 1);
+    }
+    out->key_size = (int64_t)(colon ? (size_t)(colon - out->key) : size);
+    if (out->name_size == 0 || out->key_size == 0)
+        return fail(&p, "a name is empty:", out->key, size, err);
+    if (equals && !colon)
+        return fail(&p, "there is a default without a type:", equals, strlen(equals), err);
+    return colon ? parse_type(&p, colon + 1, size - (size_t)out->key_size - 1, out, err) : PFD_OK;
+}
+
+const char *pfd_format_field_type(const pfd_row_type *type, char *out, size_t capacity)
+{
+    size_t used = (size_t)snprintf(out, capacity, "%s%s", pfd_dtype_name(type->dtype),
+                                   type->ndim ? "[" : "");
+    for (int32_t i = 0; i < type->ndim && i < PFD_MAX_DIMS; i++) {
+        const char *comma = i ? "," : "";
+        used += (size_t)(type->shape[i] < 0
+                             ? snprintf(out + used, capacity - used, "%s?", comma)
+                             : snprintf(out + used, capacity - used, "%s%" PRId64, comma,
+                                        type->shape[i]));
+    }
+    if (type->ndim) (void)snprintf(out + used, capacity - used, "]");
+    return out;
+}
+
+size_t pfd_add_name(char *out, size_t capacity, size_t used, const char *name)
+{
+    const size_t most = 80; /* of one name, and the dots */
+    if (used >= capacity) return used;
+    if (used + most > capacity) {
+        (void)snprintf(out + used, capacity - used, ", ...");
+        return capacity;
+    }
+    return used + (size_t)snprintf(out + used, capacity - used, "%s%.40s", used ? ", " : "", name);
 }

@@ -1,4 +1,4 @@
-/* parse/wire.h -- walking over bytes in the wire format of protocol buffers.
+/* parse/wire.h -- reading and writing bytes in the wire format of protocol buffers.
  *
  * A message is fields, each a tag (number and wire type) and a value, in any order and any number;
  * the reader of a message passes over fields that it does not know.  A cursor stands on a message's
@@ -20,6 +20,8 @@
 
 #include <stdint.h>
 #include <string.h>
+
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 #define PFD_WIRE_VARINT 0u
 #define PFD_WIRE_FIXED64 1u
@@ -93,4 +95,38 @@ static inline int32_t pfd_wire_bytes(pfd_wire_cursor *c, pfd_wire_cursor *value)
 
 /* Passes over the value of a field, whatever its type, whose tag was read last. */
 int32_t pfd_wire_skip(pfd_wire_cursor *c, uint32_t tag);
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+/* The caller has made room, and has found the size by the functions that end in _bytes. */
+
+/* Bytes of a varint, 1 to 10: 7 bits in each. */
+static inline int64_t pfd_varint_bytes(uint64_t value)
+{
+    int64_t bits = 64 - __builtin_clzll(value | 1);
+    return (bits * 9 + 64) >> 6;
+}
+
+static inline uint8_t *pfd_put_varint(uint64_t value, uint8_t *to)
+{
+    while (value >= 0x80) {
+        *to++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *to++ = (uint8_t)value;
+    return to;
+}
+
+/* Bytes of a field with a number up to 15 that holds `size` bytes, which are included. */
+static inline int64_t pfd_field_bytes(int64_t size)
+{
+    return 1 + pfd_varint_bytes((uint64_t)size) + size;
+}
+
+/* What stands in front of these bytes. */
+static inline uint8_t *pfd_put_field(uint32_t field, int64_t size, uint8_t *to)
+{
+    *to++ = (uint8_t)PFD_WIRE_TAG(field, PFD_WIRE_BYTES);
+    return pfd_put_varint((uint64_t)size, to);
+}
 #endif

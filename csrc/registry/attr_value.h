@@ -1,11 +1,38 @@
-/* registry/attr_value.h -- checks the value of one attr and writes it into the op's struct.
+/* registry/attr_value.h -- the value of one attr: in messages, as default_value, and in the op's
+ * struct.
  *
- * OWNERSHIP  Written pointers point into `memory`, never into the given value.
- * ERRORS     PFD_INVALID_ARGUMENT for a value that the user gave.
+ * OWNERSHIP  A pfd_text writes into the caller's buffer, and is always a terminated string.
+ *            Pointers in an op's struct point into `memory`, never into the given value.
+ * ERRORS     Writing a text never fails: one that does not fit is cut.  PFD_INVALID_ARGUMENT for a
+ *            value that the user gave.
  */
 #ifndef PFD_REGISTRY_ATTR_VALUE_H
 #define PFD_REGISTRY_ATTR_VALUE_H
 #include "pyflowdata/pyflowdata.h"
+
+/* ---- Texts of limited length ----------------------------------------------------------------- */
+
+/* A text of limited length; the part that does not fit is replaced by "...". */
+typedef struct pfd_text {
+    char *data;
+    size_t capacity; /* >= 8 */
+    size_t used;     /* capacity: full */
+} pfd_text;
+
+/* An empty text in `data`. */
+pfd_text pfd_text_in(char *data, size_t capacity);
+void pfd_text_add(pfd_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The shortest decimal that reads back as the same double (or float), with "." in any locale. */
+void pfd_text_add_float(pfd_text *text, double value, int32_t is_float32);
+
+/* Bytes with control bytes as \xNN. */
+void pfd_text_add_escaped(pfd_text *text, const char *string, const char *also_escaped);
+
+/* 'string' as Python shows it, shortened to 100 bytes. */
+void pfd_text_add_quoted(pfd_text *text, const char *string);
+
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 /* Bytes and alignment of a value in the struct, and its name for messages; 0, 0 and NULL if `type`
  * is not one of PFD_ATTR_*. */
@@ -14,6 +41,12 @@ typedef struct pfd_attr_type {
     const char *name;
 } pfd_attr_type;
 pfd_attr_type pfd_attr_type_of(int32_t type);
+
+/* Converts default_value of a row to the value that a user would give.  Lists are in `memory`;
+ * strings are in `memory` or in the row.  PFD_INVALID_ARGUMENT: the text is not a value of the
+ * row's type. */
+pfd_status pfd_attr_parse_default(const pfd_attr *row, pfd_scratch *memory, pfd_attr_value *out,
+                                  pfd_error *err);
 
 /* Checks `value` against the row and writes it at `out`; strings and lists are copied to `memory`.
  * PFD_INVALID_ARGUMENT: the value is not allowed. */

@@ -2,7 +2,7 @@
  * To add one: its folder in formats/ with a <name>_format.c, its line here, its tests.
  *
  * The order decides between formats whose probes give the same score. */
-#include "registry/formats.h"
+#include "registry/registry.h"
 
 #define BUILTIN_FORMATS(X)                                                                         \
     X(megatron)                                                                                    \

@@ -1,15 +1,93 @@
-/* Checks the rules for op descriptors, so that a fault is reported when the op is registered. */
+/* Copies descriptors of other versions of the header, and checks the rules, so that a fault is
+ * reported when the op or format is registered. */
 #include "registry/descriptor.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "dataset/view.h"
 #include "registry/attr_value.h"
 
 #include <inttypes.h>
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- Copies of ops --------------------------------------------------------------------------- */
+
+static const char NO_DOC[] = "Not documented.";
+
+enum { most_bytes = 4096 }; /* no struct grows beyond; larger is memory that was never set */
+
+/* What every header had. */
+enum {
+    least_op = offsetof(pfd_op, group),
+    least_attr = offsetof(pfd_attr, doc),
+    least_port = offsetof(pfd_port, doc)
+};
+
+static pfd_status check_size(const pfd_op *op, const char *field, const char *type, uint32_t size,
+                             uint32_t least, pfd_error *err)
+{
+    if (size >= least && size <= most_bytes) return PFD_OK;
+    /* If struct_size is wrong, the name may be any pointer. */
+    const char *name =
+        op->struct_size >= least_op && op->struct_size <= most_bytes && op->name ? op->name : "?";
+    return pfd_fail(err, PFD_INTERNAL,
+                    "descriptor of op '%.64s': %s is %" PRIu32 "; it must be sizeof(%s): begin the "
+                    "descriptor with PFD_OP_SIZES",
+                    name, field, size, type);
+}
+
+/* Copies `n` rows of `size` bytes each into rows of `room` bytes. */
+static void copy_rows(void *to, size_t room, const void *from, size_t size, size_t n)
+{
+    for (size_t i = 0; from && i < n; i++)
+        memcpy((char *)to + i * room, (const char *)from + i * size, size < room ? size : room);
+}
+
+static void copy_ports(pfd_port *to, const pfd_port *from, uint32_t size, uint32_t n)
+{
+    copy_rows(to, sizeof *to, from, size, n);
+    for (uint32_t i = 0; from && i < n && size < sizeof *to; i++) to[i].doc = NO_DOC;
+}
+
+pfd_status pfd_op_copy(const pfd_op *op, pfd_op **out, pfd_error *err)
+{
+    PFD_TRY(check_size(op, "struct_size", "pfd_op", op->struct_size, least_op, err));
+    PFD_TRY(check_size(op, "attr_size", "pfd_attr", op->attr_size, least_attr, err));
+    PFD_TRY(check_size(op, "port_size", "pfd_port", op->port_size, least_port, err));
+    size_t num_ports = (size_t)op->num_inputs + op->num_outputs;
+    if (op->num_attrs > most_bytes || num_ports > most_bytes)
+        return pfd_fail(err, PFD_INTERNAL,
+                        "descriptor of op '%.64s': num_attrs = %" PRIu32 ", num_inputs = %" PRIu32
+                        ", num_outputs = %" PRIu32 "; an op cannot have so many",
+                        op->name ? op->name : "NULL", op->num_attrs, op->num_inputs,
+                        op->num_outputs);
+    struct {
+        pfd_op op;
+        pfd_attr attrs[];
+    } *copy =
+        calloc(1, sizeof(pfd_op) + op->num_attrs * sizeof(pfd_attr) + num_ports * sizeof(pfd_port));
+    if (!copy) return pfd_fail_memory(err, sizeof(pfd_op), "the registry");
+    pfd_attr *attrs = copy->attrs;
+    pfd_port *ports = (pfd_port *)(void *)(attrs + op->num_attrs);
+    copy_rows(&copy->op, sizeof(pfd_op), op, op->struct_size, 1);
+    copy_rows(attrs, sizeof *attrs, op->attrs, op->attr_size, op->num_attrs);
+    for (uint32_t i = 0; i < op->num_attrs && op->attr_size <= least_attr; i++)
+        attrs[i].doc = NO_DOC;
+    copy_ports(ports, op->inputs, op->port_size, op->num_inputs);
+    copy_ports(ports + op->num_inputs, op->outputs, op->port_size, op->num_outputs);
+    copy->op.struct_size = sizeof(pfd_op);
+    copy->op.attr_size = sizeof(pfd_attr);
+    copy->op.port_size = sizeof(pfd_port);
+    copy->op.attrs = op->attrs ? attrs : NULL;
+    copy->op.inputs = op->inputs ? ports : NULL;
+    copy->op.outputs = op->outputs ? ports + op->num_inputs : NULL;
+    *out = &copy->op;
+    return PFD_OK;
+}
+
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
 static const char NO_SENTENCE[] = "doc must be a sentence that ends with a period";
 static const char NO_SNAKE_CASE[] = "name must be in lower_snake_case, at most 63 letters";
@@ -27,12 +105,15 @@ static pfd_status fault_in(pfd_error *err, const char *owner, const char *kind, 
                     found);
 }
 
-int32_t pfd_is_sentence(const char *doc)
+/* Whether a doc is a text that ends with a period. */
+static int32_t is_sentence(const char *doc)
 {
     return doc && doc[0] && doc[0] != ' ' && doc[strlen(doc) - 1] == '.';
 }
 
-int32_t pfd_is_snake_case(const char *name)
+/* Whether a name can be a parameter in Python and a member of a C struct: lower_snake_case, at most
+ * 63 letters. */
+static int32_t is_snake_case(const char *name)
 {
     if (!name || name[0] < 'a' || name[0] > 'z') return 0;
     size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -47,7 +128,7 @@ static int32_t is_camel_case(const char *name)
     return name[size] == '\0' && size < 64;
 }
 
-/* ---- Attrs ---- */
+/* ---- Rules of attrs -------------------------------------------------------------------------- */
 
 static const char *choices_fault(const pfd_attr *row)
 {
@@ -119,11 +200,11 @@ pfd_status pfd_attr_table_check(const char *owner, const pfd_attr *table, uint32
     if (count > 0 && !table) return fault(err, owner, "attrs", "is NULL");
     for (uint32_t i = 0; i < count; i++) {
         const pfd_attr *row = &table[i];
-        if (!pfd_is_snake_case(row->name))
+        if (!is_snake_case(row->name))
             return fault_in(err, owner, "attr", row->name ? row->name : "NULL", NO_SNAKE_CASE);
         const char *found = NULL;
         if (!pfd_attr_type_of(row->type).name) found = "type is not one of PFD_ATTR_*";
-        if (!found && !pfd_is_sentence(row->doc)) found = NO_SENTENCE;
+        if (!found && !is_sentence(row->doc)) found = NO_SENTENCE;
         if (!found) found = offset_fault(table, i, struct_size);
         if (!found) found = limits_fault(row);
         if (!found) found = choices_fault(row);
@@ -133,17 +214,17 @@ pfd_status pfd_attr_table_check(const char *owner, const pfd_attr *table, uint32
     return PFD_OK;
 }
 
-/* ---- Ports and the whole ---- */
+/* ---- Rules of ops ---------------------------------------------------------------------------- */
 
 static pfd_status check_ports(const char *owner, const char *kind, const pfd_port *ports,
                               uint32_t count, pfd_error *err)
 {
     if (count > 0 && !ports) return fault(err, owner, kind, "array is NULL");
     for (uint32_t i = 0; i < count; i++) {
-        if (!pfd_is_snake_case(ports[i].name))
+        if (!is_snake_case(ports[i].name))
             return fault_in(err, owner, kind, ports[i].name ? ports[i].name : "NULL",
                             NO_SNAKE_CASE);
-        if (!pfd_is_sentence(ports[i].doc))
+        if (!is_sentence(ports[i].doc))
             return fault_in(err, owner, kind, ports[i].name, NO_SENTENCE);
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(ports[i].name, ports[j].name) == 0)
@@ -208,6 +289,13 @@ static pfd_status check_propose(const pfd_op *op, pfd_error *err)
     return PFD_OK;
 }
 
+static int32_t has_attr(const pfd_op *op, const char *name, int32_t type)
+{
+    for (uint32_t i = 0; i < op->num_attrs; i++)
+        if (!strcmp(op->attrs[i].name, name) && op->attrs[i].type == type) return 1;
+    return 0;
+}
+
 /* After the attr table was checked. */
 static pfd_status check_batch_size_attr(const pfd_op *op, pfd_error *err)
 {
@@ -219,10 +307,7 @@ static pfd_status check_batch_size_attr(const pfd_op *op, pfd_error *err)
     if (!can_lack_inputs)
         return fault(err, op->name, "batch_size_attr",
                      "is there, and the op has no PFD_OPTIONAL_INPUT for its only input");
-    for (uint32_t i = 0; i < op->num_attrs; i++)
-        if (!strcmp(op->attrs[i].name, op->batch_size_attr) &&
-            op->attrs[i].type == PFD_ATTR_INT64)
-            return PFD_OK;
+    if (has_attr(op, op->batch_size_attr, PFD_ATTR_INT64)) return PFD_OK;
     return fault(err, op->name, "batch_size_attr", "must be the name of an attr that is an int64");
 }
 
@@ -232,10 +317,7 @@ static pfd_status check_outputs_attr(const pfd_op *op, pfd_error *err)
     if (!op->outputs_attr) return PFD_OK;
     if (op->num_outputs != 1)
         return fault(err, op->name, "outputs_attr", "needs one output declared, for all of them");
-    for (uint32_t i = 0; i < op->num_attrs; i++)
-        if (!strcmp(op->attrs[i].name, op->outputs_attr) &&
-            op->attrs[i].type == PFD_ATTR_LIST_STRING)
-            return PFD_OK;
+    if (has_attr(op, op->outputs_attr, PFD_ATTR_LIST_STRING)) return PFD_OK;
     return fault(err, op->name, "outputs_attr", "must be the name of an attr that lists strings");
 }
 
@@ -244,9 +326,7 @@ static pfd_status check_group_attr(const pfd_op *op, pfd_error *err)
 {
     if (!op->group_attr) return PFD_OK;
     if (!op->group) return fault(err, op->name, "group_attr", "is there, and group is NULL");
-    for (uint32_t i = 0; i < op->num_attrs; i++)
-        if (!strcmp(op->attrs[i].name, op->group_attr) && op->attrs[i].type == PFD_ATTR_BOOL)
-            return PFD_OK;
+    if (has_attr(op, op->group_attr, PFD_ATTR_BOOL)) return PFD_OK;
     return fault(err, op->name, "group_attr", "must be the name of an attr that is a bool");
 }
 
@@ -257,7 +337,7 @@ static pfd_status check_aliases(const pfd_op *op, pfd_error *err)
     int64_t n = op->aliases ? pfd_split_choices(op->aliases, buffer, names) : 0;
     int32_t good = n >= 0;
     for (int64_t i = 0; i < n && good; i++)
-        good = is_camel_case(names[i]) || pfd_is_snake_case(names[i]);
+        good = is_camel_case(names[i]) || is_snake_case(names[i]);
     return good ? PFD_OK
                 : fault(err, op->name, "aliases",
                         "must be names in CamelCase or lower_snake_case, separated by |");
@@ -268,7 +348,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
     if (!is_camel_case(op->name))
         return fault(err, op->name ? op->name : "NULL", "name",
                      "must be in CamelCase, at most 63 letters");
-    if (!pfd_is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
+    if (!is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
     if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS |
                       PFD_OPTIONAL_INPUT | PFD_READS_FOLDERS | PFD_EQUAL_ROWS |
                       PFD_KEEPS_EQUAL_ROWS | PFD_VIEW | PFD_CHECKS_FILES))
@@ -303,4 +383,106 @@ pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err)
         if (strcmp(op->inputs[i].name, "name") == 0)
             return fault_in(err, op->name, "input", "name", "name is that of every node's name");
     return check_ports(op->name, "output", op->outputs, op->num_outputs, err);
+}
+
+/* ---- Formats --------------------------------------------------------------------------------- */
+
+enum { least_format = offsetof(pfd_format, probe) + sizeof(void *) }; /* of the first header */
+
+static pfd_status format_fault(const char *format, const char *field, const char *found,
+                               pfd_error *err)
+{
+    return pfd_fail(err, PFD_INTERNAL, "descriptor of format '%.64s': %s %s",
+                    format ? format : "NULL", field, found);
+}
+
+pfd_status pfd_format_copy(const pfd_format *author, pfd_format *out, pfd_error *err)
+{
+    size_t size = author->struct_size;
+    if (size < least_format || size > most_bytes)
+        return pfd_fail(err, PFD_INTERNAL,
+                        "descriptor of a format: struct_size is %" PRIu32
+                        "; it must be sizeof(pfd_format)",
+                        author->struct_size);
+    *out = (pfd_format){0};
+    memcpy(out, author, size < sizeof *out ? size : sizeof *out);
+    out->struct_size = sizeof *out;
+    return PFD_OK;
+}
+
+/* Whether a text is a suffix such as ".tfr": a period, then lower-case characters of file names. */
+static int32_t is_suffix(const char *text)
+{
+    size_t size = strlen(text);
+    return size >= 2 && text[0] == '.' &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-") == size;
+}
+
+static int32_t are_suffixes(const char *suffixes)
+{
+    char buffer[PFD_CHOICES_BYTES];
+    const char *names[PFD_MAX_CHOICES];
+    int64_t n = pfd_split_choices(suffixes, buffer, names);
+    for (int64_t i = 0; i < n; i++)
+        if (!is_suffix(names[i])) return 0;
+    return n > 0;
+}
+
+static pfd_status check_reader(const pfd_format *format,
+                               const pfd_op *(*find_op)(const char *name), pfd_error *err)
+{
+    const pfd_op *op = format->reader ? find_op(format->reader) : NULL;
+    if (!op) return format_fault(format->name, "reader", "must be the name of an op", err);
+    if (!op->open || !(op->flags & PFD_READS_FILES))
+        return format_fault(format->name, "reader",
+                            "must be an op that reads files, PFD_READS_FILES", err);
+    int32_t takes_folders = (op->flags & PFD_READS_FOLDERS) != 0;
+    if (takes_folders != (format->probe_folder != NULL))
+        return format_fault(format->name, "probe_folder",
+                            takes_folders ? "is NULL, and the reader has PFD_READS_FOLDERS"
+                                          : "is there, and the reader lacks PFD_READS_FOLDERS",
+                            err);
+    return PFD_OK;
+}
+
+static pfd_status check_decoders(const pfd_format *format,
+                                 const pfd_op *(*find_op)(const char *name), pfd_error *err)
+{
+    char buffer[PFD_CHOICES_BYTES];
+    const char *names[PFD_MAX_CHOICES];
+    if (!format->decoders) return PFD_OK;
+    int64_t n = pfd_split_choices(format->decoders, buffer, names);
+    if (n <= 0) return format_fault(format->name, "decoders", "must be names separated by |", err);
+    for (int64_t i = 0; i < n; i++) {
+        const pfd_op *op = find_op(names[i]);
+        if (!op) return format_fault(format->name, "decoders", "must be names of ops", err);
+        if (op->open) return format_fault(format->name, "decoders", "must not be readers", err);
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_format_check(const pfd_format *format, const pfd_op *(*find_op)(const char *name),
+                            pfd_error *err)
+{
+    const char *name = format->name;
+    if (!is_snake_case(name))
+        return format_fault(name, "name", "must be in lower_snake_case, at most 63 letters", err);
+    if (!format->title || !format->title[0])
+        return format_fault(name, "title", "is missing: the name as users of the format write it",
+                            err);
+    if (!is_sentence(format->doc))
+        return format_fault(name, "doc", "must be a sentence that ends with a period", err);
+    if (format->flags & ~(PFD_FORMAT_TEXT | PFD_FORMAT_SHARED_SUFFIXES))
+        return format_fault(name, "flags", "has unknown bits", err);
+    if (format->suffixes && !are_suffixes(format->suffixes))
+        return format_fault(name, "suffixes", "must be like '.tfrecord|.tfr', in lower case", err);
+    if (!format->probe && !format->probe_folder &&
+        (!format->suffixes || format->flags & PFD_FORMAT_SHARED_SUFFIXES))
+        return format_fault(name, "probe",
+                            "is NULL, but the format has no suffix of its own to recognise a file",
+                            err);
+    if (format->folder_file && (!format->folder_file[0] || strchr(format->folder_file, '/')))
+        return format_fault(name, "folder_file", "must be the name of a file", err);
+    PFD_TRY(check_reader(format, find_op, err));
+    return check_decoders(format, find_op, err);
 }

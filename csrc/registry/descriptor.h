@@ -1,10 +1,14 @@
-/* registry/descriptor.h -- checks the rules for op descriptors.
+/* registry/descriptor.h -- copies the descriptors of ops and formats, and checks their rules.
  *
- * ERRORS  PFD_INTERNAL, with the op and the field: a fault of the op's author.
+ * ERRORS  PFD_INTERNAL, with the op or format and the field: a fault of the author.
  */
 #ifndef PFD_REGISTRY_DESCRIPTOR_H
 #define PFD_REGISTRY_DESCRIPTOR_H
 #include "pyflowdata/op.h"
+
+/* Copies an op.  Fields that an older header did not have are zero, and a missing doc becomes "Not
+ * documented."; fields that only a newer header has are dropped. */
+pfd_status pfd_op_copy(const pfd_op *op, pfd_op **out, pfd_error *err);
 
 /* Checks the descriptor by itself.  PFD_INTERNAL names the op and the field at fault. */
 pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err);
@@ -16,10 +20,12 @@ pfd_status pfd_attr_table_check(const char *owner, const pfd_attr *table, uint32
 /* Checks that the names a user can give to an op differ: its inputs, its attrs, and "name". */
 pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err);
 
-/* Whether a name can be a parameter in Python and a member of a C struct: lower_snake_case, at most
- * 63 letters. */
-int32_t pfd_is_snake_case(const char *name);
+/* ---- Formats --------------------------------------------------------------------------------- */
 
-/* Whether a doc is a text that ends with a period. */
-int32_t pfd_is_sentence(const char *doc);
+/* Copies the fields that the author's header had; the others are zero. */
+pfd_status pfd_format_copy(const pfd_format *author, pfd_format *out, pfd_error *err);
+
+/* Checks a copy.  `find_op` returns NULL for a name that is not an op. */
+pfd_status pfd_format_check(const pfd_format *format, const pfd_op *(*find_op)(const char *name),
+                            pfd_error *err);
 #endif

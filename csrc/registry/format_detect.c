@@ -1,26 +1,13 @@
 /* Detects the format of a file by the scores of the probes and by the suffix, and knows how
  * files of other programs begin. */
-#include "registry/format_detect.h"
-
 #include "core/error.h"
-#include "files/compression.h"
-#include "parse/foreign_files.h"
-#include "parse/text_probe.h"
-#include "registry/attr_text.h"
+#include "files/codecs.h"
+#include "parse/first_bytes.h"
 #include "registry/attr_value.h"
-#include "registry/formats.h"
 #include "registry/registry.h"
 
 #include <string.h>
 #include <strings.h>
-
-/* Whether a zlib header begins the bytes (RFC 1950: a method, a window, and a check of the two),
- * and not the length of a record. */
-static int32_t is_zlib(const uint8_t *data, int64_t size)
-{
-    return size >= 8 && memcmp(data + 4, "\0\0\0", 4) != 0 && (data[0] & 15) == 8 &&
-           data[0] >> 4 <= 7 && (data[0] * 256 + data[1]) % 31 == 0;
-}
 
 static const char *foreign_name(const uint8_t *data, int64_t size)
 {
@@ -30,12 +17,6 @@ static const char *foreign_name(const uint8_t *data, int64_t size)
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
-
-/* The second suffixes of compressed files, and the bytes with which these begin. */
-static const struct {
-    const char *suffix, *magic;
-} packed[] = {{".gz", "\x1f\x8b"}, {".zlib", NULL}, {".zst", "\x28\xb5\x2f\xfd"},
-              {".zstd", "\x28\xb5\x2f\xfd"}};
 
 static int32_t ends_with(const char *text, size_t length, const char *end)
 {
@@ -49,15 +30,6 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The length of a file's name without the suffixes of compression. */
-static size_t plain_length(const char *name)
-{
-    size_t length = strlen(name);
-    for (size_t i = 0; i < PFD_COUNT(packed); i++)
-        if (ends_with(name, length, packed[i].suffix)) length -= strlen(packed[i].suffix);
-    return length;
-}
-
 static int32_t has_suffix(const pfd_format *format, const char *name, size_t length)
 {
     char buffer[PFD_CHOICES_BYTES];
@@ -66,18 +38,6 @@ static int32_t has_suffix(const pfd_format *format, const char *name, size_t len
     int64_t n = pfd_split_choices(format->suffixes, buffer, suffixes);
     for (int64_t i = 0; i < n; i++)
         if (ends_with(name, length, suffixes[i])) return 1;
-    return 0;
-}
-
-static int32_t is_broken_compression(const pfd_probe_args *args, const char *name)
-{
-    if (args->file_size < 0) return 0; /* it is compressed */
-    for (size_t i = 0; i < PFD_COUNT(packed); i++) {
-        const char *magic = packed[i].magic;
-        if (magic && ends_with(name, strlen(name), packed[i].suffix) &&
-            args->size >= (int64_t)strlen(magic) && !memcmp(args->data, magic, strlen(magic)))
-            return 1;
-    }
     return 0;
 }
 
@@ -105,7 +65,7 @@ static candidates look(const pfd_probe_args *args)
     int32_t is_best_named = 0;
     const pfd_format_list *list = pfd_formats_list();
     const char *name = args->path ? last_part(args->path) : "";
-    size_t length = plain_length(name);
+    size_t length = pfd_compression_plain_length(name);
     for (int64_t i = 0; list && i < list->size; i++) {
         const pfd_registered_format *one = list->formats[i];
         int32_t is_named = has_suffix(&one->format, name, length);
@@ -130,7 +90,10 @@ const char *pfd_looks_like(const uint8_t *data, int64_t size, const char *own)
     candidates found = look(&args);
     const char *foreign = found.score < PFD_PROBE_CERTAIN ? foreign_name(data, size) : NULL;
     if (foreign) return foreign;
-    if (!found.best) return is_zlib(data, size) ? pfd_compression_name(PFD_COMPRESSION_ZLIB) : NULL;
+    if (!found.best) {
+        int32_t guess = pfd_compression_guess(data, size);
+        return guess != PFD_COMPRESSION_NONE ? pfd_compression_name(guess) : NULL;
+    }
     return own && !strcmp(found.best->format.name, own) ? NULL : found.best->words;
 }
 
@@ -174,7 +137,9 @@ static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format
     if (may_be_text && encoding)
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "it looks like %s; convert it to UTF-8",
                         encoding);
-    if (is_broken_compression(args, last_part(args->path)))
+    int32_t is_decompressed = args->file_size < 0;
+    if (!is_decompressed &&
+        pfd_compression_is_named(last_part(args->path), args->data, args->size))
         return pfd_fail(err, PFD_CORRUPT_DATA,
                         "it begins like compressed data, but the rest of the header is damaged");
     if (!found.best || (args->size == 0 && named)) *out = named;

@@ -1,25 +1,27 @@
-/* Makes nodes: checks attrs and inputs, and infers the types of the outputs. */
+/* Makes nodes: checks attrs and inputs, finds the files, and infers what the user left out and the
+ * types of the outputs. */
 #include "registry/node.h"
 
 #include "core/error.h"
-#include "files/foreign_hint.h"
-#include "registry/attr_text.h"
-#include "parse/nearest_name.h"
-#include "registry/inferred_attrs.h"
-#include "registry/node_order.h"
-#include "registry/node_ports.h"
+#include "core/scratch.h"
+#include "files/codecs.h"
+#include "files/file_hint.h"
+#include "files/file_names.h"
+#include "files/file_stream.h"
+#include "files/part_files.h"
 #include "parse/row_type.h"
+#include "parse/words.h"
+#include "registry/attr_value.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* More bytes than any machine has: a larger batch is a mistake, and smaller sizes can be added
- * without overflow. */
-static const int64_t MOST_BATCH_BYTES = (int64_t)1 << 46;
-
-/* ---- Attrs ---- */
+/* ---- Attrs ----------------------------------------------------------------------------------- */
 
 static pfd_status fail_unknown_attr(const pfd_op *op, const char *name, pfd_error *err)
 {
@@ -55,6 +57,14 @@ static pfd_status check_attr_names(const pfd_op *op, const pfd_attr_value *value
     return PFD_OK;
 }
 
+/* The value of an attr; NULL: the op has none of that name, which may be NULL. */
+static const void *attr_of(const pfd_op *op, const void *attrs, const char *name)
+{
+    for (uint32_t i = 0; name && i < op->num_attrs; i++)
+        if (!strcmp(op->attrs[i].name, name)) return (const char *)attrs + op->attrs[i].offset;
+    return NULL;
+}
+
 static pfd_status create_attrs(pfd_node *node, const pfd_attr_value *values, int64_t n,
                                pfd_error *err)
 {
@@ -76,7 +86,672 @@ static pfd_status create_attrs(pfd_node *node, const pfd_attr_value *values, int
     return pfd_reader_attrs_settle(reader_attrs, values, n, sizes_differ, err);
 }
 
-/* ---- Inputs ---- */
+/* ---- Files: those that the user gave, and their sidecar files -------------------------------- */
+
+/* A copy of the paths that the user gave, for companions(): it keeps those that are replaced. */
+typedef struct named_paths {
+    char **paths;
+    int64_t size;
+    pfd_path_list *list;
+    int32_t is_replaced; /* at least one of them was replaced */
+} named_paths;
+
+static pfd_status add_companion(void *list, const char *path, pfd_error *err)
+{
+    const named_paths *self = list;
+    return pfd_path_list_take(self->list, path ? strdup(path) : NULL, err);
+}
+
+static pfd_status replace_path(void *list, int64_t i, const char *path, pfd_error *err)
+{
+    named_paths *self = list;
+    if (i < 0 || i >= self->size)
+        return pfd_fail(err, PFD_INTERNAL, "replace() of path %" PRId64 ", but there are %" PRId64,
+                        i, self->size);
+    char *copy = path ? strdup(path) : NULL;
+    if (!copy) return pfd_fail_memory(err, 0, "a path");
+    if (self->list->paths[i] != self->paths[i]) free(self->list->paths[i]);
+    self->list->paths[i] = copy;
+    self->is_replaced = 1;
+    return PFD_OK;
+}
+
+static pfd_status call_companions(const pfd_node *node, named_paths *named, pfd_error *err)
+{
+    pfd_companion_args args = {.struct_size = sizeof args,
+                               .host = pfd_host_table(),
+                               .attrs = pfd_attrs_struct(node->attrs),
+                               .paths = (const char *const *)named->paths,
+                               .num_paths = named->size,
+                               .list = named,
+                               .add = add_companion,
+                               .replace = replace_path};
+    pfd_error_clear(err);
+    return pfd_check_returned(node->op->op->companions(&args, err), "companions", err);
+}
+
+/* Appends the sidecar files of those in the list. */
+static pfd_status add_companions(const pfd_node *node, pfd_path_list *list, pfd_error *err)
+{
+    size_t bytes = (size_t)list->size * sizeof *list->paths;
+    named_paths named = {malloc(bytes + 1), list->size, list, 0}; /* the list moves when it grows */
+    if (!named.paths) return pfd_fail_memory(err, (int64_t)bytes, "a list of files");
+    if (bytes > 0) memcpy(named.paths, list->paths, bytes);
+    pfd_status status = call_companions(node, &named, err);
+    for (int64_t i = 0; i < named.size; i++)
+        if (list->paths[i] != named.paths[i]) free(named.paths[i]);
+    free(named.paths);
+    if (status == PFD_OK && named.is_replaced)
+        status = pfd_check_each_path_once("files", list->paths, named.size, err);
+    for (int64_t i = 0; i < named.size && status == PFD_OK; i++)
+        if (access(list->paths[i], F_OK) != 0 && errno == ENOENT)
+            status = pfd_fail_missing_path("files", list->paths[i], err);
+    return status;
+}
+
+/* Whether the reader takes folders as they are. */
+static int32_t reads_folders(const pfd_node *node)
+{
+    return (node->op->op->flags & PFD_READS_FOLDERS) != 0;
+}
+
+/* Whether the list is only the data_dir: a folder without parts that companions() did not
+ * replace. */
+static int32_t is_folder(const pfd_file_attrs *attrs, const pfd_path_list *list)
+{
+    return list->size > 0 && attrs->files.size == 0 && !strcmp(list->paths[0], attrs->data_dir);
+}
+
+pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out, pfd_error *err)
+{
+    int32_t keep_missing = node->op->op->companions != NULL;
+    const pfd_file_attrs *attrs = pfd_attrs_struct(node->file_attrs);
+    if (reads_folders(node))
+        PFD_TRY(pfd_data_folders_find(attrs, out, err));
+    else
+        PFD_TRY(pfd_part_files_find(attrs, keep_missing, out, err));
+    if (!keep_missing) return PFD_OK;
+    PFD_TRY(add_companions(node, out, err));
+    if (reads_folders(node) || !is_folder(attrs, out)) return PFD_OK;
+    pfd_path_list_free(out);
+    return pfd_part_files_find(attrs, 0, out, err);
+}
+
+/* How the files are opened: PFD_FILE_ACCESS_*. */
+static int32_t file_access(const pfd_node *node)
+{
+    const pfd_file_attrs *attrs = pfd_attrs_struct(node->file_attrs);
+    return reads_folders(node) ? PFD_FILE_ACCESS_FOLDER : attrs->file_access;
+}
+
+pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_error *err)
+{
+    const pfd_file_attrs *attrs = pfd_attrs_struct(node->file_attrs);
+    pfd_path_list list = {0};
+    pfd_status status = pfd_node_find_files(node, &list, err);
+    if (status == PFD_OK)
+        status = pfd_input_files_open(list.paths, list.size, file_access(node),
+                                      attrs->compression, out, err);
+    pfd_path_list_free(&list);
+    return status;
+}
+
+static int64_t copy_paths(const pfd_path_list *list, char *out, int64_t room)
+{
+    int64_t size = 0;
+    for (int64_t i = 0; i < list->size; i++) {
+        int64_t bytes = (int64_t)strlen(list->paths[i]) + 1, left = room - size;
+        if (left > 0) memcpy(out + size, list->paths[i], (size_t)(bytes < left ? bytes : left));
+        size += bytes;
+    }
+    return size;
+}
+
+pfd_status pfd_node_files(const pfd_node *node, char *out, int64_t room, int64_t *size, int64_t *n,
+                          pfd_error *err)
+{
+    pfd_path_list list = {0};
+    pfd_status status = node->file_attrs ? pfd_node_find_files(node, &list, err) : PFD_OK;
+    if (status == PFD_OK) {
+        *size = copy_paths(&list, out, room);
+        *n = list.size;
+    } else {
+        pfd_error_set_op(err, node->op->op->name);
+    }
+    pfd_path_list_free(&list);
+    return status;
+}
+
+/* ---- Attrs that the user left out, from the headers of the files ----------------------------- */
+
+enum { beginning = 65536 }; /* bytes that are decompressed when a compressed file is opened */
+
+/* A file that propose() opened. */
+typedef struct opened_file {
+    pfd_input_files *files;   /* has this one file */
+    pfd_stream_window window; /* of a compressed file; else zeroed */
+} opened_file;
+
+typedef struct inference {
+    pfd_node *node;
+    const pfd_attr_value *given;
+    int64_t num_given;
+    pfd_path_list paths;
+    opened_file **opened; /* one for each path; NULL: not opened */
+} inference;
+
+static int32_t is_left_out(const inference *self, const pfd_attr *row)
+{
+    return (row->flags & PFD_ATTR_FOUND) &&
+           !pfd_attrs_has_value(row->name, self->given, self->num_given);
+}
+
+static int32_t is_inferred(const pfd_node *node, const pfd_attr *row)
+{
+    for (int64_t i = 0; i < node->num_inferred; i++)
+        if (!strcmp(node->inferred[i].name, row->name)) return 1;
+    return 0;
+}
+
+static pfd_status open_file(const inference *self, char *const *path, opened_file *out,
+                            pfd_error *err)
+{
+    int64_t n;
+    const pfd_file_attrs *attrs = pfd_attrs_struct(self->node->file_attrs);
+    int32_t access = file_access(self->node);
+    if (access != PFD_FILE_ACCESS_FOLDER) access = PFD_FILE_ACCESS_READ;
+    PFD_TRY(pfd_input_files_open(path, 1, access, attrs->compression, &out->files, err));
+    const pfd_file *file = pfd_input_files_list(out->files, &n)[0];
+    if (pfd_file_compression(file) <= PFD_COMPRESSION_NONE) return PFD_OK;
+    PFD_TRY(pfd_stream_window_open(&out->window, file, err));
+    return pfd_stream_window_fill(&out->window, beginning, NULL, err);
+}
+
+static pfd_status open_path(void *found, int64_t i, const pfd_file **file, pfd_error *err)
+{
+    inference *self = found;
+    int64_t n;
+    if (i < 0 || i >= self->paths.size)
+        return pfd_fail(err, PFD_INTERNAL,
+                        "propose() opens path %" PRId64 ", but the op has %" PRId64 " paths", i,
+                        self->paths.size);
+    if (!self->opened[i]) {
+        self->opened[i] = calloc(1, sizeof **self->opened);
+        if (!self->opened[i]) return pfd_fail_memory(err, sizeof **self->opened, "a file");
+        PFD_TRY(open_file(self, &self->paths.paths[i], self->opened[i], err));
+    }
+    const opened_file *one = self->opened[i];
+    *file = one->window.inflater ? &one->window.file.file : pfd_input_files_list(one->files, &n)[0];
+    return PFD_OK;
+}
+
+static void end_inference(inference *self)
+{
+    for (int64_t i = 0; self->opened && i < self->paths.size; i++) {
+        if (!self->opened[i]) continue;
+        pfd_stream_window_close(&self->opened[i]->window);
+        pfd_input_files_close(self->opened[i]->files);
+        free(self->opened[i]);
+    }
+    free(self->opened);
+    pfd_path_list_free(&self->paths);
+}
+
+static pfd_status find_row(const inference *self, const char *name, const pfd_attr **row,
+                           pfd_error *err)
+{
+    const pfd_op *op = self->node->op->op;
+    for (uint32_t i = 0; name && i < op->num_attrs; i++) {
+        *row = &op->attrs[i];
+        if (((*row)->flags & PFD_ATTR_FOUND) && !strcmp((*row)->name, name)) return PFD_OK;
+    }
+    return pfd_fail(err, PFD_INTERNAL,
+                    "propose() sets '%s', which is not an attr of the op with PFD_ATTR_FOUND",
+                    name ? name : "NULL");
+}
+
+/* Does not change an attr that the user gave. If propose() sets an attr twice, the last value
+ * counts. */
+static pfd_status set_value(inference *self, const pfd_attr *row, pfd_attr_value value,
+                            pfd_error *err)
+{
+    pfd_node *node = self->node;
+    if (!is_left_out(self, row)) return PFD_OK;
+    int64_t i = 0;
+    while (i < node->num_inferred && strcmp(node->inferred[i].name, row->name) != 0) i++;
+    value.name = row->name;
+    pfd_status status = pfd_attrs_set(node->attrs, row, &value, &node->inferred[i], err);
+    if (status != PFD_OK) { /* the value comes from a file, not from the user */
+        pfd_error_set_file(err, self->paths.size > 0 ? self->paths.paths[0] : "");
+        return status;
+    }
+    if (i == node->num_inferred) node->num_inferred++;
+    return PFD_OK;
+}
+
+static pfd_status set_int(void *found, const char *attr, int64_t value, pfd_error *err)
+{
+    const pfd_attr *row;
+    char buffer[PFD_CHOICES_BYTES];
+    const char *names[PFD_MAX_CHOICES], *name = NULL;
+    PFD_TRY(find_row(found, attr, &row, err));
+    if (row->type == PFD_ATTR_BOOL)
+        return set_value(found, row, (pfd_attr_value){.kind = PFD_VALUE_BOOL, .i = value}, err);
+    if (row->type != PFD_ATTR_DTYPE && row->type != PFD_ATTR_CHOICE)
+        return set_value(found, row, (pfd_attr_value){.kind = PFD_VALUE_INT, .i = value}, err);
+    if (row->type == PFD_ATTR_DTYPE && value == (int32_t)value)
+        name = pfd_dtype_name((int32_t)value);
+    if (row->type == PFD_ATTR_CHOICE && value >= 0 &&
+        value < pfd_split_choices(row->choices, buffer, names))
+        name = names[value];
+    if (!name)
+        return pfd_fail(err, PFD_INTERNAL, "propose() sets '%s' to %" PRId64 ", which is not a %s",
+                        attr, value, row->type == PFD_ATTR_DTYPE ? "dtype" : "choice of it");
+    return set_value(found, row, (pfd_attr_value){.kind = PFD_VALUE_STRING, .s = name}, err);
+}
+
+static pfd_status set_string(void *found, const char *attr, const char *value, pfd_error *err)
+{
+    const pfd_attr *row;
+    PFD_TRY(find_row(found, attr, &row, err));
+    return set_value(found, row, (pfd_attr_value){.kind = PFD_VALUE_STRING, .s = value}, err);
+}
+
+static pfd_status set_ints(void *found, const char *attr, const int64_t *values, int64_t n,
+                           pfd_error *err)
+{
+    const pfd_attr *row;
+    pfd_attr_value value = {.kind = PFD_VALUE_LIST_INT, .list = values, .list_size = n};
+    PFD_TRY(find_row(found, attr, &row, err));
+    return set_value(found, row, value, err);
+}
+
+static pfd_status set_strings(void *found, const char *attr, const char *const *values, int64_t n,
+                              pfd_error *err)
+{
+    const pfd_attr *row;
+    pfd_attr_value value = {.kind = PFD_VALUE_LIST_STRING, .list = values, .list_size = n};
+    PFD_TRY(find_row(found, attr, &row, err));
+    return set_value(found, row, value, err);
+}
+
+static pfd_status call_propose(inference *self, pfd_error *err)
+{
+    pfd_scratch *scratch = pfd_scratch_create();
+    if (!scratch) return pfd_fail_memory(err, 0, "a scratch");
+    pfd_propose_args args = {.struct_size = sizeof args,
+                             .host = pfd_host_table(),
+                             .attrs = pfd_attrs_struct(self->node->attrs),
+                             .paths = (const char *const *)self->paths.paths,
+                             .num_paths = self->paths.size,
+                             .scratch = scratch,
+                             .found = self,
+                             .open = open_path,
+                             .set_int = set_int,
+                             .set_string = set_string,
+                             .set_ints = set_ints,
+                             .set_strings = set_strings};
+    pfd_error_clear(err);
+    pfd_status status = pfd_check_returned(self->node->op->op->propose(&args, err), "propose", err);
+    pfd_scratch_free(scratch);
+    return status;
+}
+
+static pfd_status call_inference(inference *self, pfd_error *err)
+{
+    self->node->inferred = calloc(self->node->op->op->num_attrs, sizeof *self->node->inferred);
+    if (!self->node->inferred) return pfd_fail_memory(err, 0, "a list of attrs");
+    if (!self->node->op->op->propose) return PFD_OK;
+    PFD_TRY(pfd_node_find_files(self->node, &self->paths, err));
+    self->opened = calloc((size_t)self->paths.size + 1, sizeof(opened_file *));
+    if (!self->opened)
+        return pfd_fail_memory(err, self->paths.size, "a list of files");
+    return call_propose(self, err);
+}
+
+/* An attr that propose() did not set gets its default. It is listed with the inferred ones, so that
+ * a node that is made with all of the listed values needs no inference. */
+static pfd_status set_default(inference *self, const pfd_attr *row, pfd_scratch *memory,
+                              pfd_error *err)
+{
+    pfd_attr_value value;
+    if (!row->default_value)
+        return pfd_attrs_fail_missing(row, ", the files do not state it", err);
+    PFD_TRY(pfd_attr_parse_default(row, memory, &value, err));
+    return set_value(self, row, value, err);
+}
+
+static pfd_status set_defaults(inference *self, pfd_error *err)
+{
+    const pfd_op *op = self->node->op->op;
+    pfd_scratch *memory = pfd_scratch_create();
+    if (!memory) return pfd_fail_memory(err, 0, "a scratch");
+    pfd_status status = PFD_OK;
+    for (uint32_t i = 0; i < op->num_attrs && status == PFD_OK; i++)
+        if (is_left_out(self, &op->attrs[i]) && !is_inferred(self->node, &op->attrs[i]))
+            status = set_default(self, &op->attrs[i], memory, err);
+    pfd_scratch_free(memory);
+    return status;
+}
+
+/* Calls the op's propose() if an attr with PFD_ATTR_FOUND is not among the given values.  After
+ * this call the attrs of the node are complete.  Files are opened, read in pieces, not mapped,
+ * and closed again. */
+static pfd_status infer_attrs(pfd_node *node, const pfd_attr_value *given, int64_t num_given,
+                                pfd_error *err)
+{
+    const pfd_op *op = node->op->op;
+    inference self = {.node = node, .given = given, .num_given = num_given};
+    int32_t left_out = 0;
+    for (uint32_t i = 0; i < op->num_attrs; i++) left_out |= is_left_out(&self, &op->attrs[i]);
+    if (!left_out && !(op->flags & PFD_CHECKS_FILES)) return PFD_OK;
+    pfd_status status = call_inference(&self, err);
+    if (status == PFD_OK) status = set_defaults(&self, err);
+    end_inference(&self);
+    if (left_out || status == PFD_OK || status == PFD_INVALID_ARGUMENT) return status;
+    pfd_error_clear(err); /* opening the files will report it */
+    return PFD_OK;
+}
+
+/* ---- The data set of a node's rows, and the fields of views ---------------------------------- */
+
+/* 1 for views other than those of several sources. */
+static int64_t num_sources_of(const pfd_op *op, const void *attrs)
+{
+    const int64_t *value = attr_of(op, attrs, "num_sources");
+    return value ? *value : 1;
+}
+
+/* What an input is called: the field, or the input where fields have no names. */
+static const char *name_of_input(const pfd_node *node, int64_t i)
+{
+    const pfd_list_string *fields =
+        attr_of(node->op->op, pfd_attrs_struct(node->attrs), "fields");
+    if (!fields || fields->size < 1 || i / fields->size >= node->op->op->num_inputs)
+        return node->op->op->inputs[i].name;
+    return fields->data[i % fields->size];
+}
+
+static const pfd_node *order_of_input(const pfd_node *node, int64_t i)
+{
+    return node->inputs[i].node->order;
+}
+
+int64_t pfd_node_end_of_source(const pfd_node *node, int64_t begin)
+{
+    int64_t n = node->op->op->num_inputs, end = begin + 1;
+    if (pfd_view_op_of(node->op)->kind != PFD_VIEW_ZIP)
+        return begin + n / num_sources_of(node->op->op, pfd_attrs_struct(node->attrs));
+    while (end < n && order_of_input(node, end) == order_of_input(node, begin)) end++;
+    return end;
+}
+
+static pfd_status check_field(const pfd_node *node, int64_t i, pfd_error *err)
+{
+    const pfd_node *from = node->inputs[i].node, *order = from->order;
+    const char *name = name_of_input(node, i);
+    if (!order)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "field '%s' comes from %s, which has rows of several readers, or needs "
+                        "whole batches; a view takes the fields of one data set: zip them before",
+                        name, from->op->op->name);
+    const pfd_reader_attrs *attrs =
+        order->reader_attrs ? pfd_attrs_struct(order->reader_attrs) : NULL;
+    int32_t is_batched = (order->op->op->flags & PFD_VIEW) && attrs;
+    if (is_batched || from->batch_size != 1 || (attrs && attrs->random_shuffle))
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "field '%s' comes in batches or in a random order from %s; views are of "
+                        "records: leave the batch and shuffle attrs of the reader out, and use "
+                        "views before BatchDataset",
+                        name, order->op->op->name);
+    return PFD_OK;
+}
+
+/* Inputs of one data set come from one reader or view. */
+static pfd_status check_source(const pfd_node *node, int64_t begin, int64_t end, pfd_error *err)
+{
+    for (int64_t i = begin; i < end; i++) {
+        PFD_TRY(check_field(node, i, err));
+        const pfd_node *first = order_of_input(node, begin), *order = order_of_input(node, i);
+        if (order != first)
+            return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                            "field '%s' is of %s, and field '%s' of another %s; a view takes the "
+                            "fields of one data set: zip the two before",
+                            name_of_input(node, begin), first->op->op->name,
+                            name_of_input(node, i), order->op->op->name);
+    }
+    return PFD_OK;
+}
+
+static pfd_status check_view(const pfd_node *node, pfd_error *err)
+{
+    int64_t n = node->op->op->num_inputs;
+    for (int64_t begin = 0, end; begin < n; begin = end) {
+        end = pfd_node_end_of_source(node, begin);
+        PFD_TRY(check_source(node, begin, end, err));
+    }
+    return PFD_OK;
+}
+
+/* Sets node->order, after its inputs are known.  PFD_INVALID_ARGUMENT: the node is a view, and its
+ * inputs are not the fields of data sets, as its kind needs them. */
+static pfd_status find_order(pfd_node *node, pfd_error *err)
+{
+    const pfd_op *op = node->op->op;
+    if (op->flags & PFD_VIEW) {
+        node->order = node;
+        return check_view(node, err);
+    }
+    if (pfd_op_is_reader(op)) {
+        node->order = node;
+        return PFD_OK;
+    }
+    if (op->num_inputs == 0 || (op->flags & PFD_WHOLE_BATCH)) return PFD_OK;
+    node->order = order_of_input(node, 0);
+    for (uint32_t i = 1; i < op->num_inputs; i++)
+        if (order_of_input(node, i) != node->order) node->order = NULL;
+    return PFD_OK;
+}
+
+/* The outputs of a view whose attr `fields` is empty: the names of its inputs.  *names has an array
+ * to free; the texts are the inputs'. */
+static pfd_status field_names(const pfd_registered_op *op, const void *attrs,
+                                const pfd_blob *inputs, int64_t num_inputs, pfd_list_string *names,
+                                pfd_error *err)
+{
+    int64_t sources = num_sources_of(op->op, attrs), n = num_inputs / sources;
+    const char **data = calloc((size_t)n + 1, sizeof *data);
+    if (!data) return pfd_fail_memory(err, n * (int64_t)sizeof *data, "names of fields");
+    for (int64_t i = 0; i < n; i++) {
+        if (!inputs[i].node || inputs[i].output < 0 ||
+            (uint32_t)inputs[i].output >= inputs[i].node->op->public_op->num_outputs) {
+            free(data);
+            return pfd_fail(err, PFD_INVALID_ARGUMENT, "input %" PRId64 " is not a blob", i);
+        }
+        data[i] = inputs[i].node->op->public_op->outputs[inputs[i].output].name;
+    }
+    *names = (pfd_list_string){.data = data, .size = n};
+    return PFD_OK;
+}
+
+/* ---- Ports of a node whose op leaves them to the user ---------------------------------------- */
+
+enum { most_ports = 4096, input_name_bytes = 96 };
+
+/* One allocation: the op twice, its ports, and their names. */
+typedef struct own_op {
+    pfd_registered_op registered;
+    pfd_op op, public_op;
+    pfd_port ports[]; /* inputs, then the public outputs, which begin with the op's own */
+} own_op;
+
+static size_t name_size(const char *element)
+{
+    return (size_t)pfd_field_name_size(element);
+}
+
+static pfd_status fail_element(const pfd_op *op, const char *element, const char *found,
+                               pfd_error *err)
+{
+    char data[600];
+    pfd_text text = pfd_text_in(data, sizeof data);
+    pfd_text_add_quoted(&text, element);
+    return pfd_fail_attr(err, op->outputs_attr, NULL, PFD_INVALID_ARGUMENT, ": element %s %s", data,
+                         found);
+}
+
+static int32_t is_name(const char *element, size_t size, const char *name)
+{
+    return strlen(name) == size && !memcmp(element, name, size);
+}
+
+static pfd_status check_port(const pfd_registered_op *from, const pfd_list_string *list,
+                               int64_t i, pfd_error *err)
+{
+    const pfd_op *op = from->op;
+    const char *element = list->data[i];
+    size_t size = name_size(element);
+    if (size == 0)
+        return fail_element(op, element, "does not begin with the name of an output", err);
+    for (int64_t j = 0; j < i; j++)
+        if (name_size(list->data[j]) == size && !memcmp(list->data[j], element, size))
+            return fail_element(op, element,
+                                "has the name of one before; give it one of its own, NAME=...",
+                                err);
+    for (uint32_t j = op->num_outputs; j < from->public_op->num_outputs; j++)
+        if (is_name(element, size, from->public_op->outputs[j].name))
+            return fail_element(op, element,
+                                "has a name that an output of every reader has (mask, id); give "
+                                "it another one, NAME=...",
+                                err);
+    return PFD_OK;
+}
+
+static pfd_status check_ports(const pfd_registered_op *from, const pfd_list_string *list,
+                        int64_t num_inputs, pfd_error *err)
+{
+    int64_t size = list ? list->size : 1;
+    if (size > most_ports)
+        return pfd_fail_attr(err, from->op->outputs_attr, NULL, PFD_INVALID_ARGUMENT,
+                             " has %" PRId64 " elements, an output each, and a node can have %d: "
+                             "choose some, or let an element be several columns as one array, as "
+                             "'x=0..%" PRId64 ":float32' of a CSV file",
+                             size, most_ports, size - 1);
+    if (num_inputs > most_ports)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "the node has %" PRId64 " inputs; it can have %d at most", num_inputs,
+                        most_ports);
+    if (size == 0)
+        return pfd_fail_attr(err, from->op->outputs_attr, NULL, PFD_INVALID_ARGUMENT,
+                             " is empty; it must name at least one output");
+    for (int64_t i = 0; list && i < size; i++) PFD_TRY(check_port(from, list, i, err));
+    return PFD_OK;
+}
+
+static char *name_inputs(pfd_port *ports, uint32_t n, const pfd_port *declared, char *text)
+{
+    for (uint32_t i = 0; i < n; i++, text += input_name_bytes) {
+        snprintf(text, input_name_bytes, "%.64s[%" PRIu32 "]", declared->name, i);
+        ports[i] = (pfd_port){.name = text, .doc = declared->doc};
+    }
+    return text;
+}
+
+static void name_outputs(pfd_port *ports, const pfd_list_string *list, const pfd_port *declared,
+                         char *text)
+{
+    for (int64_t i = 0; i < list->size; i++) {
+        size_t size = name_size(list->data[i]);
+        memcpy(text, list->data[i], size);
+        text[size] = '\0';
+        ports[i] = (pfd_port){.name = text, .doc = declared->doc};
+        text += size + 1;
+    }
+}
+
+static pfd_status write_ports(const pfd_registered_op *from, const pfd_list_string *list,
+                         int64_t num_inputs, pfd_registered_op **out, pfd_error *err)
+{
+    const pfd_op *op = from->op, *public_op = from->public_op;
+    int32_t has_many = (op->flags & PFD_MANY_INPUTS) != 0 && num_inputs > 0;
+    int32_t lacks_last =
+        (op->flags & PFD_OPTIONAL_INPUT) != 0 && num_inputs == (int64_t)op->num_inputs - 1;
+    *out = NULL;
+    if (!list && !has_many && !lacks_last) return PFD_OK;
+    PFD_TRY(check_ports(from, list, num_inputs, err));
+    uint32_t inputs = has_many || lacks_last ? (uint32_t)num_inputs : op->num_inputs;
+    uint32_t outputs = list ? (uint32_t)list->size : op->num_outputs;
+    uint32_t added = public_op->num_outputs - op->num_outputs;
+    size_t names = (size_t)inputs * input_name_bytes;
+    for (int64_t i = 0; list && i < list->size; i++) names += name_size(list->data[i]) + 1;
+    size_t ports = (size_t)inputs + outputs + added;
+    own_op *own = calloc(1, sizeof *own + ports * sizeof(pfd_port) + names);
+    if (!own) return pfd_fail_memory(err, (int64_t)names, "a node's inputs and outputs");
+    pfd_port *own_inputs = own->ports, *own_outputs = own->ports + inputs;
+    char *text = (char *)(own->ports + ports);
+    if (has_many)
+        text = name_inputs(own_inputs, inputs, op->inputs, text);
+    else if (inputs > 0)
+        memcpy(own_inputs, op->inputs, inputs * sizeof *own_inputs);
+    if (list)
+        name_outputs(own_outputs, list, op->outputs, text);
+    else
+        memcpy(own_outputs, op->outputs, outputs * sizeof *own_outputs);
+    if (added > 0)
+        memcpy(own_outputs + outputs, public_op->outputs + op->num_outputs,
+               added * sizeof *own_outputs);
+    own->op = *op;
+    own->public_op = *public_op;
+    own->op.inputs = own->public_op.inputs = own_inputs;
+    own->op.num_inputs = own->public_op.num_inputs = inputs;
+    own->op.outputs = own->public_op.outputs = own_outputs;
+    own->op.num_outputs = outputs;
+    own->public_op.num_outputs = outputs + added;
+    own->registered = *from;
+    own->registered.op = &own->op;
+    own->registered.public_op = &own->public_op;
+    *out = &own->registered;
+    return PFD_OK;
+}
+
+/* A view has as many outputs as it has fields; where they are not named, the inputs' names. */
+static pfd_status write_view_ports(const pfd_registered_op *from, const void *attrs,
+                              const pfd_list_string *list, const pfd_blob *inputs,
+                              int64_t num_inputs, pfd_registered_op **out, pfd_error *err)
+{
+    if (num_inputs < 1)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s needs the fields of a data set",
+                        from->op->name);
+    pfd_list_string own;
+    PFD_TRY(field_names(from, attrs, inputs, num_inputs, &own, err));
+    pfd_status status = PFD_OK;
+    int32_t adds_fields = pfd_view_op_of(from)->kind == PFD_VIEW_JOIN; /* after the others */
+    if (list->size > 0 && (list->size < own.size || (list->size > own.size && !adds_fields)))
+        status = pfd_fail_attr(err, from->op->outputs_attr, NULL, PFD_INVALID_ARGUMENT,
+                               " has %" PRId64 " names, and there are %" PRId64 " fields",
+                               list->size, own.size);
+    if (status == PFD_OK)
+        status = write_ports(from, list->size > 0 ? list : &own, num_inputs, out, err);
+    free((void *)(uintptr_t)own.data);
+    return status;
+}
+
+/* For an op with outputs_attr or PFD_MANY_INPUTS, or whose optional input was left out, *out is the
+ * same op with one port declared for each blob of this node, so that other code need not know where
+ * ports come from.  For other ops *out is NULL.  `attrs`: the node's values of the op's own
+ * attrs.  *out is one piece of memory, for free(); the names of outputs in it are
+ * copies. */
+static pfd_status create_ports(const pfd_registered_op *from, const void *attrs,
+                                 const pfd_blob *inputs, int64_t num_inputs,
+                                 pfd_registered_op **out, pfd_error *err)
+{
+    const pfd_list_string *list = attr_of(from->op, attrs, from->op->outputs_attr);
+    if (list && inputs && (from->op->flags & PFD_VIEW))
+        return write_view_ports(from, attrs, list, inputs, num_inputs, out, err);
+    return write_ports(from, list, num_inputs, out, err);
+}
+
+/* ---- Inputs ---------------------------------------------------------------------------------- */
 
 static pfd_status fail_input_count(const pfd_op *op, int64_t given, pfd_error *err)
 {
@@ -111,22 +786,12 @@ static pfd_status check_blob(const pfd_blob *blob, pfd_error *err)
     return PFD_OK;
 }
 
-/* What the attr of batch_size_attr says; 0: nothing. */
-static int64_t own_batch_size(const pfd_node *node)
-{
-    const pfd_op *op = node->op->op;
-    for (uint32_t i = 0; op->batch_size_attr && i < op->num_attrs; i++)
-        if (!strcmp(op->attrs[i].name, op->batch_size_attr))
-            return *(const int64_t *)(const void *)((const char *)pfd_attrs_struct(node->attrs) +
-                                                    op->attrs[i].offset);
-    return 0;
-}
-
 /* `declared`: the op with all its inputs. */
 static pfd_status take_batch_size(pfd_node *node, const pfd_op *declared, pfd_error *err)
 {
-    int64_t own = own_batch_size(node);
     const char *attr = declared->batch_size_attr;
+    const int64_t *stated = attr_of(declared, pfd_attrs_struct(node->attrs), attr);
+    int64_t own = stated ? *stated : 0;
     if (node->op->op->num_inputs > 0) {
         if (own < 1 || own == node->batch_size) return PFD_OK;
         return pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
@@ -186,7 +851,11 @@ static pfd_status check_input_types(const pfd_node *node, const pfd_row_type *ty
     return PFD_OK;
 }
 
-/* ---- Outputs ---- */
+/* ---- Types of the outputs -------------------------------------------------------------------- */
+
+/* More bytes than any machine has: a larger batch is a mistake, and smaller sizes can be added
+ * without overflow. */
+static const int64_t MOST_BATCH_BYTES = (int64_t)1 << 46;
 
 static pfd_status fail_output(const pfd_node *node, uint32_t output, const char *found,
                               int64_t value, pfd_error *err)
@@ -298,7 +967,7 @@ static pfd_status infer_outputs(pfd_node *node, const pfd_row_type *given, pfd_e
     return PFD_OK;
 }
 
-/* ---- Life ---- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 /* What a node is made of: blobs, or the types of rows. */
 typedef struct parts {
@@ -319,15 +988,15 @@ static pfd_status fill(pfd_node *node, const parts *of, pfd_error *err)
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "%" PRId64 " attr values and %" PRId64
                         " inputs are given, at NULL", of->num_values, of->num_inputs);
     PFD_TRY(create_attrs(node, of->values, of->num_values, err));
-    PFD_TRY(pfd_node_infer_attrs(node, of->values, of->num_values, err));
-    PFD_TRY(pfd_node_ports_create(node->op, pfd_attrs_struct(node->attrs), of->blobs,
+    PFD_TRY(infer_attrs(node, of->values, of->num_values, err));
+    PFD_TRY(create_ports(node->op, pfd_attrs_struct(node->attrs), of->blobs,
                                   of->num_inputs, &node->own_op, err));
     const pfd_op *declared = node->op->op;
     if (node->own_op) node->op = node->own_op;
     PFD_TRY(of->types ? check_input_types(node, of->types, of->num_inputs, err)
                       : take_inputs(node, of->blobs, of->num_inputs, err));
     if (!of->types && !pfd_op_is_reader(declared)) PFD_TRY(take_batch_size(node, declared, err));
-    if (!of->types) PFD_TRY(pfd_node_find_order(node, err));
+    if (!of->types) PFD_TRY(find_order(node, err));
     return infer_outputs(node, of->types, err);
 }
 

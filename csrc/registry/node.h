@@ -1,12 +1,39 @@
 /* registry/node.h -- one use of an op in a graph.
  *
- * OWNERSHIP  Reference-counted; a node owns references to the nodes of its inputs.
+ * Every blob has its rows in the order of one reader or view, or it comes from several of them, in
+ * the same batches, which only a loader can pair.  Views need the first.
+ *
+ * OWNERSHIP  Reference-counted; a node owns references to the nodes of its inputs.  Of files: the
+ *            caller owns lists and opened files, even if the call failed.
  * THREADS    Immutable after creation: any thread.
  * ERRORS     All errors in attrs and types are reported at creation, with the op's name.
  */
 #ifndef PFD_REGISTRY_NODE_H
 #define PFD_REGISTRY_NODE_H
-#include "registry/node_fields.h"
+#include "core/error.h"
+#include "files/file_names.h"
+#include "files/input_files.h"
+#include "files/part_files.h"
+#include "registry/attrs.h"
+#include "registry/registry.h"
+
+struct pfd_node {
+    _Atomic int32_t references;
+    const pfd_registered_op *op;   /* the registry's, or own_op */
+    pfd_registered_op *own_op; /* with the node's own ports; or NULL */
+    char *name;               /* "" for none */
+    pfd_attrs *attrs;         /* of the op's own table */
+    pfd_attr_value *inferred; /* those of them that were inferred from files */
+    int64_t num_inferred;
+    pfd_attrs *file_attrs;    /* pfd_file_attrs, of ops that read files; else NULL */
+    pfd_attrs *reader_attrs;  /* pfd_reader_attrs, of readers; else NULL */
+    pfd_blob *inputs;         /* owned references; as many as op->public_op->num_inputs */
+    pfd_row_type *outputs;    /* as many as op->public_op->num_outputs */
+    const pfd_node *order;    /* the reader or view whose rows its rows are: itself, or upstream;
+                                 NULL: of several */
+    int64_t batch_size;       /* logical, of the readers upstream */
+    pfd_node *next_released;  /* pfd_node_release()'s list of nodes to free */
+};
 
 /* Takes one more reference and returns the node. */
 pfd_node *pfd_node_retain(pfd_node *node);
@@ -16,4 +43,18 @@ pfd_node *pfd_node_retain(pfd_node *node);
 pfd_status pfd_node_create_on_rows(const char *op, const char *name, const pfd_attr_value *values,
                                    int64_t num_values, const pfd_row_type *inputs,
                                    int64_t num_inputs, pfd_node **out, pfd_error *err);
+
+/* How many inputs of a view are of each of its data sets: the end of the `i`-th run of inputs that
+ * begins at `begin`. */
+int64_t pfd_node_end_of_source(const pfd_node *node, int64_t begin);
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+/* Finds the paths of a reader with PFD_READS_FILES. */
+pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out,
+                               pfd_error *err) PFD_PRIVATE;
+
+/* Finds and opens them, with the attrs file_access and compression. */
+pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out,
+                               pfd_error *err) PFD_PRIVATE;
 #endif

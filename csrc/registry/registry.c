@@ -1,22 +1,137 @@
-/* All ops by name: the built-in ones and those of plugins; they stay as long as the process.
- * Formats are added with them. */
+/* All ops and formats by name: the built-in ones and those of plugins; they stay as long as the
+ * process. */
 #include "registry/registry.h"
 
 #include "core/error.h"
 #include "files/part_files.h"
-#include "registry/attr_text.h"
+#include "parse/words.h"
 #include "registry/attr_value.h"
+#include "registry/attrs.h"
 #include "registry/descriptor.h"
-#include "registry/formats.h"
-#include "parse/nearest_name.h"
-#include "registry/op_copy.h"
-#include "registry/reader_attrs.h"
-#include "sources/host_outputs.h"
+#include "sources/fields.h"
 
-#include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- The list of formats --------------------------------------------------------------------- */
+
+typedef struct new_formats {
+    const pfd_format *const *formats;
+    int64_t size;
+    const char *origin; /* borrowed for the life of the process */
+    int32_t replace;    /* 1: formats of the same name are replaced, except those of `keep` */
+    const char *keep;   /* an origin, compared as a pointer: its formats are not replaced */
+    const pfd_op *(*find_op)(const char *name); /* NULL: unknown op */
+} new_formats;
+
+static _Atomic(const pfd_format_list *) format_list;
+
+const pfd_format_list *pfd_formats_list(void)
+{
+    return atomic_load_explicit(&format_list, memory_order_acquire);
+}
+
+/* The index of the format with this name; the size of the list if there is none. */
+static int64_t place_of_format(const pfd_format_list *list, const char *name)
+{
+    int64_t i = 0;
+    while (i < list->size && strcmp(list->formats[i]->format.name, name) != 0) i++;
+    return i;
+}
+
+static pfd_status check_format_place(const new_formats *added, const pfd_registered_format *known,
+                              pfd_error *err)
+{
+    int32_t gives_way = added->replace && known->origin != added->keep &&
+                        known->origin != added->origin;
+    if (gives_way) return PFD_OK;
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "descriptor of format '%s': the name is that of another format (%s)",
+                    known->format.name, known->origin);
+}
+
+/* The author's descriptor, copied and checked. */
+static pfd_status register_format(const pfd_format *author, const new_formats *added,
+                                  const pfd_registered_format **out, pfd_error *err)
+{
+    static const char words[] = "%s (%s reads it)";
+    pfd_format format;
+    PFD_TRY(pfd_format_copy(author, &format, err));
+    PFD_TRY(pfd_format_check(&format, added->find_op, err));
+    int length = snprintf(NULL, 0, words, format.title, format.reader);
+    pfd_registered_format *made = malloc(sizeof *made + (size_t)length + 1);
+    if (!made) return pfd_fail_memory(err, length, "the registry");
+    *made = (pfd_registered_format){.author = author, .format = format, .origin = added->origin};
+    (void)snprintf(made->words, (size_t)length + 1, words, format.title, format.reader);
+    *out = made;
+    return PFD_OK;
+}
+
+static pfd_status add_format(pfd_format_list *list, const pfd_format *author,
+                      const new_formats *added, pfd_error *err)
+{
+    const pfd_registered_format *made = NULL;
+    PFD_TRY(register_format(author, added, &made, err));
+    int64_t place = place_of_format(list, made->format.name);
+    pfd_status status = PFD_OK;
+    if (place < list->size) status = check_format_place(added, list->formats[place], err);
+    if (status != PFD_OK) {
+        free((pfd_registered_format *)(uintptr_t)made);
+        return status;
+    }
+    list->formats[place] = made;
+    if (place == list->size) list->size++;
+    return PFD_OK;
+}
+
+/* Frees a list that was not published, and what is new in it. */
+static void drop_format_list(pfd_format_list *list)
+{
+    for (int64_t i = 0; i < list->size; i++) {
+        int32_t is_old = list->former && i < list->former->size &&
+                         list->formats[i] == list->former->formats[i];
+        if (!is_old) free((pfd_registered_format *)(uintptr_t)list->formats[i]);
+    }
+    free(list);
+}
+
+/* Adds all of them, at the end or in place of those that they replace.  If one is faulty, none is
+ * added.  PFD_INTERNAL and PFD_INVALID_ARGUMENT name the format and the field. */
+static pfd_status add_format_list(const new_formats *added, pfd_error *err)
+{
+    if (added->size == 0) return PFD_OK;
+    const pfd_format_list *old = pfd_formats_list();
+    int64_t size = old ? old->size : 0;
+    size_t bytes = sizeof *old + (size_t)(size + added->size) * sizeof old->formats[0];
+    pfd_format_list *list = malloc(bytes);
+    if (!list) return pfd_fail_memory(err, (int64_t)bytes, "the registry");
+    *list = (pfd_format_list){.former = old, .size = size};
+    for (int64_t i = 0; i < size; i++) list->formats[i] = old->formats[i];
+    for (int64_t i = 0; i < added->size; i++) {
+        pfd_status status = add_format(list, added->formats[i], added, err);
+        if (status == PFD_OK) continue;
+        drop_format_list(list);
+        return status;
+    }
+    atomic_store_explicit(&format_list, list, memory_order_release);
+    return PFD_OK;
+}
+
+/* Whether all of these descriptors are in the list. */
+static int32_t has_all_formats(const pfd_format *const *formats, int64_t size)
+{
+    const pfd_format_list *list = pfd_formats_list();
+    int64_t found = 0;
+    for (int64_t i = 0; i < size; i++)
+        for (int64_t j = 0; list && j < list->size; j++)
+            found += list->formats[j]->author == formats[i];
+    return found == size;
+}
+
+/* ---- The list of ops ------------------------------------------------------------------------- */
 
 enum { FOLDED_BYTES = 64 };
 
@@ -88,6 +203,8 @@ static void free_public_op(pfd_op *public_op)
     free(public_op);
 }
 
+/* ---- Names ----------------------------------------------------------------------------------- */
+
 static int32_t same_name(const char *a, const char *b)
 {
     char folded_a[FOLDED_BYTES], folded_b[FOLDED_BYTES];
@@ -136,6 +253,8 @@ static pfd_status check_names_free(const pfd_op *op, const pfd_registered_op *ol
     for (int64_t i = 0; i < n; i++) PFD_TRY(check_free(op, names[i], old, err));
     return PFD_OK;
 }
+
+/* ---- Adding ops and formats ------------------------------------------------------------------ */
 
 static pfd_status reserve(int64_t more, pfd_error *err)
 {
@@ -204,9 +323,9 @@ static const pfd_op *find_op(const char *name)
 static pfd_status add_formats(const pfd_format *const *formats, int64_t size, const char *origin,
                               int32_t replace, pfd_error *err)
 {
-    pfd_new_formats added = {.formats = formats, .size = size, .origin = origin,
+    new_formats added = {.formats = formats, .size = size, .origin = origin,
                              .replace = replace, .keep = BUILT_IN, .find_op = find_op};
-    return pfd_formats_add(&added, err);
+    return add_format_list(&added, err);
 }
 
 static pfd_status add_all(pfd_error *err)
@@ -223,6 +342,8 @@ static pfd_status add_all(pfd_error *err)
     while (pfd_builtin_formats[num_formats]) num_formats++;
     return add_formats(pfd_builtin_formats, num_formats, BUILT_IN, 0, err);
 }
+
+/* ---- Building -------------------------------------------------------------------------------- */
 
 static void take_lock(void)
 {
@@ -250,17 +371,7 @@ static pfd_status ensure_built(pfd_error *err)
     return registry.fault.status;
 }
 
-static void fail_unknown(const char *name, pfd_error *err)
-{
-    char data[900];
-    pfd_text text = pfd_text_in(data, sizeof data);
-    pfd_text_add(&text, "unknown op ");
-    pfd_text_add_quoted(&text, name);
-    const char *near = pfd_nearest_name(name, registry.names, registry.size);
-    if (near) pfd_text_add(&text, "; did you mean '%s'", near);
-    pfd_text_add(&text, "%s The command `pyflowdata ops` lists all of them", near ? "?" : ".");
-    (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
-}
+/* ---- Plugins --------------------------------------------------------------------------------- */
 
 static struct added_plugin *find_plugin(const pfd_plugin *author)
 {
@@ -320,7 +431,7 @@ static int32_t has_all(const pfd_plugin *plugin)
     for (uint32_t i = 0; i < plugin->num_ops; i++)
         for (int64_t j = 0; j < registry.size; j++)
             found += registry.ops[j]->author == plugin->ops[i];
-    return found == plugin->num_ops && pfd_formats_has_all(plugin->formats, plugin->num_formats);
+    return found == plugin->num_ops && has_all_formats(plugin->formats, plugin->num_formats);
 }
 
 static struct added_plugin *copy_plugin(const pfd_plugin *author, const char *origin)
@@ -364,6 +475,20 @@ pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, int32_
     return status;
 }
 
+/* ---- Looking up ------------------------------------------------------------------------------ */
+
+static void fail_unknown(const char *name, pfd_error *err)
+{
+    char data[900];
+    pfd_text text = pfd_text_in(data, sizeof data);
+    pfd_text_add(&text, "unknown op ");
+    pfd_text_add_quoted(&text, name);
+    const char *near = pfd_nearest_name(name, registry.names, registry.size);
+    if (near) pfd_text_add(&text, "; did you mean '%s'", near);
+    pfd_text_add(&text, "%s The command `pyflowdata ops` lists all of them", near ? "?" : ".");
+    (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+}
+
 const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err)
 {
     if (ensure_built(err) != PFD_OK) return NULL;
@@ -383,24 +508,33 @@ pfd_status pfd_registry_check(pfd_error *err)
     return ensure_built(err);
 }
 
-const pfd_op *pfd_op_at(int64_t i)
+static const pfd_registered_op *op_at(int64_t i)
 {
     pfd_error err = {.struct_size = sizeof err};
     if (ensure_built(&err) != PFD_OK) return NULL;
     pthread_mutex_lock(&lock);
-    const pfd_op *op = i < 0 || i >= registry.size ? NULL : registry.ops[i]->public_op;
+    const pfd_registered_op *op = i < 0 || i >= registry.size ? NULL : registry.ops[i];
     pthread_mutex_unlock(&lock);
     return op;
 }
 
+const pfd_op *pfd_op_at(int64_t i)
+{
+    const pfd_registered_op *found = op_at(i);
+    return found ? found->public_op : NULL;
+}
+
 const char *pfd_op_origin(int64_t i)
 {
-    pfd_error err = {.struct_size = sizeof err};
-    if (ensure_built(&err) != PFD_OK) return NULL;
-    pthread_mutex_lock(&lock);
-    const char *origin = i < 0 || i >= registry.size ? NULL : registry.ops[i]->origin;
-    pthread_mutex_unlock(&lock);
-    return origin;
+    const pfd_registered_op *found = op_at(i);
+    return found ? found->origin : NULL;
+}
+
+const char *pfd_op_method(int64_t i)
+{
+    const pfd_registered_op *found = op_at(i);
+    const pfd_view_op *view = found ? pfd_view_op_of(found) : NULL;
+    return view ? view->method : NULL;
 }
 
 pfd_status pfd_op_find(const char *name, const pfd_op **out, pfd_error *err)

@@ -1,12 +1,12 @@
-/* registry/registry.h -- all ops by name.
+/* registry/registry.h -- all ops and file formats by name: the built-in ones and those of plugins.
  *
  * OWNERSHIP  What is returned lives as long as the process, and never changes.
  * THREADS    Everything here may be called from any thread.
  */
 #ifndef PFD_REGISTRY_REGISTRY_H
 #define PFD_REGISTRY_REGISTRY_H
+#include "core/error.h"
 #include "core/fusion.h"
-#include "core/private.h"
 #include "dataset/view.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -45,6 +45,31 @@ pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, int32_
 
 int32_t pfd_op_is_reader(const pfd_op *op) PFD_PRIVATE;
 
-/* The host table that ops are given. */
+/* host.c: the table that ops are given. */
 const pfd_host *pfd_host_table(void) PFD_PRIVATE;
+
+/* ---- Formats --------------------------------------------------------------------------------- */
+
+/* Defined in builtin_formats.c, ends with NULL. */
+extern const pfd_format *const pfd_builtin_formats[];
+
+typedef struct pfd_registered_format {
+    const pfd_format *author; /* as it was given */
+    pfd_format format;        /* the same, with all fields of this library */
+    const char *origin;       /* as of an op */
+    char words[];             /* for messages: "TFRecord (TFRecordReader reads it)" */
+} pfd_registered_format;
+
+/* A list never changes: adding formats replaces it by a new one. */
+typedef struct pfd_format_list {
+    const struct pfd_format_list *former;
+    int64_t size;
+    const pfd_registered_format *formats[];
+} pfd_format_list;
+
+/* The current list; NULL: no format was added yet. */
+const pfd_format_list *pfd_formats_list(void);
+
+/* format_detect.c: host->looks_like(). */
+const char *pfd_looks_like(const uint8_t *data, int64_t size, const char *own);
 #endif

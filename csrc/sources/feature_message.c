@@ -6,9 +6,8 @@
 
 #include "core/narrow_floats.h"
 #include "core/rows.h"
-#include "parse/quote.h"
-#include "parse/utf8.h"
-#include "parse/wire_write.h"
+#include "parse/wire.h"
+#include "parse/words.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>

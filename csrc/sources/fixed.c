@@ -2,9 +2,9 @@
 #include "sources/fixed.h"
 
 #include "core/error.h"
-#include "files/compression.h"
-#include "index/index_image.h"
+#include "files/codecs.h"
 #include "files/file_read.h"
+#include "index/index_image.h"
 #include "index/record_index.h"
 
 #include <inttypes.h>

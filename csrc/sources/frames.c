@@ -1,20 +1,239 @@
-/* A random-access source over files of framed records. */
+/* Framed records: ops that write them, streams over compressed files, sources for any order. */
 #include "sources/frames.h"
 
 #include "core/error.h"
-#include "core/parallel_for.h"
+#include "core/multi_thread_loop.h"
 #include "core/scratch.h"
-#include "files/file_stream.h"
-#include "sources/frame_call.h"
-#include "sources/frame_stream.h"
-#include "index/index_cache.h"
 #include "files/file_read.h"
-#include "index/record_marks.h"
+#include "files/file_stream.h"
+#include "index/index_image.h"
+#include "index/record_index.h"
+#include "parse/row_type.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- Ops that write frames ------------------------------------------------------------------- */
+
+pfd_status pfd_record_frames_infer(const pfd_infer_args *args, pfd_error *err)
+{
+    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
+    return pfd_expect_bytes(args, err);
+}
+
+pfd_status pfd_record_frames_put(const pfd_compute_args *args, int64_t frame_bytes,
+                                 pfd_put_frame put, pfd_error *err)
+{
+    int64_t total = args->num_rows * frame_bytes;
+    for (int64_t row = 0; row < args->num_rows; row++)
+        total += pfd_row_bytes(args->inputs[0], row).size;
+    uint8_t *to = args->host->alloc(args->scratch, total);
+    if (!to) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for records");
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        uint8_t *begin = to;
+        to = put(pfd_row_bytes(args->inputs[0], row), to);
+        args->outputs[0]->rows[row] = (pfd_ragged_row){.data = begin, .num_elements = to - begin};
+    }
+    return PFD_OK;
+}
+
+/* ---- A call of frame() ----------------------------------------------------------------------- */
+
+typedef struct frame_call {
+    const pfd_host *host;
+    const void *attrs;
+    pfd_status (*frame)(const pfd_frame_args *, pfd_frame *, pfd_error *);
+} frame_call;
+
+/* Reports frames that are impossible in any file: faults of the op. */
+static pfd_status check_frame(const pfd_file *file, int64_t offset, const pfd_frame *frame,
+                              pfd_error *err)
+{
+    if (frame->next <= offset)
+        return pfd_fail_at(err, file, offset, PFD_INTERNAL,
+                           "frame() gave next = %" PRId64 " for the frame at %" PRId64
+                           "; it must be after the frame, so that the scan advances",
+                           frame->next, offset);
+    if (!frame->is_record) return PFD_OK;
+    if (frame->data < offset || frame->size < 0 || frame->size > INT64_MAX - frame->data)
+        return pfd_fail_at(err, file, offset, PFD_INTERNAL,
+                           "frame() gave data = %" PRId64 " and size = %" PRId64
+                           " for the frame at %" PRId64 "; data must be an offset in the file and "
+                           "in the frame, and size must not be negative",
+                           frame->data, frame->size, offset);
+    if (frame->data + frame->size > frame->next)
+        return pfd_fail_at(err, file, offset, PFD_INTERNAL,
+                           "frame() gave a record that ends at %" PRId64 " and next = %" PRId64
+                           " for the frame at %" PRId64 "; frames must not overlap",
+                           frame->data + frame->size, frame->next, offset);
+    return PFD_OK;
+}
+
+/* Adds the place to a failure of frame(): its byte counts from the frame. */
+static pfd_status place_failure(const pfd_file *file, int64_t offset, pfd_status status,
+                                pfd_error *err)
+{
+    if (!err->file[0]) {
+        pfd_error_set_file(err, file->path);
+        err->byte = offset + (err->byte > 0 ? err->byte : 0);
+    }
+    return status;
+}
+
+static pfd_status frame_call_init(frame_call *call, const pfd_open_args *args,
+                                  const pfd_framing *framing, pfd_error *err)
+{
+    if (framing->struct_size < offsetof(pfd_framing, frame) + sizeof framing->frame ||
+        !framing->frame)
+        return pfd_fail(err, PFD_INTERNAL,
+                        "open_frames() was given a framing without frame(), or with struct_size = "
+                        "%" PRIu32 "; it must be sizeof(pfd_framing)",
+                        framing->struct_size);
+    *call =
+        (frame_call){.host = args->host, .attrs = args->attrs, .frame = framing->frame};
+    return PFD_OK;
+}
+
+static pfd_status frame_ask(const frame_call *call, const pfd_file *file, int64_t offset,
+                            pfd_scratch *scratch, pfd_frame *frame, pfd_error *err)
+{
+    pfd_frame_args args = {.struct_size = sizeof args,
+                           .host = call->host,
+                           .attrs = call->attrs,
+                           .file = file,
+                           .offset = offset,
+                           .scratch = scratch};
+    *frame = (pfd_frame){.struct_size = sizeof *frame, .is_record = 1, .next = -1};
+    pfd_error_clear(err);
+    pfd_status status = pfd_check_returned(call->frame(&args, frame, err), "frame", err);
+    if (status != PFD_OK) return place_failure(file, offset, status, err);
+    PFD_TRY(check_frame(file, offset, frame, err));
+    if (frame->next <= file->size || frame->next == INT64_MAX) return PFD_OK; /* end not known */
+    return pfd_fail_at(err, file, offset, PFD_CORRUPT_DATA,
+                       "the frame that begins here ends at byte %" PRId64
+                       ", but the file ends at byte %" PRId64 ": %" PRId64
+                       " bytes are missing; was it truncated when it was copied?",
+                       frame->next, file->size, frame->next - file->size);
+}
+
+/* ---- A stream of frames ---------------------------------------------------------------------- */
+
+enum { bytes_at_once = 1024 * 1024 /* about; one record may be more */ };
+
+typedef struct frame_stream {
+    pfd_file_stream files;
+    frame_call call;
+} frame_stream;
+
+/* Finds the next record, and reads its bytes into the window.  PFD_END: there is none. */
+static pfd_status find_record(frame_stream *self, pfd_frame *frame, pfd_error *err)
+{
+    pfd_file_stream *files = &self->files;
+    pfd_stream_window *window = &files->window;
+    for (;;) {
+        PFD_TRY(pfd_file_stream_look(files, err));
+        const pfd_file *file = &window->file.file;
+        pfd_scratch_reset(files->scratch);
+        PFD_TRY(frame_ask(&self->call, file, files->offset, files->scratch, frame, err));
+        if (frame->is_record) break;
+        files->offset = frame->next;
+    }
+    int64_t end = frame->data + frame->size;
+    PFD_TRY(pfd_stream_window_fill(window, end, files->scratch, err));
+    if (window->end < end)
+        return pfd_stream_window_fail_end(window, frame->data, frame->size, err);
+    return PFD_OK;
+}
+
+static pfd_status copy_record(const frame_stream *self, const pfd_frame *frame,
+                              pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    const pfd_file_stream *files = &self->files;
+    uint8_t *copy = pfd_scratch_alloc(scratch, frame->size);
+    if (!copy) return pfd_fail_memory(err, frame->size, "a record of a compressed file");
+    if (frame->size > 0)
+        memcpy(copy, pfd_stream_window_at(&files->window, frame->data), (size_t)frame->size);
+    *out = (pfd_record){.data = copy,
+                        .size = frame->size,
+                        .offset = frame->data,
+                        .ordinal = files->ordinal,
+                        .file = files->files[files->file]->index};
+    return PFD_OK;
+}
+
+static pfd_status read_stream_record(frame_stream *self, pfd_scratch *scratch, pfd_record *out,
+                                     pfd_error *err)
+{
+    pfd_frame frame;
+    pfd_status status = find_record(self, &frame, err);
+    if (status == PFD_OK && out) status = copy_record(self, &frame, scratch, out, err);
+    if (status < 0) return pfd_file_stream_fail(&self->files, status, err);
+    if (status == PFD_END) return status;
+    self->files.offset = frame.next;
+    self->files.ordinal++;
+    return PFD_OK;
+}
+
+static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_record *out, int64_t *n,
+                       pfd_error *err)
+{
+    frame_stream *self = source;
+    pfd_status status = PFD_OK;
+    int64_t bytes = 0;
+    for (*n = 0; *n < max && bytes < bytes_at_once; (*n)++) {
+        status = read_stream_record(self, scratch, &out[*n], err);
+        if (status != PFD_OK) break;
+        bytes += out[*n].size;
+    }
+    if (*n == 0) return status;
+    pfd_error_clear(err); /* these records first: the next call fails again */
+    return PFD_OK;
+}
+
+static pfd_status seek(void *source, int64_t epoch, int64_t position, pfd_scratch *scratch,
+                       pfd_error *err)
+{
+    frame_stream *self = source;
+    (void)epoch, (void)scratch;
+    pfd_status status = pfd_file_stream_seek(&self->files, position, err);
+    while (status == PFD_OK && self->files.ordinal < position)
+        status = read_stream_record(self, NULL, NULL, err);
+    return status == PFD_END ? PFD_OK : status;
+}
+
+static void close_stream(void *source)
+{
+    frame_stream *self = source;
+    pfd_file_stream_close(&self->files);
+    free(self);
+}
+
+static const pfd_source_methods stream_methods = {
+    .struct_size = sizeof(pfd_source_methods),
+    .close = close_stream,
+    .next = next,
+    .seek = seek,
+};
+
+static pfd_status frame_stream_open(const pfd_open_args *args, const frame_call *call,
+                                    pfd_source *out, pfd_error *err)
+{
+    frame_stream *self = calloc(1, sizeof *self);
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a stream of frames");
+    self->call = *call;
+    pfd_status status = pfd_file_stream_open(&self->files, args, err);
+    if (status != PFD_OK) {
+        close_stream(self);
+        return status;
+    }
+    out->methods = &stream_methods;
+    out->self = self;
+    return PFD_OK;
+}
+
+/* ---- Frames in any order: the index ---------------------------------------------------------- */
 
 enum {
     list_width = 2,         /* strides of frames are listed in four bytes */
@@ -25,7 +244,7 @@ enum {
 };
 
 typedef struct frames {
-    pfd_frame_call call;
+    frame_call call;
     const pfd_file *const *files; /* borrowed */
     int64_t num_files;
     const uint8_t **texts;  /* owned; NULL: not mapped */
@@ -33,7 +252,6 @@ typedef struct frames {
     pfd_record_index index;
 } frames;
 
-/* ---- The index ------------------------------------------------------------------------------- */
 typedef struct frame_scan {
     const frames *source;
     const pfd_open_args *args;
@@ -68,7 +286,7 @@ static pfd_status scan_file(const frame_scan *self, int64_t number, int32_t work
                 return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
         }
         pfd_status status =
-            pfd_frame_ask(&self->source->call, file, offset, scratch, &frame, err);
+            frame_ask(&self->source->call, file, offset, scratch, &frame, err);
         if (status != PFD_OK) return number_failure(piece.num_marks, status, err);
         if (frame.is_record)
             PFD_TRY(pfd_mark_piece_add_one(&piece, &self->lists[worker], offset, err));
@@ -166,7 +384,8 @@ static pfd_status build(void *ctx, int32_t num_threads, pfd_index_image **out, p
     return status;
 }
 
-/* ---- The source ------------------------------------------------------------------------------ */
+/* ---- Frames in any order: the source --------------------------------------------------------- */
+
 static int64_t num_records(void *source)
 {
     const frames *self = source;
@@ -189,7 +408,7 @@ static pfd_status read_record(const frames *self, pfd_record_start *from, int64_
     for (;;) {
         pfd_frame frame;
         if (from->offset >= file->size) return fail_lost(self, file, from->offset, err);
-        PFD_TRY(pfd_frame_ask(&self->call, file, from->offset, scratch, &frame, err));
+        PFD_TRY(frame_ask(&self->call, file, from->offset, scratch, &frame, err));
         from->offset = frame.next;
         if (!frame.is_record || from->skip-- > 0) continue;
         *out = (pfd_record){
@@ -311,9 +530,9 @@ static pfd_status open_frames(frames *self, const pfd_open_args *args, pfd_error
 pfd_status pfd_frames_open(const pfd_open_args *args, const pfd_framing *framing, pfd_source *out,
                            pfd_error *err)
 {
-    pfd_frame_call call;
-    PFD_TRY(pfd_frame_call_init(&call, args, framing, err));
-    if (pfd_files_are_stream(args)) return pfd_frame_stream_open(args, &call, out, err);
+    frame_call call;
+    PFD_TRY(frame_call_init(&call, args, framing, err));
+    if (pfd_files_are_stream(args)) return frame_stream_open(args, &call, out, err);
     frames *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a source of frames");
     *self = (frames){.call = call, .files = args->files, .num_files = args->num_files};

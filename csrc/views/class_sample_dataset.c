@@ -2,21 +2,22 @@
  *
  * The runs of all epochs are one sequence: epoch e begins at run e * runs.  The classes of runs are
  * dealt in rounds, and the k-th run of a class has the draws from k * per_class on of its members,
- * which are dealt in rounds as well: see views/dealing.h.  A class is used once in each round, so k
- * is the number of the round.
+ * which are dealt in rounds as well: see views/sampling.h.  A class is used once in each round, so
+ * k is the number of the round.
  *
  * All keys are of the key of epoch 0: 0 of it is that of classes, and c of 1 of it that of the
  * records of class c, in the order of labels.  A row's draw is counted by its position.
  */
 #include "core/error.h"
+#include "core/radix_sort.h"
 #include "core/random.h"
-#include "views/class_members.h"
-#include "views/dealing.h"
 #include "views/record_table.h"
-#include "views/view_infer.h"
+#include "views/sampling.h"
+#include "views/view_base.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { too_few_wrap, too_few_drop };
 
@@ -26,24 +27,73 @@ typedef struct class_sample_dataset_attrs {
     int32_t too_few;
 } class_sample_dataset_attrs;
 
+/* ---- Classes: records sorted by their labels ------------------------------------------------- */
+
+typedef struct class_members {
+    int64_t num_classes;
+    int64_t num_records; /* of all classes */
+    int64_t *begins;     /* of each class in records[], and their end */
+    uint32_t *records;   /* class by class, by ascending label; those of a class in their order */
+} class_members;
+
+static void free_members(class_members *members)
+{
+    free(members->begins);
+    free(members->records);
+}
+
+/* Keeps the classes with at least `least` of the n records, at the front of records[]. */
+static pfd_status keep_classes(const uint64_t *keys, int64_t n, int64_t least,
+                               class_members *members, pfd_error *err)
+{
+    uint32_t *records = members->records;
+    int64_t num_classes = 0;
+    for (int64_t i = 0, end; i < n; i = end) {
+        end = pfd_run_end(keys, records, n, i, 0);
+        num_classes += end - i >= least;
+    }
+    size_t bytes = (size_t)(num_classes + 1) * sizeof *members->begins;
+    members->begins = malloc(bytes);
+    if (!members->begins) return pfd_fail_memory(err, (int64_t)bytes, "the classes of records");
+    for (int64_t i = 0, end; i < n; i = end) {
+        end = pfd_run_end(keys, records, n, i, 0);
+        if (end - i < least) continue;
+        memmove(records + members->num_records, records + i, (size_t)(end - i) * sizeof *records);
+        members->begins[members->num_classes++] = members->num_records;
+        members->num_records += end - i;
+    }
+    members->begins[num_classes] = members->num_records;
+    return PFD_OK;
+}
+
+/* A failure leaves members that can be freed. */
+static pfd_status find_members(const int64_t *labels, int64_t n, int64_t least,
+                               class_members *members, pfd_error *err)
+{
+    uint64_t *keys = malloc(((size_t)n + 1) * sizeof *keys);
+    for (int64_t i = 0; keys && i < n; i++) keys[i] = pfd_int64_key(labels[i]);
+    if (keys) members->records = pfd_sort_records(keys, n);
+    pfd_status status = members->records ? keep_classes(keys, n, least, members, err)
+                                         : pfd_fail_memory(err, (n + 1) * 16, "sorting labels");
+    free(keys);
+    return status;
+}
+
 typedef struct class_sample {
     pfd_view base;
     pfd_view_args args;
-    int64_t seed, size;
+    int64_t seed;
     int64_t classes, per_class; /* runs that are of different classes; records of a run */
-    pfd_class_members members;
+    class_members members;
 } class_sample;
 
 static void close_view(pfd_view *view)
 {
-    pfd_class_members_free(&((class_sample *)view)->members);
+    free_members(&((class_sample *)view)->members);
     free(view);
 }
 
-static int64_t size(const pfd_view *view)
-{
-    return ((const class_sample *)view)->size;
-}
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 enum { kept_classes = 32 };
 
@@ -79,7 +129,7 @@ static pfd_deal *find_round(dealer *by, int64_t label, int64_t n, int64_t round)
 /* The places in members.records of `count` draws of a class. */
 static void deal_members(dealer *by, int64_t label, int64_t draw, int64_t count, int64_t *out)
 {
-    const pfd_class_members *members = &by->self->members;
+    const class_members *members = &by->self->members;
     int64_t begin = members->begins[label], n = members->begins[label + 1] - begin;
     while (count > 0) {
         int64_t round = draw / n, first = draw - round * n;
@@ -133,7 +183,7 @@ static void map(const pfd_view *view, const pfd_places *places)
 {
     const class_sample *self = (const class_sample *)view;
     uint64_t key = pfd_view_key(&self->args, self->seed, 0); /* epochs continue each other */
-    const uint64_t runs = (uint64_t)(self->size / self->per_class);
+    const uint64_t runs = (uint64_t)(self->base.size / self->per_class);
     dealer by;
     by.self = self;
     by.round = -1;
@@ -156,7 +206,7 @@ static void map(const pfd_view *view, const pfd_places *places)
 }
 
 static const pfd_view_methods methods = {
-    .name = "ClassSampleDataset", .close = close_view, .size = size, .map = map};
+    .name = "ClassSampleDataset", .close = close_view, .map = map};
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
@@ -178,7 +228,7 @@ static pfd_status find_size(class_sample *self, const class_sample_dataset_attrs
                              " = %" PRId64 " is not a multiple of classes * per_class = %" PRId64
                              "; the next one is %" PRId64,
                              attrs->num_samples, unit, attrs->num_samples - rest + unit);
-    self->size = attrs->num_samples > 0 ? attrs->num_samples : whole > 0 ? whole : unit;
+    self->base.size = attrs->num_samples > 0 ? attrs->num_samples : whole > 0 ? whole : unit;
     return PFD_OK;
 }
 
@@ -190,8 +240,8 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     class_sample *self;
     PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
     int64_t least = attrs->too_few == too_few_drop ? attrs->per_class : 1;
-    pfd_status status = pfd_class_members_find(labels, pfd_view_size(args->inner[0]), least,
-                                               &self->members, err);
+    pfd_status status =
+        find_members(labels, args->inner[0]->size, least, &self->members, err);
     if (status == PFD_OK) status = find_size(self, attrs, err);
     if (status != PFD_OK) {
         close_view(&self->base);
@@ -202,6 +252,8 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     *out = &self->base;
     return PFD_OK;
 }
+
+/* ---- Descriptor ------------------------------------------------------------------------------ */
 
 static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(class_sample_dataset_attrs),
@@ -231,5 +283,5 @@ static const pfd_op class_sample_dataset = {
            "position of epoch 0 of the data set, and each epoch draws from these records.",
 };
 
-const pfd_view_op pfd_view_class_sample_dataset = {&class_sample_dataset, PFD_VIEW_ORDER,
-                                                   open_view};
+const pfd_view_op pfd_view_class_sample_dataset = {
+    &class_sample_dataset, PFD_VIEW_ORDER, open_view, "balance"};

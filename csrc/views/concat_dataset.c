@@ -1,8 +1,6 @@
 /* ConcatDataset: the records of several data sets one after another. */
 #include "core/error.h"
-#include "views/view_infer.h"
-
-#include <inttypes.h>
+#include "views/view_base.h"
 
 typedef struct concat_dataset_attrs {
     pfd_list_string fields;
@@ -14,12 +12,6 @@ typedef struct concat_view {
     int32_t num_sources;
     int64_t begins[]; /* of each source, then the end of the last one */
 } concat_view;
-
-static int64_t size(const pfd_view *view)
-{
-    const concat_view *self = (const concat_view *)view;
-    return self->begins[self->num_sources];
-}
 
 /* The last source that begins at or before the position; sources may be empty. */
 static int32_t find_source(const concat_view *self, int64_t position)
@@ -49,7 +41,7 @@ static void map(const pfd_view *view, const pfd_places *places)
 }
 
 static const pfd_view_methods methods = {
-    .name = "ConcatDataset", .close = pfd_view_free, .size = size, .map = map};
+    .name = "ConcatDataset", .close = pfd_view_free, .map = map};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
@@ -58,7 +50,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     PFD_TRY(pfd_view_create(bytes, &methods, &self, err));
     self->num_sources = args->num_inner;
     for (int32_t i = 0; i < args->num_inner; i++) {
-        int64_t more = pfd_view_size(args->inner[i]);
+        int64_t more = args->inner[i]->size;
         if (more > INT64_MAX / 4 - self->begins[i]) {
             pfd_view_free(&self->base);
             return pfd_fail(err, PFD_INVALID_ARGUMENT,
@@ -66,6 +58,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
         }
         self->begins[i + 1] = self->begins[i] + more;
     }
+    self->base.size = self->begins[args->num_inner];
     *out = &self->base;
     return PFD_OK;
 }
@@ -82,16 +75,10 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_op concat_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP_WITH(concat_dataset_attrs, attr_table, pfd_choice_inputs, pfd_view_outputs, infer),
     .name = "ConcatDataset",
     .doc = "The records of several data sets one after another. Their fields have the same types; "
            "the files may be of different formats.",
-    PFD_OP_ATTRS(concat_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_choice_inputs),
-    PFD_OP_OUTPUTS(pfd_view_outputs),
-    .infer = infer,
-    .outputs_attr = "fields",
 };
 
-const pfd_view_op pfd_view_concat_dataset = {&concat_dataset, PFD_VIEW_CHOICE, open_view};
+const pfd_view_op pfd_view_concat_dataset = {&concat_dataset, PFD_VIEW_CHOICE, open_view, "concat"};

@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
-#include "views/view_infer.h"
+#include "views/view_base.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,15 +15,10 @@ typedef struct flat_dataset_attrs {
 
 typedef struct flat {
     pfd_view base;
-    int64_t fan_out, size;
+    int64_t fan_out;
 } flat;
 
 /* ---- The view: row p is part p % fan_out of record p / fan_out ------------------------------- */
-
-static int64_t size(const pfd_view *view)
-{
-    return ((const flat *)view)->size;
-}
 
 /* Whether row i is the next part of the record that row i - 1 is of. */
 static int32_t goes_on(const flat *self, const pfd_places *places, int64_t i)
@@ -60,24 +55,21 @@ static void expand(const pfd_view *view, const pfd_places *places, const pfd_pla
     }
 }
 
-static const pfd_view_methods methods = {.name = "FlatDataset",
-                                         .close = pfd_view_free,
-                                         .size = size,
-                                         .num_parts = num_parts,
-                                         .expand = expand};
+static const pfd_view_methods methods = {
+    .name = "FlatDataset", .close = pfd_view_free, .num_parts = num_parts, .expand = expand};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
     const flat_dataset_attrs *attrs = args->attrs;
     flat *self;
-    int64_t total, records = pfd_view_size(args->inner[0]);
+    int64_t total, records = args->inner[0]->size;
     if (__builtin_mul_overflow(records, attrs->fan_out, &total))
         return pfd_fail_attr(err, "fan_out", NULL, PFD_INVALID_ARGUMENT,
                              " = %" PRId64 "; of %" PRId64 " records that is more than 2^63 rows",
                              attrs->fan_out, records);
     PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
     self->fan_out = attrs->fan_out;
-    self->size = total;
+    self->base.size = total;
     *out = &self->base;
     return PFD_OK;
 }
@@ -180,18 +172,12 @@ static const pfd_port outputs[] = {
 };
 
 static const pfd_op flat_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP_WITH(flat_dataset_attrs, attr_table, pfd_view_inputs, outputs, infer),
     .name = "FlatDataset",
     .doc = "Several rows of each record: row p is part p mod fan_out of record p div fan_out. "
            "Consecutive rows of a record are computed once in a range of rows; a shuffle after it "
            "takes them apart.",
-    PFD_OP_ATTRS(flat_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_view_inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
     .compute = compute,
-    .outputs_attr = "fields",
 };
 
-const pfd_view_op pfd_view_flat_dataset = {&flat_dataset, PFD_VIEW_JOIN, open_view};
+const pfd_view_op pfd_view_flat_dataset = {&flat_dataset, PFD_VIEW_JOIN, open_view, "flat_map"};

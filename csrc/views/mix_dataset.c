@@ -5,11 +5,12 @@
  * epoch d / N, where N is the source's size.  So each repeat of a source has an order of its own,
  * and an epoch goes on where the last one ended.  Its repeats are told apart by the number of the
  * source's epoch.  Random turns: block b of an epoch is permuted by number b of the epoch's key. */
+#include "views/mix_dataset.h"
+
 #include "core/error.h"
-#include "core/permutation.h"
+#include "core/hash.h"
 #include "core/random.h"
-#include "views/mix_schedule.h"
-#include "views/view_infer.h"
+#include "views/view_base.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -33,6 +34,301 @@ typedef struct mix_dataset_attrs {
     pfd_list_string source_names;
 } mix_dataset_attrs;
 
+/* ---- The tree: floors, see the header -------------------------------------------------------- */
+
+static int32_t bits_of(int64_t n) /* ceil(log2 n), n > 0 */
+{
+    int32_t bits = 0;
+    while (INT64_C(1) << bits < n) bits++;
+    return bits;
+}
+
+/* *used: weights above 0. */
+static pfd_status check_weights(const double *weights, int64_t n, double *largest, int64_t *used,
+                                pfd_error *err)
+{
+    *largest = 0;
+    *used = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!(weights[i] >= 0) || !isfinite(weights[i]))
+            return pfd_fail_attr(err, "weights", NULL, PFD_INVALID_ARGUMENT,
+                                 ": that of source %" PRId64 " is %g; it must be finite, and at "
+                                 "least 0",
+                                 i, weights[i]);
+        if (weights[i] > *largest) *largest = weights[i];
+        *used += weights[i] > 0;
+    }
+    if (*largest == 0)
+        return pfd_fail_attr(err, "weights", NULL, PFD_INVALID_ARGUMENT,
+                             " of all sources are 0; one must be above 0");
+    return PFD_OK;
+}
+
+/* sums[k]: the shares of the last k sources with a weight; used[k] is the one before them. */
+static pfd_status sum_shares(const double *weights, int64_t n, uint64_t *sums, int32_t *used,
+                             int64_t *num_used, pfd_error *err)
+{
+    double largest;
+    int32_t exponent;
+    PFD_TRY(check_weights(weights, n, &largest, num_used, err));
+    (void)frexp(largest, &exponent); /* largest < 2^exponent */
+    exponent = 63 - bits_of(*num_used) - exponent;
+    int64_t next = 0;
+    sums[0] = 0;
+    for (int64_t i = n - 1; i >= 0; i--) {
+        if (weights[i] == 0) continue;
+        uint64_t share = (uint64_t)nearbyint(ldexp(weights[i], exponent));
+        if (share == 0)
+            return pfd_fail_attr(err, "weights", NULL, PFD_INVALID_ARGUMENT,
+                                 ": that of source %" PRId64 " is %g, too small beside the "
+                                 "largest, %g; use 0 for a source that is never drawn",
+                                 i, weights[i], largest);
+        sums[next + 1] = sums[next] + share;
+        used[next++] = (int32_t)i;
+    }
+    return PFD_OK;
+}
+
+/* Makes `node`, above 2^height leaves, the tree of used[begin, end); half of them are on the left
+ * side, rounded down, so that a side without sources is a left one. */
+static void build(pfd_mix_tree *tree, int64_t node, int32_t height, const uint64_t *sums,
+                  const int32_t *used, int64_t begin, int64_t end)
+{
+    if (height == 0) {
+        int64_t leaf = node - (INT64_C(1) << tree->levels);
+        tree->sources[leaf] = used[begin];
+        tree->leaves[used[begin]] = (int32_t)leaf;
+        return;
+    }
+    int64_t middle = begin + (end - begin) / 2;
+    if (middle > begin) {
+        uint64_t left = sums[middle] - sums[begin], total = sums[end] - sums[begin];
+        /* Below 2^64: the right side has at least 1 of at most 2^63. */
+        tree->fractions[node] = (uint64_t)((((uint128)left << 64) + total - 1) / total);
+        build(tree, 2 * node, height - 1, sums, used, begin, middle);
+    }
+    build(tree, 2 * node + 1, height - 1, sums, used, middle, end);
+}
+
+pfd_status pfd_mix_tree_init(pfd_mix_tree *tree, const double *weights, int64_t num_sources,
+                             pfd_error *err)
+{
+    *tree = (pfd_mix_tree){.num_sources = num_sources};
+    size_t n = (size_t)num_sources;
+    uint64_t *sums = malloc((n + 1) * sizeof *sums);
+    int32_t *used = malloc(n * sizeof *used);
+    tree->leaves = malloc(n * sizeof *tree->leaves);
+    int64_t num_used = 0;
+    pfd_status status = sums && used && tree->leaves
+                            ? sum_shares(weights, num_sources, sums, used, &num_used, err)
+                            : pfd_fail_memory(err, (int64_t)(n * 16), "the tree of a mix");
+    if (status == PFD_OK) {
+        tree->levels = bits_of(num_used);
+        size_t leaves = (size_t)1 << tree->levels;
+        tree->fractions = calloc(leaves, sizeof *tree->fractions);
+        tree->sources = calloc(leaves, sizeof *tree->sources);
+        for (size_t i = 0; i < n; i++) tree->leaves[i] = -1;
+        if (tree->fractions && tree->sources)
+            build(tree, 1, tree->levels, sums, used, 0, num_used);
+        else status = pfd_fail_memory(err, (int64_t)(leaves * 12), "the tree of a mix");
+    }
+    free(sums);
+    free(used);
+    if (status != PFD_OK) pfd_mix_tree_free(tree);
+    return status;
+}
+
+void pfd_mix_tree_free(pfd_mix_tree *tree)
+{
+    free(tree->fractions);
+    free(tree->sources);
+    free(tree->leaves);
+    *tree = (pfd_mix_tree){0};
+}
+
+int64_t pfd_mix_count(const pfd_mix_tree *tree, int64_t source, int64_t n)
+{
+    int32_t leaf = tree->leaves[source];
+    if (leaf < 0) return 0;
+    uint64_t rows = (uint64_t)n;
+    size_t node = 1;
+    for (int32_t level = tree->levels - 1; level >= 0; level--) {
+        size_t is_right = (size_t)leaf >> level & 1;
+        uint64_t left = (uint64_t)((uint128)rows * tree->fractions[node] >> 64);
+        rows = is_right ? rows - left : left;
+        node = 2 * node + is_right;
+    }
+    return (int64_t)rows;
+}
+
+void pfd_mix_find(const pfd_mix_tree *tree, int64_t start, const int64_t *base, int64_t *rows,
+                  int64_t n, int32_t *sources)
+{
+    const uint64_t *fractions = tree->fractions;
+    const int32_t *sources_of_leaves = tree->sources;
+    const int32_t levels = tree->levels;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t row = (uint64_t)(rows[i] - start);
+        size_t node = 1;
+        for (int32_t level = 0; level < levels; level++) {
+            uint128 product = (uint128)row * fractions[node];
+            uint64_t left = (uint64_t)(product >> 64), rest = (uint64_t)product;
+            /* The floor rises with the next row where adding f to the rest carries. No branches:
+             * sides follow each other in no order that a processor could predict. */
+            uint64_t is_right = rest + fractions[node] >= rest;
+            uint64_t right_mask = UINT64_C(0) - is_right;
+            row = ((row - left) & right_mask) | (left & ~right_mask);
+            node = 2 * node + is_right;
+        }
+        int32_t source = sources_of_leaves[node - ((size_t)1 << levels)];
+        rows[i] = (int64_t)row + base[source];
+        sources[i] = source;
+    }
+}
+
+/* ---- The schedule: segments, and the rows at which sources are exhausted --------------------- */
+
+/* Moves the segments to other rows, in the same order. */
+static void move_segments(pfd_mix_schedule *schedule, const int64_t *starts)
+{
+    for (int64_t i = 1; i < schedule->num_segments; i++) {
+        const pfd_mix_segment *before = &schedule->segments[i - 1];
+        pfd_mix_segment *segment = &schedule->segments[i];
+        segment->start = starts[i - 1];
+        for (int64_t s = 0; s < schedule->num_sources; s++)
+            segment->base[s] = before->base[s] +
+                               pfd_mix_count(&before->tree, s, segment->start - before->start);
+    }
+}
+
+pfd_status pfd_mix_schedule_init(pfd_mix_schedule *schedule, const double *weights,
+                                 const int64_t *starts, int64_t num_segments, int64_t num_sources,
+                                 pfd_error *err)
+{
+    *schedule = (pfd_mix_schedule){.num_sources = num_sources};
+    schedule->segments = calloc((size_t)num_segments, sizeof *schedule->segments);
+    if (!schedule->segments)
+        return pfd_fail_memory(err, num_segments * (int64_t)sizeof *schedule->segments,
+                               "the segments of a mix");
+    for (int64_t i = 0; i < num_segments; i++) {
+        pfd_mix_segment *segment = &schedule->segments[schedule->num_segments++];
+        segment->base = calloc((size_t)num_sources, sizeof *segment->base);
+        if (!segment->base)
+            return pfd_fail_memory(err, num_sources * (int64_t)sizeof *segment->base,
+                                   "the segments of a mix");
+        PFD_TRY(pfd_mix_tree_init(&segment->tree, weights + i * num_sources, num_sources, err));
+    }
+    move_segments(schedule, starts);
+    return PFD_OK;
+}
+
+void pfd_mix_schedule_free(pfd_mix_schedule *schedule)
+{
+    for (int64_t i = 0; i < schedule->num_segments; i++) {
+        pfd_mix_tree_free(&schedule->segments[i].tree);
+        free(schedule->segments[i].base);
+    }
+    free(schedule->segments);
+    *schedule = (pfd_mix_schedule){0};
+}
+
+/* The last segment that begins at `row` or before it. */
+static int64_t segment_of(const pfd_mix_schedule *schedule, int64_t row)
+{
+    int64_t low = 0, high = schedule->num_segments;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (schedule->segments[middle].start <= row) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+static int64_t end_of(const pfd_mix_schedule *schedule, int64_t i)
+{
+    return i + 1 < schedule->num_segments ? schedule->segments[i + 1].start : INT64_MAX;
+}
+
+int64_t pfd_mix_schedule_count(const pfd_mix_schedule *schedule, int64_t source, int64_t n)
+{
+    const pfd_mix_segment *segment = &schedule->segments[segment_of(schedule, n)];
+    return segment->base[source] + pfd_mix_count(&segment->tree, source, n - segment->start);
+}
+
+void pfd_mix_schedule_find(const pfd_mix_schedule *schedule, int64_t *rows, int64_t n,
+                           int32_t *sources)
+{
+    for (int64_t begin = 0, end; begin < n; begin = end) {
+        int64_t i = segment_of(schedule, rows[begin]), stop = end_of(schedule, i);
+        const pfd_mix_segment *segment = &schedule->segments[i];
+        end = schedule->num_segments == 1 ? n : begin + 1;
+        while (end < n && rows[end] >= segment->start && rows[end] < stop) end++;
+        pfd_mix_find(&segment->tree, segment->start, segment->base, rows + begin, end - begin,
+                     sources + begin);
+    }
+}
+
+static int32_t none_is_overdrawn(const pfd_mix_schedule *schedule, const int64_t *records,
+                                 int64_t n)
+{
+    for (int64_t s = 0; s < schedule->num_sources; s++)
+        if (pfd_mix_schedule_count(schedule, s, n) > records[s]) return 0;
+    return 1;
+}
+
+static int32_t all_are_exhausted(const pfd_mix_schedule *schedule, const int64_t *records,
+                                 int64_t n)
+{
+    const pfd_mix_segment *last = &schedule->segments[schedule->num_segments - 1];
+    for (int64_t s = 0; s < schedule->num_sources; s++)
+        if (last->tree.leaves[s] >= 0 && pfd_mix_schedule_count(schedule, s, n) < records[s])
+            return 0;
+    return 1;
+}
+
+int64_t pfd_mix_schedule_first_exhausted(const pfd_mix_schedule *schedule, const int64_t *records)
+{
+    int64_t low = 0, high = PFD_MIX_MOST_ROWS; /* counts never fall */
+    if (none_is_overdrawn(schedule, records, high)) return high;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (none_is_overdrawn(schedule, records, middle)) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+int64_t pfd_mix_schedule_all_exhausted(const pfd_mix_schedule *schedule, const int64_t *records)
+{
+    int64_t low = 0, high = PFD_MIX_MOST_ROWS;
+    if (!all_are_exhausted(schedule, records, high)) return -1;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (all_are_exhausted(schedule, records, middle)) high = middle;
+        else low = middle;
+    }
+    return high;
+}
+
+uint64_t pfd_mix_schedule_past(const pfd_mix_schedule *schedule, int64_t n)
+{
+    uint64_t hash = 0;
+    for (int64_t i = 0; i < schedule->num_segments; i++) {
+        const pfd_mix_segment *segment = &schedule->segments[i];
+        const pfd_mix_tree *tree = &segment->tree;
+        if (segment->start >= n) break;
+        if (segment->start == end_of(schedule, i)) continue; /* no rows */
+        int64_t leaves = INT64_C(1) << tree->levels;
+        hash = pfd_hash_word(hash, (uint64_t)segment->start);
+        for (int64_t k = 1; k < leaves; k++) hash = pfd_hash_word(hash, tree->fractions[k]);
+        for (int64_t s = 0; s < schedule->num_sources; s++)
+            hash = pfd_hash_word(hash, (uint64_t)tree->leaves[s]);
+    }
+    return hash;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
 /* The records of a source, and what divides by their number. */
 typedef struct divisor {
     uint64_t n, inverse; /* 2^64 / n, rounded down */
@@ -42,17 +338,9 @@ typedef struct mix {
     pfd_view base;
     pfd_view_args args;
     pfd_mix_schedule schedule;
-    int64_t size;
     int64_t block_size, seed; /* block_size 1: regular */
     divisor sources[];
 } mix;
-
-static int64_t size(const pfd_view *view)
-{
-    return ((const mix *)view)->size;
-}
-
-/* ---- Rows ------------------------------------------------------------------------------------ */
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -61,7 +349,7 @@ static int64_t least(int64_t a, int64_t b)
 
 static int64_t row_of(const mix *self, int64_t epoch, int64_t position)
 {
-    uint64_t row = (uint64_t)epoch * (uint64_t)self->size + (uint64_t)position;
+    uint64_t row = (uint64_t)epoch * (uint64_t)self->base.size + (uint64_t)position;
     return (int64_t)(row & INT64_MAX); /* epochs of views around this one may be any number */
 }
 
@@ -73,7 +361,7 @@ static void permute_blocks(const mix *self, const pfd_places *places)
     for (int64_t begin = 0, end; begin < places->n; begin = end) {
         int64_t epoch = places->epochs[begin], block = positions[begin] / self->block_size;
         int64_t first = block * self->block_size;
-        int64_t rows = least(self->block_size, self->size - first);
+        int64_t rows = least(self->block_size, self->base.size - first);
         for (end = begin; end < places->n && places->epochs[end] == epoch; end++) {
             if (positions[end] < first || positions[end] - first >= rows) break;
             positions[end] -= first;
@@ -112,7 +400,7 @@ static uint64_t past(const pfd_view *view, int64_t epoch, int64_t position)
     int64_t row = row_of(self, epoch, position);
     if (row == 0) return 0;
     uint64_t rows = pfd_mix_schedule_past(&self->schedule, row);
-    return pfd_random_bits(rows, (uint64_t)self->size);
+    return pfd_random_bits(rows, (uint64_t)self->base.size);
 }
 
 /* ---- Attrs ----------------------------------------------------------------------------------- */
@@ -202,7 +490,7 @@ static void close_view(pfd_view *view)
 }
 
 static const pfd_view_methods methods = {
-    .name = "MixDataset", .close = close_view, .size = size, .map = map, .past = past};
+    .name = "MixDataset", .close = close_view, .map = map, .past = past};
 
 static pfd_status fail_empty(const mix *self, int64_t source, pfd_error *err)
 {
@@ -217,7 +505,7 @@ static pfd_status find_sources(mix *self, int64_t *records, pfd_error *err)
 {
     const pfd_mix_schedule *schedule = &self->schedule;
     for (int64_t s = 0; s < schedule->num_sources; s++) {
-        records[s] = pfd_view_size(self->args.inner[s]);
+        records[s] = self->args.inner[s]->size;
         self->sources[s].n = (uint64_t)records[s];
         if (records[s] > 0) {
             uint128 inverse = ((uint128)1 << 64) / self->sources[s].n;
@@ -234,10 +522,11 @@ static pfd_status find_sources(mix *self, int64_t *records, pfd_error *err)
 static void find_starts(const mix *self, const pfd_list_int64 *segments, int64_t *out)
 {
     for (int64_t i = 0; i < segments->size; i++) {
-        int64_t epoch = segments->data[i] / self->size, position = segments->data[i] % self->size;
+        int64_t row = segments->data[i], epoch = row / self->base.size;
+        int64_t position = row % self->base.size;
         int64_t rest = position % self->block_size;
-        if (rest > 0) position = least(self->size, position + self->block_size - rest);
-        out[i] = epoch * self->size + position;
+        if (rest > 0) position = least(self->base.size, position + self->block_size - rest);
+        out[i] = epoch * self->base.size + position;
     }
 }
 
@@ -245,13 +534,13 @@ static pfd_status find_size(mix *self, const mix_dataset_attrs *attrs, const int
                             pfd_error *err)
 {
     if (attrs->length > 0) {
-        self->size = attrs->length;
+        self->base.size = attrs->length;
         return PFD_OK;
     }
-    self->size = attrs->stop == first_exhausted
+    self->base.size = attrs->stop == first_exhausted
                      ? pfd_mix_schedule_first_exhausted(&self->schedule, records)
                      : pfd_mix_schedule_all_exhausted(&self->schedule, records);
-    if (self->size > 0) return PFD_OK;
+    if (self->base.size > 0) return PFD_OK;
     return pfd_fail_attr(err, "stop", NULL, PFD_INVALID_ARGUMENT,
                          " = all_exhausted would need more than %" PRId64
                          " rows with these weights; give a length",
@@ -263,14 +552,14 @@ static pfd_status open_schedule(mix *self, const mix_dataset_attrs *attrs, const
                                 int64_t *room, pfd_error *err)
 {
     int64_t *starts = room, *records = room + attrs->segments.size;
-    self->size = PFD_MIX_MOST_ROWS; /* until it is known: rows of the first epoch decide it */
+    self->base.size = PFD_MIX_MOST_ROWS; /* until it is known: rows of the first epoch decide it */
     find_starts(self, &attrs->segments, starts);
     PFD_TRY(pfd_mix_schedule_init(&self->schedule, weights, starts, attrs->segments.size + 1,
                                   attrs->num_sources, err));
     PFD_TRY(find_sources(self, records, err));
     PFD_TRY(find_size(self, attrs, records, err));
     find_starts(self, &attrs->segments, starts);
-    pfd_mix_schedule_move(&self->schedule, starts);
+    move_segments(&self->schedule, starts);
     return PFD_OK;
 }
 
@@ -329,18 +618,12 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_op mix_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP_WITH(mix_dataset_attrs, attr_table, pfd_choice_inputs, pfd_view_outputs, infer),
     .name = "MixDataset",
     .doc = "Several data sets with the same fields, drawn by weights. Of any first rows, each "
            "source has its exact share give or take less than log2 of the number of sources, "
            "rounded up. A source that is drawn beyond its end begins its next epoch, and an epoch "
            "of the mix goes on with the records that come after those of the last one.",
-    PFD_OP_ATTRS(mix_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_choice_inputs),
-    PFD_OP_OUTPUTS(pfd_view_outputs),
-    .infer = infer,
-    .outputs_attr = "fields",
 };
 
-const pfd_view_op pfd_view_mix_dataset = {&mix_dataset, PFD_VIEW_CHOICE, open_view};
+const pfd_view_op pfd_view_mix_dataset = {&mix_dataset, PFD_VIEW_CHOICE, open_view, "mix"};

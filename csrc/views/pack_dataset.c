@@ -1,8 +1,694 @@
 /* PackDataset: rows of one length, made of several records. */
-#include "views/best_fit.h"
-#include "views/pack_rows.h"
-#include "views/pack_table.h"
-#include "views/view_infer.h"
+#include "views/pack_dataset.h"
+
+#include "core/convert.h"
+#include "core/error.h"
+#include "core/rows.h"
+#include "parse/row_type.h"
+#include "views/view_base.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct pack_dataset_attrs {
+    pfd_list_string fields;
+    int64_t length, lengths, window;
+    int32_t rule, longer, last;
+    pfd_list_float64 padding;
+} pack_dataset_attrs;
+
+/* ---- One window: packs that are listed by the room they have left -------------------------------
+ *
+ * A tree of bits says for which rooms there is a pack: bit r of the lowest level for room r, and a
+ * bit of each higher level for a word of the one below that is not 0.  The next larger room is
+ * found with one look at a word of each level. */
+
+enum {
+    levels = 4, /* of 64 bits a word: rooms up to 2^24 */
+    digit_bits = 12,
+    digits = 1 << digit_bits
+};
+
+struct pfd_best_fit {
+    int64_t length;
+    uint64_t *bits[levels];
+    int64_t words[levels];
+    int32_t *newest;      /* by room: the pack that got this room last */
+    int32_t *older;       /* by pack: the one with the same room before it; -1: none */
+    uint64_t *items, *by_digit; /* of the window: room after the record in an empty pack, record */
+};
+
+static int64_t words_of(int64_t last_bit)
+{
+    return last_bit / 64 + 1;
+}
+
+pfd_status pfd_best_fit_create(int64_t length, int64_t window, pfd_best_fit **out, pfd_error *err)
+{
+    pfd_best_fit *self = calloc(1, sizeof *self);
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "packing");
+    self->length = length;
+    int64_t words = words_of(length), bytes = 0;
+    int32_t whole = 1;
+    for (int32_t i = 0; i < levels; i++) {
+        self->words[i] = words;
+        self->bits[i] = calloc((size_t)words, sizeof *self->bits[i]);
+        whole = whole && self->bits[i];
+        words = words_of(words - 1);
+    }
+    bytes = (length + 1) * (int64_t)sizeof *self->newest + window * 20;
+    self->newest = malloc((size_t)(length + 1) * sizeof *self->newest);
+    self->older = malloc((size_t)window * sizeof *self->older);
+    self->items = malloc((size_t)window * sizeof *self->items);
+    self->by_digit = malloc((size_t)window * sizeof *self->by_digit);
+    if (!whole || !self->newest || !self->older || !self->items || !self->by_digit) {
+        pfd_best_fit_free(self);
+        return pfd_fail_memory(err, bytes, "packing");
+    }
+    *out = self;
+    return PFD_OK;
+}
+
+void pfd_best_fit_free(pfd_best_fit *self)
+{
+    if (!self) return;
+    for (int32_t i = 0; i < levels; i++) free(self->bits[i]);
+    free(self->newest);
+    free(self->older);
+    free(self->items);
+    free(self->by_digit);
+    free(self);
+}
+
+/* The smallest room >= `room` that a pack has; -1: none. */
+static int64_t find_room(const pfd_best_fit *self, int64_t room)
+{
+    for (int32_t level = 0; level < levels; level++) {
+        int64_t word = room >> 6;
+        if (word >= self->words[level]) return -1;
+        uint64_t found = self->bits[level][word] & (UINT64_MAX << (room & 63));
+        if (found == 0) {
+            room = word + 1;
+            continue;
+        }
+        room = word << 6 | __builtin_ctzll(found);
+        while (level-- > 0) room = room << 6 | __builtin_ctzll(self->bits[level][room]);
+        return room;
+    }
+    return -1;
+}
+
+static void add_pack(pfd_best_fit *self, int64_t room, int32_t pack)
+{
+    int32_t is_first = !(self->bits[0][room >> 6] >> (room & 63) & 1);
+    self->older[pack] = is_first ? -1 : self->newest[room];
+    self->newest[room] = pack;
+    for (int32_t level = 0; level < levels; level++, room >>= 6) {
+        uint64_t *word = &self->bits[level][room >> 6], before = *word;
+        *word |= UINT64_C(1) << (room & 63);
+        if (before != 0) return;
+    }
+}
+
+static void clear_room(pfd_best_fit *self, int64_t room)
+{
+    for (int32_t level = 0; level < levels; level++, room >>= 6) {
+        uint64_t *word = &self->bits[level][room >> 6];
+        *word &= ~(UINT64_C(1) << (room & 63));
+        if (*word != 0) return;
+    }
+}
+
+static int32_t take_pack(pfd_best_fit *self, int64_t room)
+{
+    int32_t pack = self->newest[room];
+    self->newest[room] = self->older[pack];
+    if (self->older[pack] < 0) clear_room(self, room);
+    return pack;
+}
+
+static void sort_by_digit(const uint64_t *in, int64_t n, int32_t shift, uint64_t *out)
+{
+    int32_t places[digits] = {0};
+    for (int64_t i = 0; i < n; i++) places[in[i] >> shift & (digits - 1)]++;
+    int32_t place = 0;
+    for (int32_t d = 0; d < digits; d++) {
+        int32_t count = places[d];
+        places[d] = place;
+        place += count;
+    }
+    for (int64_t i = 0; i < n; i++) out[places[in[i] >> shift & (digits - 1)]++] = in[i];
+}
+
+/* The records that are not empty, longest first, of equal ones the first first. */
+static const uint64_t *sort(pfd_best_fit *self, const int32_t *lengths, int64_t n, int64_t *count)
+{
+    *count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        self->items[*count] = (uint64_t)(self->length - lengths[i]) << 32 | (uint64_t)i;
+        *count += lengths[i] > 0;
+    }
+    sort_by_digit(self->items, *count, 32, self->by_digit);
+    if (self->length < digits) return self->by_digit;
+    sort_by_digit(self->by_digit, *count, 32 + digit_bits, self->items);
+    return self->items;
+}
+
+int64_t pfd_best_fit_pack(pfd_best_fit *self, const int32_t *lengths, int64_t n, int32_t *pack_of)
+{
+    int64_t count, num_packs = 0;
+    const uint64_t *order = sort(self, lengths, n, &count);
+    for (int64_t i = 0; i < n; i++) pack_of[i] = -1;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t record = (int64_t)(order[i] & UINT32_MAX);
+        int64_t room = find_room(self, lengths[record]), left;
+        int32_t pack;
+        if (room >= 0) {
+            pack = take_pack(self, room);
+            left = room - lengths[record];
+        } else {
+            pack = (int32_t)num_packs++;
+            left = self->length - lengths[record];
+        }
+        pack_of[record] = pack;
+        if (left > 0) add_pack(self, left, pack);
+    }
+    for (int64_t room; (room = find_room(self, 0)) >= 0;) clear_room(self, room);
+    return num_packs;
+}
+
+/* ---- The table: what goes into packs --------------------------------------------------------- */
+
+/* A part is record << piece_bits | piece; the piece begins at its number times the length. */
+enum { piece_bits = 24 };
+#define MOST_RECORDS (INT64_C(1) << (64 - piece_bits))
+#define MOST_PIECES (INT64_C(1) << piece_bits)
+
+/* A window of this many packs is at least 99.5 % full where documents are log-normal: larger ones
+ * fill little more.  Below the least number of records too few lengths are there to choose from. */
+enum { packs_per_window = 512, least_window = 8192, most_window = 1 << 20 };
+
+/* Elements of a record that are packed. */
+static int64_t packed_length(const pfd_pack_table *table, int64_t record)
+{
+    int64_t length = pfd_length_at(&table->lengths, record);
+    if (table->rule.rule == PFD_PACK_CHUNK || length <= table->rule.length) return length;
+    if (table->rule.longer == PFD_PACK_TRUNCATE) return table->rule.length;
+    return table->rule.longer == PFD_PACK_DROP ? 0 : length;
+}
+
+static pfd_status fail_long(const pfd_pack_table *table, int64_t record, pfd_error *err)
+{
+    return pfd_fail_attr(err, "length", NULL, PFD_INVALID_ARGUMENT,
+                         " = %" PRId64 ", but record %" PRId64 " has %" PRId64
+                         " elements, and longer = 'raise'; use 'split', 'truncate' or 'drop'",
+                         table->rule.length, record, pfd_length_at(&table->lengths, record));
+}
+
+static pfd_status fail_size(pfd_error *err)
+{
+    return pfd_fail(err, PFD_UNSUPPORTED,
+                    "the lengths are too large to be packed: at most 2^%d records, of at most 2^%d "
+                    "packs each",
+                    64 - piece_bits, piece_bits);
+}
+
+/* Counts elements, and for best fit the parts. */
+static pfd_status count(pfd_pack_table *table, pfd_error *err)
+{
+    const int64_t length = table->rule.length;
+    if (table->lengths.count > MOST_RECORDS) return fail_size(err);
+    for (int64_t i = 0; i < table->lengths.count; i++) {
+        int64_t packed = packed_length(table, i), parts = packed > 0;
+        if (packed > length && table->rule.rule == PFD_PACK_BEST_FIT) {
+            if (table->rule.longer == PFD_PACK_RAISE) return fail_long(table, i, err);
+            parts = packed / length + (packed % length != 0);
+            if (parts > MOST_PIECES) return fail_size(err);
+        }
+        if (__builtin_add_overflow(table->num_elements, packed, &table->num_elements))
+            return fail_size(err);
+        table->num_parts += parts;
+    }
+    if (table->rule.rule == PFD_PACK_CHUNK) table->num_parts = 0; /* counted where they are cut */
+    return PFD_OK;
+}
+
+static void *allocate(int64_t n, pfd_error *err)
+{
+    int64_t bytes = (n > 0 ? n : 1) * (int64_t)sizeof(int64_t);
+    void *memory = malloc((size_t)bytes);
+    if (!memory) (void)pfd_fail_memory(err, bytes, "a table of packs");
+    return memory;
+}
+
+/* ---- Best fit of all windows ----------------------------------------------------------------- */
+
+/* A window: its records, the pack of the last piece of each, and numbers of packs. */
+typedef struct window {
+    int64_t first, n;
+    int32_t *lengths; /* of last pieces: those that do not fill a pack */
+    int32_t *pack_of;
+    int32_t *number; /* by pack of best fit: its number in the window; -1: not seen */
+} window;
+
+static int64_t choose_window(const pfd_pack_table *table)
+{
+    int64_t records = table->lengths.count, wanted = table->rule.window;
+    if (wanted == 0) {
+        double mean = (double)table->num_elements / (double)(records > 0 ? records : 1);
+        double held = (double)packs_per_window * (double)table->rule.length / (mean > 1 ? mean : 1);
+        wanted = held < (double)least_window ? least_window
+                 : held > (double)most_window ? most_window
+                                              : (int64_t)held;
+    }
+    return wanted;
+}
+
+/* Pieces of a record that fill a pack each; *rest: elements of its last piece, if that does not. */
+static int64_t full_pieces(const pfd_pack_table *table, int64_t record, int64_t *rest)
+{
+    int64_t packed = packed_length(table, record);
+    if (packed < table->rule.length) {
+        *rest = packed;
+        return 0;
+    }
+    *rest = packed % table->rule.length;
+    return packed / table->rule.length;
+}
+
+/* Numbers the packs of a window by their first records, and counts the parts of each in
+ * starts[pack + 1]. */
+static void number_packs(pfd_pack_table *table, const window *w, int64_t num_fitted)
+{
+    int64_t *starts = table->starts + table->num_packs, numbered = 0;
+    for (int64_t i = 0; i < num_fitted; i++) w->number[i] = -1;
+    for (int64_t i = 0; i < w->n; i++) {
+        int64_t rest, full = full_pieces(table, w->first + i, &rest);
+        for (; full > 0; full--) starts[++numbered] = 1;
+        if (rest == 0) continue;
+        int32_t *number = &w->number[w->pack_of[i]];
+        if (*number < 0) {
+            *number = (int32_t)numbered;
+            starts[++numbered] = 0;
+        }
+        starts[*number + 1]++;
+    }
+    for (int64_t i = 0; i < numbered; i++) starts[i + 1] += starts[i];
+    table->num_packs += numbered;
+}
+
+/* Writes the parts of a window in the order of records; `next` is where each pack's next part
+ * goes.  Full pieces come in the order in which they were numbered. */
+static void place_parts(pfd_pack_table *table, const window *w, const int64_t *starts)
+{
+    int64_t numbered = 0;
+    for (int64_t i = 0; i < w->n; i++) {
+        uint64_t part = (uint64_t)(w->first + i) << piece_bits;
+        int64_t rest, full = full_pieces(table, w->first + i, &rest);
+        for (; full > 0; full--) table->parts[starts[numbered++]] = part++;
+        if (rest == 0) continue;
+        int32_t number = w->number[w->pack_of[i]];
+        if (number == numbered) numbered++;
+        /* lengths[] is done with: it counts the parts placed in each pack of best fit */
+        int32_t *placed = &w->lengths[w->pack_of[i]];
+        table->parts[starts[number] + (*placed)++] = part;
+    }
+}
+
+static void pack_window(pfd_pack_table *table, pfd_best_fit *fit, const window *w)
+{
+    const int64_t *starts = table->starts + table->num_packs;
+    for (int64_t i = 0; i < w->n; i++) {
+        int64_t rest;
+        (void)full_pieces(table, w->first + i, &rest);
+        w->lengths[i] = (int32_t)rest;
+    }
+    int64_t fitted = pfd_best_fit_pack(fit, w->lengths, w->n, w->pack_of);
+    number_packs(table, w, fitted);
+    memset(w->lengths, 0, (size_t)fitted * sizeof *w->lengths);
+    place_parts(table, w, starts);
+}
+
+/* Windows of equal size, at least that of the rule: a last one with few records would be less
+ * full. */
+static void pack_windows(pfd_pack_table *table, pfd_best_fit *fit, int64_t num_windows,
+                         int32_t *memory, int64_t most)
+{
+    int64_t each = table->lengths.count / num_windows, rest = table->lengths.count % num_windows;
+    window w = {.lengths = memory, .pack_of = memory + most, .number = memory + 2 * most};
+    for (int64_t i = 0; i < num_windows; i++, w.first += w.n) {
+        w.n = each + (i < rest);
+        pack_window(table, fit, &w);
+    }
+}
+
+static pfd_status best_fit(pfd_pack_table *table, pfd_error *err)
+{
+    int64_t records = table->lengths.count, num_windows = records / choose_window(table);
+    if (num_windows == 0) num_windows = 1;
+    int64_t most = records / num_windows + 1, bytes = most * 3 * (int64_t)sizeof(int32_t);
+    table->starts = allocate(table->num_parts + 1, err); /* most of it stays untouched */
+    if (table->starts) table->parts = allocate(table->num_parts, err);
+    if (!table->parts) return err->status;
+    table->starts[0] = 0;
+    int32_t *memory = malloc((size_t)bytes);
+    if (!memory) return pfd_fail_memory(err, bytes, "a window of packs");
+    pfd_best_fit *fit = NULL;
+    pfd_status status = pfd_best_fit_create(table->rule.length, most, &fit, err);
+    if (status == PFD_OK) pack_windows(table, fit, num_windows, memory, most);
+    pfd_best_fit_free(fit);
+    free(memory);
+    if (status != PFD_OK) return status;
+    int64_t *fitted =
+        realloc(table->starts, (size_t)(table->num_packs + 1) * sizeof *table->starts);
+    if (fitted) table->starts = fitted;
+    return PFD_OK;
+}
+
+/* ---- Chunks ---------------------------------------------------------------------------------- */
+
+/* Cuts a record where packs end.  Returns 0 when the last pack is full. */
+static int32_t cut_record(pfd_pack_table *table, int64_t record, int64_t *num_begun, int64_t *room)
+{
+    int64_t elements = pfd_length_at(&table->lengths, record);
+    for (int64_t begin = 0, part; begin < elements; begin += part, *room -= part) {
+        if (*room == 0) {
+            if (*num_begun == table->num_packs) return 0;
+            table->records[*num_begun] = record;
+            table->begins[*num_begun] = begin;
+            table->starts[(*num_begun)++] = table->num_parts;
+            *room = table->rule.length;
+        }
+        part = elements - begin < *room ? elements - begin : *room;
+        table->num_parts++;
+    }
+    return 1;
+}
+
+static pfd_status chunk(pfd_pack_table *table, pfd_error *err)
+{
+    int64_t length = table->rule.length, n = table->num_elements / length;
+    if (table->rule.drops_short)
+        table->num_elements = n * length;
+    else
+        n += table->num_elements % length != 0;
+    table->starts = allocate(n + 1, err);
+    if (table->starts) table->records = allocate(n, err);
+    if (table->records) table->begins = allocate(n, err);
+    if (!table->begins) return err->status;
+    table->num_packs = n;
+    int64_t num_begun = 0, room = 0;
+    for (int64_t i = 0; i < table->lengths.count; i++)
+        if (!cut_record(table, i, &num_begun, &room)) break;
+    table->starts[n] = table->num_parts;
+    return PFD_OK;
+}
+
+/* ---- Making the table, and the parts of a pack ----------------------------------------------- */
+
+pfd_status pfd_pack_table_open(const pfd_pack_rule *rule, const pfd_lengths *lengths,
+                               pfd_pack_table *out, pfd_error *err)
+{
+    *out = (pfd_pack_table){.rule = *rule, .lengths = *lengths};
+    pfd_status status = count(out, err);
+    if (status == PFD_OK)
+        status = rule->rule == PFD_PACK_CHUNK ? chunk(out, err) : best_fit(out, err);
+    if (status != PFD_OK) pfd_pack_table_close(out);
+    return status;
+}
+
+void pfd_pack_table_close(pfd_pack_table *table)
+{
+    free(table->starts);
+    free(table->parts);
+    free(table->records);
+    free(table->begins);
+    *table = (pfd_pack_table){0};
+}
+
+static void expand_chunk(const pfd_pack_table *table, int64_t pack, int64_t *records,
+                         pfd_part *parts)
+{
+    int64_t count = pfd_pack_table_count(table, pack), at = 0;
+    int64_t record = table->records[pack], begin = table->begins[pack];
+    for (int64_t i = 0; i < count; record++, begin = 0) {
+        int64_t whole = pfd_length_at(&table->lengths, record);
+        if (whole == begin) continue; /* empty */
+        int64_t length = whole - begin;
+        if (length > table->rule.length - at) length = table->rule.length - at;
+        parts[i] = (pfd_part){.at = at, .begin = begin, .length = length, .whole = whole};
+        records[i++] = record;
+        at += length;
+    }
+}
+
+void pfd_pack_table_expand(const pfd_pack_table *table, int64_t pack, int64_t *records,
+                           pfd_part *parts)
+{
+    if (table->rule.rule == PFD_PACK_CHUNK) {
+        expand_chunk(table, pack, records, parts);
+        return;
+    }
+    const uint64_t *from = table->parts + table->starts[pack];
+    int64_t count = pfd_pack_table_count(table, pack), at = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t record = (int64_t)(from[i] >> piece_bits);
+        int64_t begin = (int64_t)(from[i] & (MOST_PIECES - 1)) * table->rule.length;
+        int64_t length = packed_length(table, record) - begin;
+        if (length > table->rule.length) length = table->rule.length;
+        records[i] = record;
+        parts[i] = (pfd_part){.at = at, .begin = begin, .length = length,
+                              .whole = pfd_length_at(&table->lengths, record)};
+        at += length;
+    }
+}
+
+/* ---- Outputs that tell documents apart ------------------------------------------------------- */
+
+/* A row on its way: its parts, in order. */
+typedef struct packed {
+    int64_t row;
+    const pfd_part *parts;
+    int64_t num_parts;
+    int64_t used; /* elements before the padding */
+    int64_t length;
+} packed;
+
+static pfd_status write_segment_ids(const pfd_compute_args *args, const packed *pack,
+                                    int32_t output, pfd_error *err)
+{
+    int32_t *out = pfd_row_to_write(args, output, pack->row, NULL, err);
+    if (!out) return err->status;
+    for (int64_t p = 0; p < pack->num_parts; p++) {
+        const int32_t number = (int32_t)p + 1;
+        pfd_fill(out + pack->parts[p].at, pack->parts[p].length, &number, sizeof number);
+    }
+    memset(out + pack->used, 0, (size_t)(pack->length - pack->used) * sizeof *out);
+    return PFD_OK;
+}
+
+static void count_up(int32_t *out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) out[i] = (int32_t)i;
+}
+
+static pfd_status write_position_ids(const pfd_compute_args *args, const packed *pack,
+                                     int32_t output, pfd_error *err)
+{
+    int32_t *out = pfd_row_to_write(args, output, pack->row, NULL, err);
+    if (!out) return err->status;
+    for (int64_t p = 0; p < pack->num_parts; p++)
+        count_up(out + pack->parts[p].at, pack->parts[p].length);
+    count_up(out + pack->used, pack->length - pack->used);
+    return PFD_OK;
+}
+
+static pfd_status write_loss_mask(const pfd_compute_args *args, const packed *pack, int32_t output,
+                                  pfd_error *err)
+{
+    uint8_t *out = pfd_row_to_write(args, output, pack->row, NULL, err);
+    if (!out) return err->status;
+    memset(out, 1, (size_t)pack->used);
+    memset(out + pack->used, 0, (size_t)(pack->length - pack->used));
+    return PFD_OK;
+}
+
+/* Where segments begin, then the end of the last one: padding is a segment of its own. */
+static pfd_status write_cu_seqlens(const pfd_compute_args *args, const packed *pack, int32_t output,
+                                   pfd_error *err)
+{
+    int64_t ends = pack->num_parts + (pack->used < pack->length), count = ends + 1;
+    int32_t *out = pfd_row_to_write(args, output, pack->row, &count, err);
+    if (!out) return err->status;
+    for (int64_t p = 0; p < pack->num_parts; p++) out[p] = (int32_t)pack->parts[p].at;
+    out[pack->num_parts] = (int32_t)pack->used;
+    out[ends] = (int32_t)pack->length;
+    return PFD_OK;
+}
+
+static pfd_status write_max_seqlen(const pfd_compute_args *args, const packed *pack, int32_t output,
+                                   pfd_error *err)
+{
+    int32_t *out = pfd_row_to_write(args, output, pack->row, NULL, err);
+    if (!out) return err->status;
+    int64_t longest = pack->length - pack->used;
+    for (int64_t p = 0; p < pack->num_parts; p++)
+        if (pack->parts[p].length > longest) longest = pack->parts[p].length;
+    *out = (int32_t)longest;
+    return PFD_OK;
+}
+
+typedef struct description {
+    const char *kind;
+    int32_t dtype, ndim;
+    int32_t varies; /* one size per row; else the length of the pack */
+    pfd_status (*write)(const pfd_compute_args *args, const packed *pack, int32_t output,
+                        pfd_error *err);
+} description;
+
+static const description descriptions[] = {
+    {"segment_ids", PFD_INT32, 1, 0, write_segment_ids},
+    {"position_ids", PFD_INT32, 1, 0, write_position_ids},
+    {"loss_mask", PFD_BOOL, 1, 0, write_loss_mask},
+    {"cu_seqlens", PFD_INT32, 1, 1, write_cu_seqlens},
+    {"max_seqlen", PFD_INT32, 0, 0, write_max_seqlen},
+};
+
+/* Of an element "segment_ids" or "NAME=segment_ids"; NULL: it is none of them. */
+static const description *find_description(const char *element)
+{
+    const char *kind = strchr(element, '=');
+    kind = kind ? kind + 1 : element;
+    for (uint32_t i = 0; i < PFD_COUNT(descriptions); i++)
+        if (!strcmp(kind, descriptions[i].kind)) return &descriptions[i];
+    return NULL;
+}
+
+/* ---- Types of the outputs -------------------------------------------------------------------- */
+
+static double padding_of(const pack_dataset_attrs *attrs, int64_t input)
+{
+    if (attrs->padding.size == 0) return 0;
+    return attrs->padding.data[attrs->padding.size > 1 ? input : 0];
+}
+
+static pfd_status infer_field(const pfd_infer_args *args, int64_t i, pfd_error *err)
+{
+    const pack_dataset_attrs *attrs = args->attrs;
+    const pfd_row_type *in = &args->inputs[i];
+    char found[256];
+    if (in->ndim != 1)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "the rows of input number %" PRId64
+                        " are %s; packs are made of rows with one dimension",
+                        i, pfd_format_row_type(in, found, sizeof found));
+    if (!pfd_is_exact(padding_of(attrs, i), in->dtype) && in->dtype < PFD_FLOAT16)
+        return pfd_fail_attr(err, "padding", NULL, PFD_INVALID_ARGUMENT,
+                             " = %g; input number %" PRId64 " is %s, which holds %s",
+                             padding_of(attrs, i), i, pfd_dtype_name(in->dtype),
+                             pfd_dtype_limits(in->dtype));
+    args->outputs[i] = *in;
+    args->outputs[i].shape[0] = attrs->length;
+    return PFD_OK;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const pack_dataset_attrs *attrs = args->attrs;
+    if (attrs->padding.size > 1 && attrs->padding.size != args->num_inputs)
+        return pfd_fail_attr(err, "padding", NULL, PFD_INVALID_ARGUMENT,
+                             " has %" PRId64 " values; give one, or one for each of the %" PRId64
+                             " inputs",
+                             attrs->padding.size, args->num_inputs);
+    if (args->num_outputs < args->num_inputs)
+        return pfd_fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                             " has %" PRId64 " names; it begins with a name for each of the "
+                             "%" PRId64 " inputs",
+                             args->num_outputs, args->num_inputs);
+    for (int64_t i = 0; i < args->num_inputs; i++) PFD_TRY(infer_field(args, i, err));
+    for (int64_t i = args->num_inputs; i < args->num_outputs; i++) {
+        const char *element = attrs->fields.data[i];
+        const description *of = find_description(element);
+        if (!of)
+            return pfd_fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                                 ": element '%s'; after the inputs' names come segment_ids, "
+                                 "position_ids, loss_mask, cu_seqlens and max_seqlen, or "
+                                 "NAME=segment_ids and so on",
+                                 element);
+        args->outputs[i] = (pfd_row_type){.dtype = of->dtype, .ndim = of->ndim};
+        args->outputs[i].shape[0] = of->varies ? -1 : attrs->length;
+    }
+    return PFD_OK;
+}
+
+/* ---- Rows: records one after another --------------------------------------------------------- */
+
+static pfd_status fail_length(const pfd_compute_args *args, const packed *pack, int32_t input,
+                              int64_t part, int64_t found, pfd_error *err)
+{
+    const pack_dataset_attrs *attrs = args->attrs;
+    int64_t name = pfd_field_name_size(attrs->fields.size > input ? attrs->fields.data[input] : "");
+    return args->host->fail_row(
+        err, pack->row, -1, PFD_CORRUPT_DATA,
+        "record %" PRId64 " of the %" PRId64 " in this pack has %" PRId64
+        " elements in field number %d (%.*s), but attr 'lengths' says %" PRId64
+        ": the lengths are not those of this data, or the data has changed",
+        part + 1, pack->num_parts, found, input, (int)name,
+        name > 0 ? attrs->fields.data[input] : "", pack->parts[part].whole);
+}
+
+/* Copies the parts of a row, `first_part` being the number of the first one among all. */
+static pfd_status write_field(const pfd_compute_args *args, const packed *pack, int32_t i,
+                              int64_t first_part, pfd_error *err)
+{
+    const pfd_tensor *in = args->inputs[i];
+    int64_t bytes = pfd_dtype_size(in->type.dtype);
+    uint8_t *out = pfd_row_to_write(args, i, pack->row, NULL, err);
+    if (!out) return err->status;
+    for (int64_t p = 0; p < pack->num_parts; p++) {
+        const pfd_part *part = &pack->parts[p];
+        pfd_row row;
+        pfd_row_at(in, first_part + p, &row);
+        if (row.num_elements != part->whole)
+            return fail_length(args, pack, i, p, row.num_elements, err);
+        memcpy(out + part->at * bytes, row.data + part->begin * bytes,
+               (size_t)(part->length * bytes));
+    }
+    _Alignas(8) uint8_t element[8];
+    double padding = padding_of(args->attrs, i);
+    (void)pfd_convert(PFD_FLOAT64, &padding, in->type.dtype, element, 1, PFD_OVERFLOW_WRAP);
+    pfd_fill(out + pack->used * bytes, pack->length - pack->used, element, bytes);
+    return PFD_OK;
+}
+
+static pfd_status write_row(const pfd_compute_args *args, const packed *pack, int64_t first_part,
+                            pfd_error *err)
+{
+    const pack_dataset_attrs *attrs = args->attrs;
+    for (int32_t i = 0; i < args->num_inputs; i++)
+        PFD_TRY(write_field(args, pack, i, first_part, err));
+    for (int32_t i = (int32_t)args->num_inputs; i < args->num_outputs; i++)
+        PFD_TRY(find_description(attrs->fields.data[i])->write(args, pack, i, err));
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const pfd_join_args *join = args->source;
+    const pack_dataset_attrs *attrs = args->attrs;
+    for (int64_t first = 0, end; first < join->num_parts; first = end) {
+        const pfd_part *parts = join->parts + first, *last = parts;
+        for (end = first + 1; end < join->num_parts && join->parts[end].row == parts->row; end++)
+            last = &join->parts[end];
+        packed pack = {.row = parts->row, .parts = parts, .num_parts = end - first,
+                     .used = last->at + last->length, .length = attrs->length};
+        PFD_TRY(write_row(args, &pack, first, err));
+    }
+    return PFD_OK;
+}
+
+/* ---- View ------------------------------------------------------------------------------------ */
 
 typedef struct packs {
     pfd_view base;
@@ -13,11 +699,6 @@ static void close_view(pfd_view *view)
 {
     pfd_pack_table_close(&((packs *)view)->table);
     pfd_view_free(view);
-}
-
-static int64_t size(const pfd_view *view)
-{
-    return ((const packs *)view)->table.num_packs;
 }
 
 static int64_t num_parts(const pfd_view *view, const pfd_places *places)
@@ -45,17 +726,14 @@ static void expand(const pfd_view *view, const pfd_places *places, const pfd_pla
     }
 }
 
-static const pfd_view_methods methods = {.name = "PackDataset",
-                                         .close = close_view,
-                                         .size = size,
-                                         .num_parts = num_parts,
-                                         .expand = expand};
+static const pfd_view_methods methods = {
+    .name = "PackDataset", .close = close_view, .num_parts = num_parts, .expand = expand};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
     const pack_dataset_attrs *attrs = args->attrs;
     pfd_lengths lengths;
-    PFD_TRY(pfd_lengths_find("lengths", attrs->lengths, pfd_view_size(args->inner[0]), &lengths,
+    PFD_TRY(pfd_lengths_find("lengths", attrs->lengths, args->inner[0]->size, &lengths,
                              err));
     packs *self;
     PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
@@ -69,9 +747,12 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
         pfd_view_free(&self->base);
         return status;
     }
+    self->base.size = self->table.num_packs;
     *out = &self->base;
     return PFD_OK;
 }
+
+/* ---- Descriptor ------------------------------------------------------------------------------ */
 
 static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(pack_dataset_attrs, fields, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
@@ -114,8 +795,7 @@ static const pfd_port outputs[] = {
 };
 
 static const pfd_op pack_dataset = {
-    PFD_OP_SIZES,
-    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_VIEW_OP_WITH(pack_dataset_attrs, attr_table, inputs, outputs, infer),
     .name = "PackDataset",
     .doc = "Packs: rows of exactly `length` elements, each made of several records. "
            "Which record goes where is decided once, by the lengths, so that the number of packs "
@@ -125,12 +805,7 @@ static const pfd_op pack_dataset = {
            "segment like a record, and its position_ids begin at 0. In cu_seqlens and max_seqlen "
            "the padding is a segment of its own. Labels that are shifted by one must leave out the "
            "first element of each segment, whose position_ids is 0.",
-    PFD_OP_ATTRS(pack_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = pfd_pack_infer,
-    .compute = pfd_pack_compute,
-    .outputs_attr = "fields",
+    .compute = compute,
 };
 
-const pfd_view_op pfd_view_pack_dataset = {&pack_dataset, PFD_VIEW_JOIN, open_view};
+const pfd_view_op pfd_view_pack_dataset = {&pack_dataset, PFD_VIEW_JOIN, open_view, "pack"};

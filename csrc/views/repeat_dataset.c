@@ -1,6 +1,6 @@
 /* RepeatDataset: a data set several times, each time in an epoch of its own. */
 #include "core/error.h"
-#include "views/view_infer.h"
+#include "views/view_base.h"
 
 #include <inttypes.h>
 
@@ -15,12 +15,6 @@ typedef struct repeat {
 } repeat;
 
 #define MOST_RECORDS (INT64_C(1) << 62) /* as of a permutation */
-
-static int64_t size(const pfd_view *view)
-{
-    const repeat *self = (const repeat *)view;
-    return self->times * self->records;
-}
 
 /* No two repeats share an epoch of the inner view, so a shuffle in it reshuffles.  Repeats of one
  * epoch have every record again: the number of the repeat tells their draws apart. */
@@ -38,12 +32,12 @@ static void map(const pfd_view *view, const pfd_places *places)
 }
 
 static const pfd_view_methods methods = {
-    .name = "RepeatDataset", .close = pfd_view_free, .size = size, .map = map};
+    .name = "RepeatDataset", .close = pfd_view_free, .map = map};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
     const repeat_dataset_attrs *attrs = args->attrs;
-    int64_t records = pfd_view_size(args->inner[0]);
+    int64_t records = args->inner[0]->size;
     if (records > 0 && attrs->times > MOST_RECORDS / records)
         return pfd_fail_attr(err, "times", NULL, PFD_INVALID_ARGUMENT,
                              " = %" PRId64 " makes more than 2^62 records out of %" PRId64
@@ -53,6 +47,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
     self->times = attrs->times;
     self->records = records;
+    self->base.size = attrs->times * records;
     *out = &self->base;
     return PFD_OK;
 }
@@ -71,4 +66,4 @@ static const pfd_op repeat_dataset = {
            "is shuffled differently each time.",
 };
 
-const pfd_view_op pfd_view_repeat_dataset = {&repeat_dataset, PFD_VIEW_ORDER, open_view};
+const pfd_view_op pfd_view_repeat_dataset = {&repeat_dataset, PFD_VIEW_ORDER, open_view, "repeat"};

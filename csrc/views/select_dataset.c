@@ -1,9 +1,8 @@
 /* SelectDataset: the rows that a table names, by index or by a bit for each row. */
-#include "core/dtype.h"
 #include "core/error.h"
 #include "core/tables.h"
 #include "index/bitmap.h"
-#include "views/view_infer.h"
+#include "views/view_base.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@ typedef struct select_dataset_attrs {
 
 typedef struct selection {
     pfd_view base;
-    int64_t size;
     pfd_table indexes;  /* without data where there is a bitmap */
     int32_t has_repeats; /* an index is there more than once */
     pfd_bitmap bitmap;
@@ -25,11 +23,6 @@ static void close_view(pfd_view *view)
 {
     pfd_bitmap_close(&((selection *)view)->bitmap);
     free(view);
-}
-
-static int64_t size(const pfd_view *view)
-{
-    return ((const selection *)view)->size;
 }
 
 static int64_t index_at(const pfd_table *indexes, int64_t i)
@@ -59,7 +52,7 @@ static void map(const pfd_view *view, const pfd_places *places)
 }
 
 static const pfd_view_methods methods = {
-    .name = "SelectDataset", .close = close_view, .size = size, .map = map};
+    .name = "SelectDataset", .close = close_view, .map = map};
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
@@ -84,7 +77,7 @@ static pfd_status take_indexes(selection *self, const pfd_table *table, int64_t 
     }
     free(seen);
     self->indexes = *table;
-    self->size = table->count;
+    self->base.size = table->count;
     return PFD_OK;
 }
 
@@ -103,7 +96,7 @@ static pfd_status take_bitmap(selection *self, const pfd_table *table, int64_t r
                              ", the last one of the data set",
                              rows - 1);
     PFD_TRY(pfd_bitmap_open(&self->bitmap, words, rows, err));
-    self->size = self->bitmap.num_ones;
+    self->base.size = self->bitmap.num_ones;
     return PFD_OK;
 }
 
@@ -131,7 +124,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     const select_dataset_attrs *attrs = args->attrs;
     selection *self;
     PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
-    pfd_status status = take_table(self, attrs->table, pfd_view_size(args->inner[0]), err);
+    pfd_status status = take_table(self, attrs->table, args->inner[0]->size, err);
     if (status != PFD_OK) {
         free(self);
         return status;
@@ -153,4 +146,4 @@ static const pfd_op select_dataset = {
     .doc = "The records of a data set that a table names.",
 };
 
-const pfd_view_op pfd_view_select_dataset = {&select_dataset, PFD_VIEW_ORDER, open_view};
+const pfd_view_op pfd_view_select_dataset = {&select_dataset, PFD_VIEW_ORDER, open_view, "where"};

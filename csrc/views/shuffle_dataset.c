@@ -1,6 +1,6 @@
 /* ShuffleDataset: the records in a random order. */
-#include "core/permutation.h"
-#include "views/view_infer.h"
+#include "core/random.h"
+#include "views/view_base.h"
 
 typedef struct shuffle_dataset_attrs {
     pfd_list_string fields;
@@ -13,13 +13,7 @@ typedef struct shuffle_view {
     pfd_view base;
     pfd_view_args args;
     const shuffle_dataset_attrs *attrs;
-    int64_t size;
 } shuffle_view;
-
-static int64_t size(const pfd_view *view)
-{
-    return ((const shuffle_view *)view)->size;
-}
 
 /* The permutation is set up once for each run of rows of one epoch. */
 static void map(const pfd_view *view, const pfd_places *places)
@@ -31,14 +25,14 @@ static void map(const pfd_view *view, const pfd_places *places)
         int64_t drawn = self->attrs->reshuffle ? epoch : 0;
         pfd_permutation permutation;
         pfd_permutation_init(&permutation, pfd_view_key(&self->args, self->attrs->seed, drawn),
-                             self->size);
+                             self->base.size);
         pfd_permute(&permutation, places->positions + i, end - i, places->positions + i);
         i = end;
     }
 }
 
 static const pfd_view_methods methods = {
-    .name = "ShuffleDataset", .close = pfd_view_free, .size = size, .map = map};
+    .name = "ShuffleDataset", .close = pfd_view_free, .map = map};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
@@ -47,7 +41,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     self->args = *args;
     self->attrs = args->attrs;
     if (self->attrs->order_key[0]) self->args.name = self->attrs->order_key;
-    self->size = pfd_view_size(args->inner[0]);
+    self->base.size = args->inner[0]->size;
     *out = &self->base;
     return PFD_OK;
 }
@@ -69,4 +63,5 @@ static const pfd_op shuffle_dataset = {
            "of seed, epoch and order_key.",
 };
 
-const pfd_view_op pfd_view_shuffle_dataset = {&shuffle_dataset, PFD_VIEW_ORDER, open_view};
+const pfd_view_op pfd_view_shuffle_dataset = {
+    &shuffle_dataset, PFD_VIEW_ORDER, open_view, "shuffle"};

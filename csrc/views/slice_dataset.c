@@ -1,31 +1,11 @@
 /* SliceDataset: the records that a slice of Python's selects. */
 #include "core/error.h"
-#include "views/view_infer.h"
+#include "views/view_base.h"
 
 typedef struct slice_dataset_attrs {
     pfd_list_string fields;
     int64_t begin, end, step;
 } slice_dataset_attrs;
-
-typedef struct slice {
-    pfd_view base;
-    int64_t first, step, size;
-} slice;
-
-static int64_t size(const pfd_view *view)
-{
-    return ((const slice *)view)->size;
-}
-
-static void map(const pfd_view *view, const pfd_places *places)
-{
-    const int64_t first = ((const slice *)view)->first, step = ((const slice *)view)->step;
-    for (int64_t i = 0; i < places->n; i++)
-        places->positions[i] = first + places->positions[i] * step;
-}
-
-static const pfd_view_methods methods = {
-    .name = "SliceDataset", .close = pfd_view_free, .size = size, .map = map};
 
 /* An index from the end becomes one from the beginning, and one outside of [0, n) the nearest place
  * where a slice may begin or end: in [0, n], or in [-1, n - 1] where it goes backwards. */
@@ -39,16 +19,10 @@ static int64_t clamp(int64_t index, int64_t n, int64_t step)
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
     const slice_dataset_attrs *attrs = args->attrs;
-    slice *self;
-    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
-    int64_t n = pfd_view_size(args->inner[0]), step = attrs->step;
+    int64_t n = args->inner[0]->size, step = attrs->step;
     int64_t begin = clamp(attrs->begin, n, step), end = clamp(attrs->end, n, step);
     int64_t span = step < 0 ? begin - end : end - begin, stride = step < 0 ? -step : step;
-    self->first = begin;
-    self->step = step;
-    self->size = span > 0 ? (span - 1) / stride + 1 : 0;
-    *out = &self->base;
-    return PFD_OK;
+    return pfd_range_view_open(begin, step, span > 0 ? (span - 1) / stride + 1 : 0, out, err);
 }
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
@@ -76,4 +50,4 @@ static const pfd_op slice_dataset = {
     .doc = "The records begin, begin + step, and so on of a data set, as Python's slices count.",
 };
 
-const pfd_view_op pfd_view_slice_dataset = {&slice_dataset, PFD_VIEW_ORDER, open_view};
+const pfd_view_op pfd_view_slice_dataset = {&slice_dataset, PFD_VIEW_ORDER, open_view, "slice"};

@@ -1,6 +1,6 @@
 /* SplitDataset: one of several parts, which are runs of records. */
 #include "core/error.h"
-#include "views/view_infer.h"
+#include "views/view_base.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,25 +12,6 @@ typedef struct split_dataset_attrs {
     pfd_list_int64 counts;
     int64_t part;
 } split_dataset_attrs;
-
-typedef struct part {
-    pfd_view base;
-    int64_t begin, size;
-} part;
-
-static int64_t size(const pfd_view *view)
-{
-    return ((const part *)view)->size;
-}
-
-static void map(const pfd_view *view, const pfd_places *places)
-{
-    const part *self = (const part *)view;
-    for (int64_t i = 0; i < places->n; i++) places->positions[i] += self->begin;
-}
-
-static const pfd_view_methods methods = {
-    .name = "SplitDataset", .close = pfd_view_free, .size = size, .map = map};
 
 /* ---- The sizes of the parts ------------------------------------------------------------------ */
 
@@ -81,33 +62,20 @@ static pfd_status take_counts(const pfd_list_int64 *counts, int64_t rows, int64_
                          sum < rows ? "fewer" : "more", rows);
 }
 
-static pfd_status find_part(const split_dataset_attrs *attrs, int64_t rows, part *self,
-                            pfd_error *err)
+static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
-    const int64_t parts = attrs->counts.size + attrs->fractions.size;
-    int64_t *sizes = malloc((size_t)parts * sizeof *sizes);
+    const split_dataset_attrs *attrs = args->attrs;
+    const int64_t parts = attrs->counts.size + attrs->fractions.size, rows = args->inner[0]->size;
+    int64_t *sizes = malloc((size_t)parts * sizeof *sizes), begin = 0;
     if (!sizes) return pfd_fail_memory(err, parts * 8, "a split");
     pfd_status status = attrs->counts.size > 0 ? take_counts(&attrs->counts, rows, sizes, err)
                                                : share_out(&attrs->fractions, rows, sizes, err);
     if (status == PFD_OK) {
-        for (int64_t i = 0; i < attrs->part; i++) self->begin += sizes[i];
-        self->size = sizes[attrs->part];
+        for (int64_t i = 0; i < attrs->part; i++) begin += sizes[i];
+        status = pfd_range_view_open(begin, 1, sizes[attrs->part], out, err);
     }
     free(sizes);
     return status;
-}
-
-static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
-{
-    part *self;
-    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
-    pfd_status status = find_part(args->attrs, pfd_view_size(args->inner[0]), self, err);
-    if (status != PFD_OK) {
-        free(self);
-        return status;
-    }
-    *out = &self->base;
-    return PFD_OK;
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */
@@ -145,4 +113,4 @@ static const pfd_op split_dataset = {
     .doc = "One part of a data set that is cut into consecutive parts.",
 };
 
-const pfd_view_op pfd_view_split_dataset = {&split_dataset, PFD_VIEW_ORDER, open_view};
+const pfd_view_op pfd_view_split_dataset = {&split_dataset, PFD_VIEW_ORDER, open_view, "split"};

@@ -1,20 +1,10 @@
 /* TakeDataset: the first records. */
-#include "views/view_infer.h"
+#include "views/view_base.h"
 
 typedef struct take_dataset_attrs {
     pfd_list_string fields;
     int64_t count;
 } take_dataset_attrs;
-
-typedef struct take {
-    pfd_view base;
-    int64_t size;
-} take;
-
-static int64_t size(const pfd_view *view)
-{
-    return ((const take *)view)->size;
-}
 
 static void map(const pfd_view *view, const pfd_places *places)
 {
@@ -22,16 +12,14 @@ static void map(const pfd_view *view, const pfd_places *places)
 }
 
 static const pfd_view_methods methods = {
-    .name = "TakeDataset", .close = pfd_view_free, .size = size, .map = map};
+    .name = "TakeDataset", .close = pfd_view_free, .map = map};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
     const take_dataset_attrs *attrs = args->attrs;
-    take *self;
-    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
-    int64_t most = pfd_view_size(args->inner[0]);
-    self->size = attrs->count < most ? attrs->count : most;
-    *out = &self->base;
+    int64_t most = args->inner[0]->size;
+    PFD_TRY(pfd_view_create(sizeof **out, &methods, out, err));
+    (*out)->size = attrs->count < most ? attrs->count : most;
     return PFD_OK;
 }
 
@@ -47,4 +35,4 @@ static const pfd_op take_dataset = {
     .doc = "The first records of a data set.",
 };
 
-const pfd_view_op pfd_view_take_dataset = {&take_dataset, PFD_VIEW_ORDER, open_view};
+const pfd_view_op pfd_view_take_dataset = {&take_dataset, PFD_VIEW_ORDER, open_view, "take"};

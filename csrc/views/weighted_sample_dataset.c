@@ -1,9 +1,9 @@
 /* WeightedSampleDataset: records drawn with replacement, each as often as its weight says. */
 #include "core/error.h"
 #include "core/random.h"
-#include "views/alias_table.h"
 #include "views/record_table.h"
-#include "views/view_infer.h"
+#include "views/sampling.h"
+#include "views/view_base.h"
 
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ typedef struct weighted_sample_dataset_attrs {
 typedef struct weighted_sample {
     pfd_view base;
     pfd_view_args args;
-    int64_t seed, size, records;
+    int64_t seed, records;
     pfd_alias_column *columns;
 } weighted_sample;
 
@@ -23,11 +23,6 @@ static void close_view(pfd_view *view)
 {
     free(((weighted_sample *)view)->columns);
     free(view);
-}
-
-static int64_t size(const pfd_view *view)
-{
-    return ((const weighted_sample *)view)->size;
 }
 
 enum { rows_at_once = 64 };
@@ -61,14 +56,14 @@ static void map(const pfd_view *view, const pfd_places *places)
 }
 
 static const pfd_view_methods methods = {
-    .name = "WeightedSampleDataset", .close = close_view, .size = size, .map = map};
+    .name = "WeightedSampleDataset", .close = close_view, .map = map};
 
 static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
 {
     const weighted_sample_dataset_attrs *attrs = args->attrs;
     const double *weights;
     PFD_TRY(pfd_record_weights(args, "weights", attrs->weights, &weights, err));
-    int64_t records = pfd_view_size(args->inner[0]);
+    int64_t records = args->inner[0]->size;
     size_t bytes = (size_t)records * sizeof(pfd_alias_column);
     weighted_sample *self;
     PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
@@ -81,7 +76,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     self->args = *args;
     self->seed = attrs->seed;
     self->records = records;
-    self->size = attrs->num_samples > 0 ? attrs->num_samples : records;
+    self->base.size = attrs->num_samples > 0 ? attrs->num_samples : records;
     *out = &self->base;
     return PFD_OK;
 }
@@ -103,5 +98,5 @@ static const pfd_op weighted_sample_dataset = {
            "epoch draws from these records.",
 };
 
-const pfd_view_op pfd_view_weighted_sample_dataset = {&weighted_sample_dataset, PFD_VIEW_ORDER,
-                                                      open_view};
+const pfd_view_op pfd_view_weighted_sample_dataset = {
+    &weighted_sample_dataset, PFD_VIEW_ORDER, open_view, "sample"};

@@ -12,11 +12,10 @@
  * epoch would sort.
  */
 #include "core/error.h"
-#include "core/log_exp.h"
 #include "core/radix_sort.h"
 #include "core/random.h"
 #include "views/record_table.h"
-#include "views/view_infer.h"
+#include "views/view_base.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -49,14 +48,9 @@ typedef struct weighted_shuffle {
     pfd_view base;
     pfd_view_args args;
     const double *weights;
-    int64_t seed, size, records;
+    int64_t seed, records;
     epoch_orders *orders;
 } weighted_shuffle;
-
-static int64_t size(const pfd_view *view)
-{
-    return ((const weighted_shuffle *)view)->size;
-}
 
 /* ---- Orders of epochs ------------------------------------------------------------------------ */
 
@@ -118,7 +112,7 @@ static const epoch_order *make_order(const weighted_shuffle *self, uint64_t key)
     }
     pfd_radix_sort(orders->sort_keys, self->records, orders->sorted, orders->sorting);
     epoch_order *made = &orders->kept[orders->num_made++ % num_orders];
-    memcpy(made->records, orders->sorted, (size_t)self->size * sizeof *made->records);
+    memcpy(made->records, orders->sorted, (size_t)self->base.size * sizeof *made->records);
     made->key = key;
     made->is_made = 1;
     return made;
@@ -170,7 +164,7 @@ static void map(const pfd_view *view, const pfd_places *places)
 }
 
 static const pfd_view_methods methods = {
-    .name = "WeightedShuffleDataset", .close = close_view, .size = size, .map = map};
+    .name = "WeightedShuffleDataset", .close = close_view, .map = map};
 
 /* The number of records of an epoch: by default all that have a weight. */
 static pfd_status find_size(const weighted_shuffle_dataset_attrs *attrs, const double *weights,
@@ -192,7 +186,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     const weighted_shuffle_dataset_attrs *attrs = args->attrs;
     const double *weights;
     PFD_TRY(pfd_record_weights(args, "weights", attrs->weights, &weights, err));
-    int64_t records = pfd_view_size(args->inner[0]), kept = 0;
+    int64_t records = args->inner[0]->size, kept = 0;
     PFD_TRY(find_size(attrs, weights, records, &kept, err));
     epoch_orders *orders = NULL;
     PFD_TRY(new_orders(records, kept, &orders, err));
@@ -205,7 +199,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     self->args = *args;
     self->weights = weights;
     self->seed = attrs->seed;
-    self->size = kept;
+    self->base.size = kept;
     self->records = records;
     self->orders = orders;
     *out = &self->base;
@@ -232,5 +226,5 @@ static const pfd_op weighted_shuffle_dataset = {
            "epochs.",
 };
 
-const pfd_view_op pfd_view_weighted_shuffle_dataset = {&weighted_shuffle_dataset, PFD_VIEW_ORDER,
-                                                       open_view};
+const pfd_view_op pfd_view_weighted_shuffle_dataset = {
+    &weighted_shuffle_dataset, PFD_VIEW_ORDER, open_view, "sample"};

@@ -5,10 +5,9 @@ functions are marked PFD_PRIVATE in the headers, and exported for the kit alone.
 """
 
 HEADERS = """
-    core/cpu.h core/dtype.h core/error.h core/hash.h core/narrow_floats.h core/permutation.h
-    core/random.h core/scratch.h dataset/dataset.h files/compression.h files/input_files.h
-    loader/plan/data_reader.h loader/plan/private_version.h registry/node.h registry/node_files.h
-    registry/reader_attrs.h
+    core/convert.h core/cpu.h core/error.h core/hash.h core/narrow_floats.h core/random.h
+    core/scratch.h dataset/dataset.h files/codecs.h files/input_files.h
+    loader/plan/data_reader.h loader/plan/private_version.h registry/attrs.h registry/node.h
 """.split()
 
 FUNCTIONS = """

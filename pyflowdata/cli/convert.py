@@ -20,6 +20,7 @@ from ..formats import (
     image_formats,
     rows_of_batch,
 )
+from ..nodes.registry import COMPRESSIONS
 from .conversion.plan import Conversion, are_types_of_all
 from .conversion.target import Target
 from .conversion.workers import run_tasks
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--to", choices=_WRITTEN, help="the format to write (default: by the name of DST)")
     add("--shards", type=int, metavar="N", help="how many files to make")
     add("--shard-records", type=int, metavar="N", help="how many records a file has")
-    add("--compression", choices=("none", "gzip", "zlib", "zstd"),
+    add("--compression", choices=("none", *COMPRESSIONS),
         help="of the files (default: by the name of DST)")  # fmt: skip
     add("--jobs", type=int, metavar="N", help="processes at most (default: one for each core)")
     add("--resize", metavar="HxW", help="make images of this height and width, or of shorter=N or "

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
 from .method_hints import unknown_method
-from ..nodes import Blob, Node, find_op
+from ..nodes import Blob, Node, find_op, registered_ops
 from ..nodes.argument_hints import says_how
 from .base import DatasetBase, Shuffle
 from .batches import Batches, batches_of
@@ -24,7 +24,7 @@ from .samplers import Samplers
 from .selecting import Selecting
 from .splitting import Splitting
 from .value import Value
-from .views import Views
+from .views import Views, method_of
 
 OwnT = TypeVar("OwnT", bound="Dataset")
 
@@ -148,6 +148,12 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Val
             given["seed"] = seed
         node = batch_node(self._fields, self, given, name=name)
         return batches_of(node, self._fields)
+
+
+# A view whose method needs no more than the attrs of its op has none written here.
+for _op in registered_ops():
+    if _op.method and not hasattr(Dataset, _op.method):
+        setattr(Dataset, _op.method, method_of(_op))
 
 
 def _check_records(blobs: Mapping[str, Blob]) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..errors import InvalidArgumentError, shown
 from ..nodes.attr_words import ORDER_KEY
+from ..nodes.op_facts import Op
+from ..nodes.op_functions import signature
+from ..nodes.op_texts import attr_doc, ordered_attrs
 from ..nodes.argument_hints import takes_names_only
 from .base import DatasetBase, SetT, Shuffle, check_sources, named_view, several_view
 from .batching import batch_node
@@ -125,3 +130,22 @@ class Views(DatasetBase):
         one_rank = {"batch_size": rows, "rank": 0, "world_size": 1}
         batch_node(made._fields, made, one_rank)  # checks seed, kind and so on
         return made
+
+
+def method_of(op: Op) -> Callable[..., DatasetBase]:
+    """The method for a view of one data set, made of its op: its arguments are the op's attrs."""
+    attrs = [attr for attr in ordered_attrs(op) if attr.name != op.outputs_attr]
+    found = signature(op).parameters
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    of_method = inspect.Signature([first, *(found[attr.name].replace(kind=kind) for attr in attrs)])
+
+    def method(self: DatasetBase, *args: Any, **kwargs: Any) -> DatasetBase:
+        given = of_method.bind(self, *args, **kwargs).arguments
+        del given["self"]
+        return self._view(op.name, **given)
+
+    method.__name__, method.__qualname__ = op.method, f"Dataset.{op.method}"
+    method.__doc__ = "\n\n".join([op.doc, *(attr_doc(attr) for attr in attrs)])
+    method.__signature__ = of_method  # type: ignore[attr-defined]
+    return method

@@ -1,4 +1,4 @@
-"""A file of computed records, which CacheReader reads: csrc/formats/cache/cache_file.h.
+"""A file of computed records, which CacheReader reads: csrc/formats/cache/cache_reader.c.
 
 It is written under another name, synced and renamed, so whoever finds it finds all of it.  Its
 bytes depend on the records alone: a loader's state goes on with the cache of another machine.
@@ -24,7 +24,7 @@ from .base.fields import Field, output_names
 
 Array = npt.NDArray[Any]
 
-_HEADER = struct.Struct("=8sII6q")  # as pfd_cache_header
+_HEADER = struct.Struct("=8sII6q")  # as cache_header
 _FIELD = struct.Struct("=ii8q")  # as pfd_row_type
 _MAGIC, _VERSION = b"PFDCACHE", 1
 _PAGE = 4096

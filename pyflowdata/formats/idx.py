@@ -26,7 +26,6 @@ class IDXWriter(RowWriter):
     taken for that.
     """
 
-    compressions: ClassVar[tuple[str, ...]] = ("gzip", "zlib", "zstd")
     is_patched: ClassVar[bool] = True
     byte_order: ClassVar[Literal["<", ">"]] = ">"
 

@@ -50,8 +50,6 @@ class TarWriter(ImageWriter):
     encoded.  A field that is None is left out.  Shards are named alike whatever the keys are.
     """
 
-    compressions = ("gzip", "zlib", "zstd")
-
     def write(self, sample: Any) -> None:
         """Writes one sample.
 

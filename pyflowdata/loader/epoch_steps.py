@@ -1,6 +1,6 @@
 """How the rows of an epoch are divided into steps, and the rows of a step among ranks.
 
-Readers make their batches by this, in C: see csrc/dataset/batch.c and distributed_training.c.  What
+Readers make their batches by this, in C: see csrc/dataset/batch.c.  What
 has to know it before a batch is made asks here.
 """
 

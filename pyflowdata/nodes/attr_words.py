@@ -44,7 +44,7 @@ def value_text(value: Any) -> str:
 
 
 def view_word(node: Node) -> str:
-    """The method of a data set that makes such a view: take of TakeDataset."""
+    """What a view is called where nodes are shown: take of TakeDataset."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", node.op.name.removesuffix("Dataset")).lower()
 
 

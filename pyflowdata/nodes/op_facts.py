@@ -161,6 +161,7 @@ class Op:
         has_optional_input: Whether the last input may be left out.
         is_view: Whether its rows are those of its inputs in another order, before batches; or, if
             it is a reader, in batches.
+        method: The method of a data set that makes the view; "": it is not a view.
         host_outputs: The outputs that every reader can have besides its own.
     """
 
@@ -179,6 +180,7 @@ class Op:
     keeps_equal_rows: bool = False
     has_optional_input: bool = False
     is_view: bool = False
+    method: str = ""
     host_outputs: tuple[str, ...] = ()
 
     def attr(self, name: str) -> Attr | None:

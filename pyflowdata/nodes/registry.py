@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import InternalError, InvalidArgumentError
 from ..native import CData, build_hint, check, encode, ffi, lib, new_error, text
-from .op_facts import Attr, AttrValue, Op, OpReader, Port
+from .op_facts import Op, OpReader
 
 def _host_outputs() -> Iterator[str]:
     i = 0
@@ -23,6 +23,33 @@ HOST_OUTPUTS = tuple(_host_outputs())  # which every reader can have besides its
 _ops = OpReader(lib, text)
 
 
+@dataclass(frozen=True)
+class Compression:
+    """How files are compressed.
+
+    Attributes:
+        name: As the attr `compression` has it.
+        suffixes: They end the names of such files; the first one is the usual one.
+        levels: The least and the most.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    levels: tuple[int, int]
+
+
+def _compressions() -> Iterator[Compression]:
+    i = 0
+    while (found := lib.pfd_compression_at(i)) != ffi.NULL:
+        levels = found.least_level, found.most_level
+        yield Compression(text(found.name), tuple(text(found.suffixes).split("|")), levels)
+        i += 1
+
+
+COMPRESSIONS = {one.name: one for one in _compressions()}
+
+
+
 def with_ports_of(op: Op, own: CData) -> Op:
     """The op with the inputs and outputs of the `pfd_op` that a node has of it."""
     if not op.outputs_attr and not op.has_many_inputs and not op.has_optional_input:
@@ -34,9 +61,9 @@ def with_ports_of(op: Op, own: CData) -> Op:
     )
 
 
-def _read_op(op: CData, origin: str) -> Op:
+def _read_op(op: CData, origin: str, method: str) -> Op:
     try:
-        return _ops.op(op, origin, HOST_OUTPUTS)
+        return replace(_ops.op(op, origin, HOST_OUTPUTS), method=method)
     except ValueError as failure:
         raise InternalError(str(failure), op=text(op.name)) from None
 
@@ -56,7 +83,8 @@ def _op_at(index: int) -> Op | None:
         return None
     address = _address(op)
     if address not in _read:
-        _read[address] = _read_op(op, text(lib.pfd_op_origin(index)))
+        origin, method = text(lib.pfd_op_origin(index)), text(lib.pfd_op_method(index))
+        _read[address] = _read_op(op, origin, method)
     return _read[address]
 
 

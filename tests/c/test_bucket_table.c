@@ -5,7 +5,7 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "views/bucket_table.h"
+#include "views/bucket_dataset.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,16 +1,14 @@
 /* Tests of csrc/core and csrc/parse: prints "N passed, N failed". */
 #include "check.h"
 
-#include "core/cgroup.h"
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/multi_thread_loop.h"
-#include "core/permutation.h"
 #include "core/random.h"
 #include "core/scratch.h"
-#include "parse/parse_double.h"
-#include "parse/quote.h"
+#include "parse/number_text.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,11 +2,9 @@
  * ones; texts end where memory does. */
 #include "check.h"
 
-#include "core/simd.h"
-#include "formats/csv/csv_doubles.h"
-#include "formats/csv/csv_scan.h"
-#include "formats/csv/csv_split.h"
-#include "parse/parse_double.h"
+#include "core/cpu.h"
+#include "formats/csv/csv_fields.h"
+#include "parse/number_text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,11 +2,11 @@
 #include "check.h"
 
 #include "core/error.h"
-#include "files/compression.h"
+#include "files/codecs.h"
 #include "files/input_files.h"
-#include "sources/lines.h"
-#include "index/newline_scan.h"
 #include "files/part_files.h"
+#include "index/line_scan.h"
+#include "sources/lines.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -2,10 +2,8 @@
  * probes look at nothing outside the bytes that they are given. */
 #include "check.h"
 
-#include "formats/tfrecord/tfrecord_frame.h"
 #include "core/error.h"
-#include "registry/format_detect.h"
-#include "registry/formats.h"
+#include "formats/tfrecord/tfrecord_frame.h"
 #include "registry/registry.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "core/random.h"
-#include "formats/mindrecord/msgpack.h"
+#include "formats/mindrecord/mindrecord_row.h"
 #include "parse/json.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Lanes: whatever the sizes, the positions of an epoch go through each lane once and in its order,
  * the records of all lanes together are all records, and reading ahead asks for what is read. */
-#include "dataset/window_lanes.h"
 #include "core/random.h"
+#include "dataset/shuffle.h"
 #include "fake_dataset.h"
 
 enum { most_records = 3000 };

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
-#include "views/mix_schedule.h"
+#include "views/mix_dataset.h"
 
 #include <math.h>
 #include <string.h>

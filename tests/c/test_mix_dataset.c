@@ -25,17 +25,7 @@ typedef struct mix_attrs {
     pfd_list_string source_names;
 } mix_attrs;
 
-typedef struct fake {
-    pfd_view base;
-    int64_t size;
-} fake;
-
-static int64_t fake_size(const pfd_view *view)
-{
-    return ((const fake *)view)->size;
-}
-
-static const pfd_view_methods fake_methods = {.name = "Fake", .size = fake_size};
+static const pfd_view_methods fake_methods = {.name = "Fake"};
 
 static pfd_error err = {.struct_size = sizeof err};
 static int64_t loader_seed = 5;
@@ -57,11 +47,11 @@ static void test_the_struct_is_that_of_the_op(void)
 /* Opens a mix over sources of `sizes`, which are valid until it is closed. */
 static pfd_status open_mix(const mix_attrs *attrs, const int64_t *sizes, pfd_view **out)
 {
-    static fake sources[most_sources];
+    static pfd_view sources[most_sources];
     static pfd_view *inner[most_sources];
     for (int64_t s = 0; s < attrs->num_sources; s++) {
-        sources[s] = (fake){{.methods = &fake_methods}, sizes[s]};
-        inner[s] = &sources[s].base;
+        sources[s] = (pfd_view){.methods = &fake_methods, .size = sizes[s]};
+        inner[s] = &sources[s];
     }
     pfd_view_args args = {.attrs = attrs, .inner = inner, .seed = &loader_seed, .name = "mix",
                           .num_inner = (int32_t)attrs->num_sources};
@@ -78,7 +68,7 @@ static struct {
 /* Rows [0, n) of the run, mapped in calls of up to `at_once`. */
 static void map_rows(const pfd_view *view, int64_t n, int64_t at_once)
 {
-    int64_t size = view->methods->size(view);
+    int64_t size = view->size;
     for (int64_t i = 0; i < n; i++) {
         rows.epochs[i] = i / size;
         rows.positions[i] = i % size;
@@ -122,7 +112,7 @@ static void test_rows_go_on_over_epochs(void)
     mix_attrs attrs = {.num_sources = 3, .weights = {weights, 3}, .length = 100, .seed = -1};
     pfd_view *view;
     REQUIRE(open_mix(&attrs, sizes, &view) == PFD_OK);
-    CHECK(view->methods->size(view) == 100);
+    CHECK(view->size == 100);
     map_rows(view, 1000, 1000);
     check_repeats(sizes, 3, 1000, 1);
     int64_t counts[3] = {0};
@@ -138,11 +128,11 @@ static void test_stops(void)
     mix_attrs attrs = {.num_sources = 2, .weights = {weights, 2}};
     pfd_view *view;
     REQUIRE(open_mix(&attrs, sizes, &view) == PFD_OK);
-    CHECK(view->methods->size(view) == 40); /* 40 - floor(40 / 4) is 30, and of 41 it is 31 */
+    CHECK(view->size == 40); /* 40 - floor(40 / 4) is 30, and of 41 it is 31 */
     pfd_view_close(view);
     attrs.stop = 1;
     REQUIRE(open_mix(&attrs, sizes, &view) == PFD_OK);
-    CHECK(view->methods->size(view) == 80); /* floor(80 / 4) is 20 */
+    CHECK(view->size == 80); /* floor(80 / 4) is 20 */
     pfd_view_close(view);
 }
 

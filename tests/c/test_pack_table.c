@@ -4,8 +4,7 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "views/best_fit.h"
-#include "views/pack_table.h"
+#include "views/pack_dataset.h"
 
 #include <math.h>
 #include <string.h>

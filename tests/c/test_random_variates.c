@@ -2,8 +2,7 @@
 #include "check.h"
 
 #include "core/random.h"
-#include "core/log_exp.h"
-#include "images/pixels/random_variates.h"
+#include "images/pixels/random_draws.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * The advice that the library gives the kernel is caught and counted here. */
 #include "check.h"
 
-#include "files/compression.h"
+#include "files/codecs.h"
 #include "files/input_files.h"
 
 #include <fcntl.h>

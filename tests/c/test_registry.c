@@ -3,9 +3,8 @@
 #include "check.h"
 
 #include "core/error.h"
+#include "parse/words.h"
 #include "registry/descriptor.h"
-#include "registry/op_copy.h"
-#include "parse/nearest_name.h"
 #include "registry/node.h"
 
 #include <pthread.h>

@@ -1,12 +1,10 @@
 /* Resampling reads and writes nothing beyond images, and is the same on every level. */
 #include "check.h"
 
+#include "core/cpu.h"
 #include "core/scratch.h"
-#include "core/simd.h"
 #include "images/pixels/affine_warp.h"
-#include "images/pixels/interpolation.h"
 #include "images/pixels/resample.h"
-#include "images/pixels/resample_kernels.h"
 #include "registry/registry.h"
 
 #include <string.h>
@@ -130,7 +128,7 @@ static void test_levels(const guarded *source)
             weights[k] = k + 1 < count ? (int32_t)draw(1 << 19) - (1 << 17) : left;
             left -= weights[k];
         }
-        pfd_resample_plain.sum_rows(rows, weights, count, plain, n);
+        pfd_resample_kernels_at(PFD_SIMD_PLAIN)->sum_rows(rows, weights, count, plain, n);
         pfd_resample_kernels_at(level)->sum_rows(rows, weights, count, other, n);
         CHECK(!memcmp(plain, other, (size_t)n));
     }

@@ -3,8 +3,7 @@
 #include "core/random.h"
 #include "core/tables.h"
 #include "fake_view.h"
-#include "views/alias_table.h"
-#include "views/dealing.h"
+#include "views/sampling.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -111,7 +110,7 @@ static void test_weighted_sample(void)
     weighted_attrs attrs = {
         .weights = put(weights, n, PFD_FLOAT64), .num_samples = num_samples, .seed = -1};
     pfd_view *view = fake_view_over(&pfd_view_weighted_sample_dataset, &attrs, fake_view_new(n));
-    CHECK(pfd_view_size(view) == num_samples);
+    CHECK(view->size == num_samples);
     for (int64_t epoch = 0; epoch < 3; epoch++) {
         int64_t found[n] = {0}, pairs[n * n] = {0}, last = 0;
         double expected[n], expected_pairs[n * n];
@@ -149,7 +148,7 @@ static void test_weighted_shuffle(void)
     static const double weights[n] = {1, 2, 0, 4, 3};
     weighted_attrs attrs = {.weights = put(weights, n, PFD_FLOAT64), .seed = 11};
     pfd_view *view = fake_view_over(&pfd_view_weighted_shuffle_dataset, &attrs, fake_view_new(n));
-    CHECK(pfd_view_size(view) == 4);
+    CHECK(view->size == 4);
     int64_t found[n * n] = {0}, different = 0;
     for (int64_t epoch = 0; epoch < epochs; epoch++) {
         int64_t first = 0, seen = 0;
@@ -330,7 +329,7 @@ static void check_classes(int64_t classes, int64_t per_class, int32_t too_few)
     class_attrs attrs = {.labels = put(labels, n, PFD_INT64), .classes = classes,
                          .per_class = per_class, .seed = -1, .too_few = too_few};
     pfd_view *view = fake_view_over(&pfd_view_class_sample_dataset, &attrs, fake_view_new(n));
-    int64_t size = pfd_view_size(view), drawn[most_labels] = {0}, runs[num_classes] = {0};
+    int64_t size = view->size, drawn[most_labels] = {0}, runs[num_classes] = {0};
     int64_t left = too_few ? num_classes - per_class + 1 : num_classes;
     int64_t unit = (classes > 0 ? classes : left) * per_class;
     CHECK(size > 0 && size % unit == 0 && (size <= n || size == unit));
@@ -391,7 +390,7 @@ static pfd_view *count_rows(const double *factors, int64_t n, int64_t epochs, in
 {
     factor_attrs attrs = {.factors = put(factors, n, PFD_FLOAT64), .seed = -1};
     pfd_view *view = fake_view_over(&pfd_view_repeat_factor_dataset, &attrs, fake_view_new(n));
-    int64_t rows = pfd_view_size(view), *counts = calloc((size_t)n, sizeof *counts);
+    int64_t rows = view->size, *counts = calloc((size_t)n, sizeof *counts);
     for (int64_t i = 0; i < n; i++) found[i] = high[i] = 0, low[i] = INT64_MAX;
     for (int64_t epoch = 0; epoch < epochs; epoch++) {
         int64_t epochs_of[64], positions[64];
@@ -430,7 +429,7 @@ static void test_equal_factors(void)
     for (int i = 0; i < n; i++) sum += factors[i] = of_class[i * 7 % 6];
     for (int i = 0; i < n; i++) fractions += factors[i] - floor(factors[i]);
     pfd_view *view = count_rows(factors, n, epochs, found, low, high);
-    CHECK(pfd_view_size(view) == (int64_t)floor(sum + 0.5));
+    CHECK(view->size == (int64_t)floor(sum + 0.5));
     for (int i = 0; i < n; i++) {
         double fraction = factors[i] - floor(factors[i]);
         CHECK(low[i] == (int64_t)floor(factors[i]) && high[i] == (int64_t)ceil(factors[i]));
@@ -459,7 +458,7 @@ static void test_different_factors(void)
             fractions += factors[i] - floor(factors[i]);
         }
         pfd_view *view = count_rows(factors, n, epochs, found, low, high);
-        CHECK(pfd_view_size(view) == (int64_t)floor(sum + 0.5));
+        CHECK(view->size == (int64_t)floor(sum + 0.5));
         double scale = floor(fractions + 0.5) / fractions;
         for (int64_t i = 0; i < n; i++) {
             double whole = floor(factors[i]), fraction = (factors[i] - whole) * scale;

@@ -1,20 +1,18 @@
 /* What wide vectors compute, on every level that this processor has, against the plain ways. */
 #include "check.h"
 
-#include "core/crc32c.h"
-#include "core/bfloat16.h"
-#include "core/float16.h"
-#include "core/permutation.h"
-#include "core/scale.h"
-#include "core/simd.h"
+#include "core/convert.h"
+#include "core/cpu.h"
+#include "core/hash.h"
+#include "core/narrow_floats.h"
+#include "core/random.h"
 #include "formats/megatron/widen.h"
-#include "index/newline_scan.h"
-#include "index/record_index.h"
-#include "index/record_marks.h"
 #include "formats/tfrecord/tfrecord_frame.h"
+#include "index/line_scan.h"
+#include "index/record_index.h"
 #include "parse/number_pairs.h"
+#include "parse/number_text.h"
 #include "pyflowdata/pyflowdata.h"
-#include "parse/parse_double.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@ typedef struct slice_attrs {
 /* The view's records in epoch 0 are `expected`, and of all epochs it has as many. */
 static int has_records(const pfd_view *view, const int64_t *expected, int64_t n)
 {
-    if (pfd_view_size(view) != n) return 0;
+    if (view->size != n) return 0;
     for (int64_t i = 0; i < n; i++) {
         fake_place at = fake_view_at(view, 0, i);
         if (at.position != expected[i] || at.epoch != 0 || at.draw != 0) return 0;
@@ -96,7 +96,7 @@ static void test_repeat(void)
     enum { n = 5, times = 4 };
     count_attrs attrs = {.count = times};
     pfd_view *view = fake_view_over(&pfd_view_repeat_dataset, &attrs, fake_view_new(n));
-    CHECK(pfd_view_size(view) == n * times);
+    CHECK(view->size == n * times);
     for (int64_t epoch = 0; epoch < 3; epoch++)
         for (int64_t p = 0; p < n * times; p++) {
             fake_place at = fake_view_at(view, epoch, p);
@@ -116,7 +116,7 @@ static void test_repeat_of_a_repeat(void)
     count_attrs attrs = {.count = times};
     pfd_view *view = fake_view_over(&pfd_view_repeat_dataset, &attrs, fake_view_new(n));
     view = fake_view_over(&pfd_view_repeat_dataset, &attrs, view);
-    CHECK(pfd_view_size(view) == n * times * times);
+    CHECK(view->size == n * times * times);
     for (int64_t p = 0; p < n * times * times; p++)
         for (int64_t q = 0; q < p; q++) {
             fake_place one = fake_view_at(view, 1, p), other = fake_view_at(view, 1, q);

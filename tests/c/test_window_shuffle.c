@@ -1,7 +1,7 @@
 /* The order that is random within windows of blocks: a bijection at any size, and what it promises
  * about its blocks. */
-#include "dataset/window_shuffle.h"
 #include "core/random.h"
+#include "dataset/shuffle.h"
 #include "fake_dataset.h"
 
 static int64_t map_one(const pfd_window_order *order, int64_t position)

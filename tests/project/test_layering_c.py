@@ -65,6 +65,19 @@ def test_c_includes_point_down():
     keep(DOWN, upward_includes(ROOT / "csrc"))
 
 
+@pytest.mark.parametrize("user, used", [
+    ("loader/watch/trace.c", "loader/ring/loader_fields.h"),
+    ("loader/plan/plan.c", "loader/rows/kernel_call.h"),
+    ("loader/rows/row_batch.c", "loader/ring/slots.h"),
+])  # fmt: skip
+def test_a_room_of_the_loader_sees_none_above_it(tmp_path, user, used):
+    (tmp_path / user).parent.mkdir(parents=True)
+    (tmp_path / user).write_text(f'#include "{used}"\n')
+    assert upward_includes(tmp_path) == [
+        f"{tmp_path / user}:1: this folder may not include {used}"
+    ]
+
+
 def test_file_names_of_c_are_unique():
     """A word like ring.h, in a message or a comment, means one file."""
     names = collections.Counter(path.name for path in C_FILES)
@@ -107,21 +120,17 @@ def test_no_circle_of_c_files_or_folders():
     keep_no_circle("folders of C", circle_in(folders_of(files)))
 
 
-@pytest.mark.parametrize(
-    "planted, circle, circle_of_folders",
-    [
-        ({"files/a.h": "files/b.h", "files/b.c": "files/a.h"}, {"files/a", "files/b"}, set()),
-        (
-            {"files/a.c": "files/b.h", "files/b.c": "files/c.h", "files/c.h": "files/a.h"},
-            {"files/a", "files/b", "files/c"},
-            set(),
-        ),
-        ({"files/a.c": "index/b.h", "index/c.h": "files/d.h"}, set(), {"files", "index"}),
-    ],
-)
+@pytest.mark.parametrize("planted, circle, circle_of_folders", [
+    ({"files/a.h": "files/b.h", "files/b.c": "files/a.h"}, {"files/a", "files/b"}, set()),
+    ({"files/a.c": "files/b.h", "files/b.c": "files/c.h", "files/c.h": "files/a.h"},
+     {"files/a", "files/b", "files/c"}, set()),
+    ({"files/a.c": "index/b.h", "index/c.h": "files/d.h"}, set(), {"files", "index"}),
+    ({"loader/ring/a.c": "loader/watch/b.h", "loader/watch/c.c": "loader/ring/d.h"}, set(),
+     {"loader/ring", "loader/watch"}),
+])  # fmt: skip
 def test_a_planted_circle_is_found(tmp_path, planted, circle, circle_of_folders):
     for name, included in planted.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f'#include "{name[:-1]}h"\n#include "{included}"\n')
     files = included_files(tmp_path)
     assert set(circle_in(files)) == circle
@@ -249,7 +258,7 @@ def test_a_format_that_is_named_elsewhere_is_found(tmp_path):
 
 
 def test_signatures_of_others_are_not_those_of_formats_here():
-    table = (ROOT / "csrc/parse/foreign_files.c").read_text()
+    table = (ROOT / "csrc/parse/first_bytes.c").read_text()
     table = table.split("containers[] = {")[1].split("};")[0]
     others = [name.casefold().strip() for name in re.findall(r'\{"([^"(]+)', table)]
     assert len(others) > 8

@@ -45,13 +45,15 @@ def test_every_public_name():
     assert {"DataLoader.state_dict", "Dataset.where", "TFRecordWriter.write", "TorchLoader",
             "JaxLoader", "LoaderMixin", "from_datasets", "read",
             "check_reader"} <= names  # fmt: skip
-    for method in op_pages.METHODS.values():
-        assert method in names
+    for op in BUILT_IN:
+        assert not op.method or f"Dataset.{op.method}" in names
 
 
 def test_every_view_has_its_method():
     views = {op.name for op in op_groups.built_in_ops() if op.is_view}
-    assert set(op_pages.METHODS) == views
+    assert {op.name for op in op_groups.built_in_ops() if op.method} == views
+    for op in op_groups.built_in_ops():
+        assert not op.method or callable(getattr(flow.Dataset, op.method)), op.name
 
 
 def test_every_command_with_its_options():

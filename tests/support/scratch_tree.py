@@ -11,6 +11,7 @@ from pathlib import Path
 from .paths import ROOT  # also as tests.support, for bench/
 
 LIST_HEAD = "#define BUILTIN_OPS(X)"
+VIEWS_HEAD = "#define BUILTIN_VIEWS(X)"
 FORMATS_HEAD = "#define BUILTIN_FORMATS(X)"
 
 
@@ -38,13 +39,17 @@ def _add_line(path: Path, head: str, name: str) -> None:
 
 
 def build_scratch_tree(
-    tmp_dir: Path, op_files: Iterable[Path] = (), format_folder: Path | None = None
+    tmp_dir: Path,
+    op_files: Iterable[Path] = (),
+    format_folder: Path | None = None,
+    view_files: Iterable[Path] = (),
 ) -> Path:
     """Makes `tmp_dir` a copy of the C sources with these files in it; returns the library built.
 
     An op file `name.c` defines `pfd_op_name`: it goes into csrc/ops, and a line with its name
     into the list of built-in ops.  A format's folder `name` has `name_reader.c` and
     `name_format.c`: it goes into csrc/formats, with a line in that list and in that of formats.
+    A view's file `name.c` defines `pfd_view_name`: it goes into csrc/views, with a line in theirs.
     Nothing outside `tmp_dir` is written.
     """
     tmp_dir.mkdir(parents=True, exist_ok=True)
@@ -55,6 +60,9 @@ def build_scratch_tree(
     for op_file in map(Path, op_files):
         shutil.copy(op_file, tmp_dir / "csrc" / "ops")
         _add_line(registry / "builtin_ops.c", LIST_HEAD, op_file.stem)
+    for view_file in map(Path, view_files):
+        shutil.copy(view_file, tmp_dir / "csrc" / "views")
+        _add_line(registry / "builtin_views.c", VIEWS_HEAD, view_file.stem)
     if format_folder is not None:
         name = format_folder.name
         shutil.copytree(format_folder, tmp_dir / "csrc" / "formats" / name)

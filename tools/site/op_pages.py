@@ -16,29 +16,6 @@ from .page import Page
 
 SHARED = "readers.md"
 
-# The methods that make the ops of views.
-METHODS = {
-    "BatchDataset": "Dataset.batch",
-    "BucketDataset": "Dataset.batch_by_length",
-    "ClassSampleDataset": "Dataset.balance",
-    "ConcatDataset": "Dataset.concat",
-    "FlatDataset": "Dataset.flat_map",
-    "MixDataset": "mix",
-    "PackDataset": "Dataset.pack",
-    "RepeatDataset": "Dataset.repeat",
-    "RepeatFactorDataset": "Dataset.repeat_by",
-    "SelectDataset": "Dataset.where",
-    "ShuffleDataset": "Dataset.shuffle",
-    "SkipDataset": "Dataset.skip",
-    "SliceDataset": "Dataset.slice",
-    "SplitDataset": "Dataset.split",
-    "TakeDataset": "Dataset.take",
-    "WeightedSampleDataset": "Dataset.sample",
-    "WeightedShuffleDataset": "Dataset.sample",
-    "ZipDataset": "Dataset.zip",
-}
-
-
 def pages() -> list[Page]:
     """A page for each group, and one of what all readers have."""
     return [_of_readers(), *(_of_group(group) for group in groups())]
@@ -201,8 +178,8 @@ def _short(value: object) -> str:
 
 def _facts(op: Op) -> list[str]:
     facts = []
-    if op.name in METHODS:
-        method = METHODS[op.name]
+    if op.method:
+        method = f"Dataset.{op.method}"
         facts.append(f"Programs call [`{method}`](../python/datasets.md#{method}).")
     if op.is_reader and not op.is_view:
         facts.append(f"It has the [attrs of every reader]({SHARED}) as well.")

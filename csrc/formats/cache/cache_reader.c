@@ -1,13 +1,100 @@
 /* CacheReader: the records of a data set that were computed once and kept in a file. */
 #include "files/file_read.h"
-#include "formats/cache/cache_file.h"
-#include "parse/field_spec.h"
+#include "parse/row_type.h"
+#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
-#include "sources/packed_fields.h"
+#include "sources/fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- The header of a file of cached records -------------------------------------------------- */
+
+/* A file has three parts, as pyflowdata/formats/base/cache_file.py writes them:
+ *
+ *     header     cache_header, then a pfd_row_type for each field
+ *     records    from `first_record` on, as sources/fields.h says, one after the other
+ *     table      int64: where each record begins, and where the last one ends; not where all
+ *                records have record_bytes
+ *
+ * Numbers are those of the machine: a cache is not moved to others. */
+
+#define CACHE_MAGIC "PFDCACHE"
+#define CACHE_VERSION 1
+
+typedef struct cache_header {
+    char magic[8];
+    uint32_t version, num_fields;
+    int64_t num_records;
+    int64_t record_bytes; /* of each record; 0: there is a table */
+    int64_t first_record; /* offsets in the file, multiples of 8 */
+    int64_t table;        /* or the end of the records */
+    int64_t file_bytes;
+    int64_t reserved;
+} cache_header;
+
+static pfd_status check_fields(const pfd_host *host, const pfd_file *file,
+                               const cache_header *header, const pfd_row_type *types,
+                               int64_t num_types, pfd_scratch *scratch, pfd_error *err)
+{
+    const uint8_t *stored;
+    int64_t bytes = num_types * (int64_t)sizeof *types;
+    if (header->num_fields != num_types)
+        return host->fail_file(err, file, 12, PFD_CORRUPT_DATA,
+                               "the cache has %" PRIu32 " fields, and %" PRId64 " are asked for",
+                               header->num_fields, num_types);
+    pfd_status status = host->read(file, (int64_t)sizeof *header, bytes, scratch, &stored, err);
+    if (status != PFD_OK) return status;
+    if (memcmp(stored, types, (size_t)bytes) == 0) return PFD_OK;
+    return host->fail_file(err, file, (int64_t)sizeof *header, PFD_CORRUPT_DATA,
+                           "the fields of the cache have other types than those asked for");
+}
+
+/* Whether the records and the table lie in the file, one after the other. */
+static int32_t is_whole(const cache_header *header, int64_t num_fields)
+{
+    int64_t n = header->num_records, records, table = 0;
+    int64_t fields = (int64_t)sizeof *header + num_fields * (int64_t)sizeof(pfd_row_type);
+    if (n < 0 || header->record_bytes < 0 || header->first_record < fields) return 0;
+    if ((header->first_record | header->table | header->record_bytes) % 8 != 0) return 0;
+    if (header->table < header->first_record || header->file_bytes < header->table) return 0;
+    if (header->record_bytes == 0 &&
+        (__builtin_add_overflow(n, 1, &table) || __builtin_mul_overflow(table, 8, &table)))
+        return 0;
+    if (header->file_bytes - header->table != table) return 0;
+    return header->record_bytes == 0 ||
+           (!__builtin_mul_overflow(n, header->record_bytes, &records) &&
+            records == header->table - header->first_record);
+}
+
+/* Reads and checks the header of a file: its fields are `types`, and all it speaks of is in the
+ * file.  PFD_CORRUPT_DATA. */
+static pfd_status cache_header_read(const pfd_host *host, const pfd_file *file,
+                                    const pfd_row_type *types, int64_t num_types,
+                                    pfd_scratch *scratch, cache_header *out, pfd_error *err)
+{
+    const uint8_t *data;
+    pfd_status status = host->read(file, 0, (int64_t)sizeof *out, scratch, &data, err);
+    if (status != PFD_OK) return status;
+    memcpy(out, data, sizeof *out);
+    if (memcmp(out->magic, CACHE_MAGIC, sizeof out->magic) != 0)
+        return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
+                               "this is not a cache of records; Dataset.cache() makes one");
+    if (out->version != CACHE_VERSION)
+        return host->fail_file(err, file, 8, PFD_CORRUPT_DATA,
+                               "the cache has version %" PRIu32 ", and %d is read; delete it",
+                               out->version, CACHE_VERSION);
+    status = check_fields(host, file, out, types, num_types, scratch, err);
+    if (status != PFD_OK) return status;
+    if (out->file_bytes == file->size && is_whole(out, num_types)) return PFD_OK;
+    return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
+                           "the file has %" PRId64 " bytes, and its header speaks of %" PRId64
+                           ": it is damaged or truncated; delete it",
+                           file->size, out->file_bytes);
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
 
 typedef struct cache_reader_attrs {
     int64_t cache;
@@ -17,7 +104,7 @@ typedef struct cache_reader_attrs {
 typedef struct reader {
     const pfd_host *host;
     const pfd_file *file;
-    pfd_cache_header header;
+    cache_header header;
 } reader;
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
@@ -58,7 +145,7 @@ static int64_t size_of(void *self)
 static pfd_status find(const reader *r, int64_t ordinal, pfd_scratch *scratch, int64_t *begin,
                        int64_t *end, pfd_error *err)
 {
-    const pfd_cache_header *header = &r->header;
+    const cache_header *header = &r->header;
     if (header->record_bytes > 0) {
         *begin = header->first_record + ordinal * header->record_bytes;
         *end = *begin + header->record_bytes;
@@ -108,7 +195,7 @@ static pfd_status at(void *self, const int64_t *ordinals, int64_t n, pfd_scratch
 static void places(void *self, const int64_t *ordinals, int64_t n, pfd_place *out)
 {
     const reader *r = self;
-    const pfd_cache_header *header = &r->header;
+    const cache_header *header = &r->header;
     const uint8_t *mapped = pfd_file_data(r->file);
     double mean = (double)(header->table - header->first_record) / (double)header->num_records;
     for (int64_t i = 0; i < n; i++) {
@@ -128,7 +215,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
 {
     const cache_reader_attrs *attrs = args->attrs;
     int64_t n = attrs->fields.size;
-    pfd_cache_header header;
+    cache_header header;
     if (args->num_files != 1)
         return args->host->fail(err, PFD_INVALID_ARGUMENT,
                                 "a cache is one file, and %" PRId64 " were given",
@@ -136,8 +223,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     pfd_row_type *types = args->host->alloc(args->scratch, n * (int64_t)sizeof *types);
     if (!types) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
     PFD_TRY(read_types(args->host, attrs, types, err));
-    PFD_TRY(pfd_cache_header_read(args->host, args->files[0], types, n, args->scratch, &header,
-                                  err));
+    PFD_TRY(cache_header_read(args->host, args->files[0], types, n, args->scratch, &header, err));
     reader *r = calloc(1, sizeof *r);
     if (!r) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a reader");
     *r = (reader){args->host, args->files[0], header};

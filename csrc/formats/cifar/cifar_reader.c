@@ -1,5 +1,5 @@
 /* CIFARReader: the binary version of CIFAR-10 and CIFAR-100. */
-#include "files/compression.h"
+#include "files/codecs.h"
 #include "pyflowdata/op.h"
 
 #include <inttypes.h>

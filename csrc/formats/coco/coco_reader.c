@@ -1,12 +1,9 @@
 /* COCOReader: images with the boxes, labels and polygons of their objects. */
 #include "core/error.h"
-#include "files/compression.h"
+#include "files/codecs.h"
 #include "files/file_read.h"
-#include "files/whole_file.h"
-#include "formats/coco/coco_build.h"
-#include "formats/coco/coco_index.h"
-#include "formats/coco/coco_object.h"
-#include "index/index_cache.h"
+#include "formats/coco/coco_annotations.h"
+#include "index/index_image.h"
 #include "pyflowdata/op.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * The bits of all cells of a column say which type holds them, and whether a float64 holds them
  * exactly.
  */
-#include "formats/csv/csv_cell_type.h"
+#include "formats/csv/csv_value.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"
 

@@ -1,6 +1,6 @@
 /* CSVEncoder: the fields of each row as a line of a CSV file. */
 #include "core/rows.h"
-#include "parse/print_number.h"
+#include "parse/number_text.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,5 +1,5 @@
 /* The format of files of values separated by commas, tabs or semicolons. */
-#include "parse/text_probe.h"
+#include "parse/first_bytes.h"
 #include "pyflowdata/op.h"
 
 #include <string.h>

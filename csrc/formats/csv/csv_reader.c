@@ -1,15 +1,13 @@
 /* CSVReader: columns of delimited text. */
 #include "files/file_stream.h"
-#include "files/input_files.h"
-#include "index/newline_scan.h"
-#include "sources/text_check.h"
-#include "sources/text_head.h"
-#include "sources/wrapped_source.h"
-#include "pyflowdata/op.h"
-#include "pyflowdata/pyflowdata.h"
 #include "formats/csv/csv_rows.h"
 #include "formats/csv/csv_value.h"
-#include "parse/quote.h"
+#include "index/line_scan.h"
+#include "parse/words.h"
+#include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
+#include "sources/text.h"
+#include "sources/wrapped_source.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

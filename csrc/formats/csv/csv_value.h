@@ -1,6 +1,8 @@
-/* formats/csv/csv_value.h -- parses the text of one field into a value of a dtype. */
+/* formats/csv/csv_value.h -- the text of one field as a value of a dtype, and which number it is. */
 #ifndef PFD_FORMATS_CSV_CSV_VALUE_H
 #define PFD_FORMATS_CSV_CSV_VALUE_H
+#include "core/rows.h"
+
 #include <stdint.h>
 
 #define PFD_CSV_VALUE 0        /* the value was written */
@@ -13,7 +15,7 @@
  * these. */
 int32_t pfd_csv_value(int32_t dtype, const uint8_t *text, int64_t size, void *out);
 
-/* Parses neighbouring fields, given as in csv_doubles.h, into integers.  Returns how many, from the
+/* Parses neighbouring fields, given as in csv_fields.h, into integers.  Returns how many, from the
  * first on, are digits with or without a minus sign and in the range of the dtype. */
 int64_t pfd_csv_integers(int32_t dtype, const uint8_t *text, int64_t begin, const uint32_t *ends,
                          int64_t n, void *out);
@@ -26,4 +28,35 @@ int64_t pfd_csv_value_bytes(int32_t dtype);
 
 /* What pfd_csv_value() accepts for a dtype, for a message. */
 const char *pfd_csv_value_kind(int32_t dtype);
+
+/* ---- Which number a cell is ------------------------------------------------------------------ */
+
+/* As formats/csv/cells.py knows them. */
+enum {
+    PFD_CSV_MISSING = 1,
+    PFD_CSV_TEXT = 2,
+    PFD_CSV_FLOAT = 4,
+    PFD_CSV_INTEGER = 8,   /* 0 to 2^63 - 1 */
+    PFD_CSV_NEGATIVE = 16, /* -2^63 to -1 */
+    PFD_CSV_UNSIGNED = 32, /* 2^63 to 2^64 - 1 */
+    PFD_CSV_BEYOND = 64,   /* an integer outside these */
+    PFD_CSV_INEXACT = 128, /* an integer that float64 may not hold */
+    PFD_CSV_INFINITE = 256 /* digits of a float that is too large for float64 */
+};
+
+/* A cell without the spaces and tabs around it. */
+static inline pfd_bytes pfd_csv_stripped(pfd_bytes cell)
+{
+    while (cell.size > 0 && (cell.data[0] == ' ' || cell.data[0] == '\t')) {
+        cell.data++;
+        cell.size--;
+    }
+    while (cell.size > 0 && (cell.data[cell.size - 1] == ' ' || cell.data[cell.size - 1] == '\t'))
+        cell.size--;
+    return cell;
+}
+
+/* The type of a stripped cell that is not empty, as bits but for PFD_CSV_MISSING.  A number whose
+ * text would change when it is written again, as 01234 or +5, is text. */
+uint32_t pfd_csv_cell_type(pfd_bytes cell);
 #endif

@@ -1,7 +1,7 @@
 /* The IDX format, that of MNIST's files. */
 #include "core/bytes.h"
-#include "core/dtype.h"
 #include "formats/idx/idx_header.h"
+#include "pyflowdata/pyflowdata.h"
 
 /* The header has a dtype and dimensions, and their product must be the size of the file. */
 static int32_t probe(const pfd_probe_args *args)

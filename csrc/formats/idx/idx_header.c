@@ -3,7 +3,7 @@
 
 #include "core/bytes.h"
 #include "files/file_hint.h"
-#include "parse/quote.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* The format of image folders: a folder for each class, with image files. */
-#include "files/folder_names.h"
+#include "files/file_names.h"
 #include "pyflowdata/op.h"
 
 #include <fcntl.h>

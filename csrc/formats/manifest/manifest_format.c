@@ -1,6 +1,6 @@
 /* The format of manifests: lines of JSON that name images. */
 #include "formats/manifest/manifest_line.h"
-#include "parse/text_probe.h"
+#include "parse/first_bytes.h"
 #include "pyflowdata/op.h"
 
 /* More than text that is named .json, whose lines may be any objects. */

@@ -1,15 +1,14 @@
 /* ManifestReader: images that the lines of a JSON file name, with their labels. */
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
 #include "files/file_stream.h"
-#include "files/whole_file.h"
-#include "formats/manifest/class_names.h"
 #include "formats/manifest/manifest_line.h"
-#include "formats/manifest/manifest_infer.h"
+#include "parse/json.h"
 #include "pyflowdata/op.h"
 #include "sources/class_numbers.h"
-#include "sources/text_check.h"
+#include "sources/text.h"
 #include "sources/wrapped_source.h"
 
 #include <errno.h>
@@ -20,6 +19,178 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- Names of classes, each with its number -------------------------------------------------- */
+
+typedef struct class_names {
+    char **names; /* in the order of their numbers */
+    int64_t size;
+    int64_t *slots; /* numbers, by open addressing; -1: free */
+    int64_t room;
+} class_names;
+
+/* The slot that has the name, or would have it. */
+static int64_t slot_of(const class_names *names, const char *name, int64_t size)
+{
+    uint64_t hash = pfd_hash_bytes(0, name, size);
+    for (uint64_t i = hash;; i++) {
+        int64_t slot = (int64_t)(i & (uint64_t)(names->room - 1)), number = names->slots[slot];
+        if (number < 0) return slot;
+        const char *known = names->names[number];
+        if (strlen(known) == (size_t)size && !memcmp(known, name, (size_t)size)) return slot;
+    }
+}
+
+/* -1: it is none of them. */
+static int64_t class_names_find(const class_names *names, const char *name, int64_t size)
+{
+    return names->room > 0 ? names->slots[slot_of(names, name, size)] : -1;
+}
+
+static int32_t grow(class_names *names)
+{
+    int64_t room = names->room > 0 ? 2 * names->room : 64;
+    char **grown = realloc(names->names, (size_t)room / 2 * sizeof *grown);
+    if (grown) names->names = grown;
+    int64_t *slots = grown ? malloc((size_t)room * sizeof *slots) : NULL;
+    if (!slots) return 0;
+    free(names->slots);
+    names->slots = slots;
+    names->room = room;
+    for (int64_t i = 0; i < room; i++) slots[i] = -1;
+    for (int64_t i = 0; i < names->size; i++) {
+        const char *name = names->names[i];
+        slots[slot_of(names, name, (int64_t)strlen(name))] = i;
+    }
+    return 1;
+}
+
+/* Adds a name, which has no 0 byte, unless it is there; 0: out of memory. */
+static int32_t class_names_add(class_names *names, const char *name, int64_t size)
+{
+    if (names->size >= names->room / 2 && !grow(names)) return 0;
+    int64_t slot = slot_of(names, name, size);
+    if (names->slots[slot] >= 0) return 1;
+    char *copy = strndup(name, (size_t)size);
+    if (!copy) return 0;
+    names->slots[slot] = names->size;
+    names->names[names->size++] = copy;
+    return 1;
+}
+
+static void class_names_free(class_names *names)
+{
+    for (int64_t i = 0; i < names->size; i++) free(names->names[i]);
+    free(names->names);
+    free(names->slots);
+    *names = (class_names){0};
+}
+
+/* ---- Failures -------------------------------------------------------------------------------- */
+static pfd_status manifest_fail_memory(const pfd_host *host, pfd_error *err)
+{
+    return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the lines of a manifest");
+}
+
+/* What is wrong at byte `at` of line `number`; -1: not known yet. */
+static pfd_status manifest_fail_line(const pfd_host *host, const char *path, int64_t number,
+                                     int64_t at, const char *problem, pfd_error *err)
+{
+    (void)host->fail(err, PFD_CORRUPT_DATA, "byte %" PRId64 " of the line: %s", at, problem);
+    pfd_error_set_file(err, path);
+    err->line = number;
+    return PFD_CORRUPT_DATA;
+}
+
+static pfd_status manifest_fail_compressed(const pfd_host *host, const char *path, pfd_error *err)
+{
+    (void)host->fail(err, PFD_UNSUPPORTED, "the manifest is compressed; decompress it");
+    pfd_error_set_file(err, path);
+    return PFD_UNSUPPORTED;
+}
+
+/* A label, which is not followed by a 0 byte; NULL: out of memory. */
+static const char *manifest_label(const pfd_host *host, const pfd_json_text *text,
+                                  pfd_scratch *scratch, int64_t *size)
+{
+    *size = text->size;
+    if (!text->has_escapes) return (const char *)text->data;
+    char *out = host->alloc(scratch, text->size);
+    if (out) *size = pfd_json_decode(text, out);
+    return out;
+}
+
+/* ---- Classes --------------------------------------------------------------------------------- */
+static pfd_status add_labels(const pfd_host *host, const pfd_manifest_line *line,
+                             pfd_scratch *scratch, class_names *names, pfd_error *err)
+{
+    pfd_json labels = pfd_manifest_labels_of(line);
+    pfd_json_text text;
+    while (pfd_manifest_labels_next(&labels, &text)) {
+        int64_t size;
+        const char *name = manifest_label(host, &text, scratch, &size);
+        if (!name || !class_names_add(names, name, size)) return manifest_fail_memory(host, err);
+    }
+    return PFD_OK;
+}
+
+static int32_t is_blank(const uint8_t *line, int64_t size)
+{
+    while (size > 0 && (*line == ' ' || *line == '\t' || *line == '\r')) line++, size--;
+    return size == 0;
+}
+
+static pfd_status add_classes(const pfd_propose_args *args, const pfd_file *file,
+                              class_names *names, pfd_error *err)
+{
+    const uint8_t *text;
+    PFD_TRY(args->host->read(file, 0, file->size, args->scratch, &text, err));
+    int64_t at = pfd_text_mark_bytes(text, file->size);
+    for (int64_t number = 1; at < file->size; number++) {
+        const uint8_t *end = memchr(text + at, '\n', (size_t)(file->size - at));
+        int64_t size = end ? end - (text + at) : file->size - at, wrong;
+        pfd_manifest_line line;
+        if (!is_blank(text + at, size)) {
+            const char *problem = pfd_manifest_line_parse(text + at, size, &line, &wrong);
+            if (problem)
+                return manifest_fail_line(args->host, file->path, number, wrong, problem, err);
+            PFD_TRY(add_labels(args->host, &line, args->scratch, names, err));
+        }
+        at += size + 1;
+    }
+    return PFD_OK;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static pfd_status find_classes(const pfd_propose_args *args, class_names *names, pfd_error *err)
+{
+    for (int64_t i = 0; i < args->num_paths; i++) {
+        const pfd_file *file;
+        PFD_TRY(args->open(args->found, i, &file, err));
+        if (file->size == INT64_MAX)
+            return manifest_fail_compressed(args->host, args->paths[i], err);
+        PFD_TRY(add_classes(args, file, names, err));
+    }
+    if (names->size > 0)
+        qsort(names->names, (size_t)names->size, sizeof *names->names, by_bytes);
+    return args->set_strings(args->found, "classes", (const char *const *)names->names,
+                             names->size, err);
+}
+
+/* Infers the attr `classes`: all labels of the files, sorted by bytes. */
+static pfd_status manifest_infer_classes(const pfd_propose_args *args, pfd_error *err)
+{
+    class_names names = {0};
+    pfd_status status = find_classes(args, &names, err);
+    class_names_free(&names);
+    return status;
+}
+
+/* ---- Attrs ----------------------------------------------------------------------------------- */
 
 enum { lines_at_once = 256 };
 
@@ -57,7 +228,7 @@ typedef struct manifest {
     pfd_source lines; /* owned, once it has methods */
     int64_t *kept;    /* numbers of the lines that are records */
     int64_t size, capacity;
-    pfd_class_names classes;
+    class_names classes;
     int64_t mean_bytes; /* of some of the images */
 } manifest;
 
@@ -67,7 +238,7 @@ static void close_source(void *source)
     for (int64_t i = 0; self->folders && i < self->num_files; i++)
         if (self->folders[i] >= 0) close(self->folders[i]);
     if (self->lines.methods) self->lines.methods->close(self->lines.self);
-    pfd_class_names_free(&self->classes);
+    class_names_free(&self->classes);
     free(self->folders);
     free(self->kept);
     free(self);
@@ -84,7 +255,7 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
 {
     const manifest *self = source;
     int64_t *numbers = self->host->alloc(scratch, n * (int64_t)sizeof *numbers);
-    if (!numbers) return pfd_manifest_fail_memory(self->host, err);
+    if (!numbers) return manifest_fail_memory(self->host, err);
     for (int64_t i = 0; i < n; i++) {
         if (ordinals[i] < 0 || ordinals[i] >= self->size)
             return self->host->fail_row(err, i, -1, PFD_INTERNAL,
@@ -125,7 +296,7 @@ static pfd_status open_folders(manifest *self, pfd_error *err)
     for (int64_t i = 0; i < self->num_files; i++) {
         const char *path = pfd_input_file_of(self->files[i])->absolute;
         char *folder = strndup(path, (size_t)(strrchr(path, '/') - path) + 1);
-        if (!folder) return pfd_manifest_fail_memory(self->host, err);
+        if (!folder) return manifest_fail_memory(self->host, err);
         self->folders[i] = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int reason = errno;
         free(folder);
@@ -147,9 +318,9 @@ static pfd_status number_labels(const manifest *self, const pfd_manifest_line *l
     *count = *others = 0;
     while (pfd_manifest_labels_next(&labels, &text)) {
         int64_t size, known = 0;
-        const char *name = pfd_manifest_label(self->host, &text, scratch, &size);
-        if (!name) return pfd_manifest_fail_memory(self->host, err);
-        int64_t number = pfd_class_names_find(&self->classes, name, size);
+        const char *name = manifest_label(self->host, &text, scratch, &size);
+        if (!name) return manifest_fail_memory(self->host, err);
+        int64_t number = class_names_find(&self->classes, name, size);
         while (known < *count && known < room && numbers[known] != number) known++;
         if (number < 0) ++*others;
         else if (known == *count || known == room) {
@@ -165,7 +336,7 @@ static pfd_status keep(manifest *self, int64_t number, pfd_error *err)
     if (self->size == self->capacity) {
         int64_t capacity = self->capacity > 0 ? 2 * self->capacity : 1024;
         int64_t *grown = realloc(self->kept, (size_t)capacity * sizeof *grown);
-        if (!grown) return pfd_manifest_fail_memory(self->host, err);
+        if (!grown) return manifest_fail_memory(self->host, err);
         self->kept = grown;
         self->capacity = capacity;
     }
@@ -200,7 +371,7 @@ static pfd_status look_at(manifest *self, const pfd_record *record, pfd_scratch 
     const char *problem = pfd_manifest_line_parse(record->data, record->size, &line, &wrong);
     if (problem) {
         const char *path = self->files[record->file]->path;
-        (void)pfd_manifest_fail_line(self->host, path, -1, wrong, problem, err);
+        (void)manifest_fail_line(self->host, path, -1, wrong, problem, err);
         self->lines.methods->describe(self->lines.self, record, err);
         return PFD_CORRUPT_DATA;
     }
@@ -245,7 +416,7 @@ static pfd_status choose_lines(manifest *self, const pfd_open_args *args, pfd_er
 {
     other_usages usages = {.count = 0};
     pfd_scratch *scratch = pfd_scratch_create(); /* reset now and then */
-    if (!scratch) return pfd_manifest_fail_memory(args->host, err);
+    if (!scratch) return manifest_fail_memory(args->host, err);
     pfd_scratch_inherit_bounds(scratch, args->scratch);
     pfd_status status = look_at_all(self, args, scratch, &usages, err);
     pfd_scratch_free(scratch);
@@ -314,7 +485,7 @@ static pfd_status write_labels(const pfd_compute_args *args, int64_t row,
     const manifest *self = args->source;
     int64_t room = self->classes.size, count, others;
     int64_t *labels = args->host->alloc(args->scratch, room * (int64_t)sizeof *labels);
-    if (!labels) return pfd_manifest_fail_memory(args->host, err);
+    if (!labels) return manifest_fail_memory(args->host, err);
     PFD_TRY(number_labels(self, line, args->scratch, labels, room, &count, &others, err));
     for (int64_t i = 0; i < count; i++) labels[i] = label_of(self, labels[i]);
     args->outputs[1]->rows[row] = (pfd_ragged_row){.data = labels, .num_elements = count};
@@ -369,7 +540,7 @@ static pfd_status open_lines(manifest *self, const pfd_open_args *args, pfd_erro
 {
     const pfd_source_wrap wrap = {.text = args};
     if (pfd_files_are_stream(args))
-        return pfd_manifest_fail_compressed(args->host, args->files[0]->path, err);
+        return manifest_fail_compressed(args->host, args->files[0]->path, err);
     PFD_TRY(pfd_text_check(args, 0, 0, err));
     PFD_TRY(args->host->open_lines(args, &self->lines, err));
     pfd_status status = pfd_source_wrap_open(&wrap, &self->lines, err);
@@ -381,14 +552,13 @@ static pfd_status open_all(manifest *self, const pfd_open_args *args, pfd_error 
 {
     const pfd_list_string *classes = &self->attrs->classes;
     for (int64_t i = 0; i < classes->size; i++)
-        if (!pfd_class_names_add(&self->classes, classes->data[i],
-                                 (int64_t)strlen(classes->data[i])))
-            return pfd_manifest_fail_memory(args->host, err);
+        if (!class_names_add(&self->classes, classes->data[i], (int64_t)strlen(classes->data[i])))
+            return manifest_fail_memory(args->host, err);
     if (self->classes.size < classes->size)
         return args->host->fail_attr(err, "classes", NULL, PFD_INVALID_ARGUMENT,
                                      " has a name twice");
     self->folders = malloc((size_t)self->num_files * sizeof *self->folders + 1);
-    if (!self->folders) return pfd_manifest_fail_memory(args->host, err);
+    if (!self->folders) return manifest_fail_memory(args->host, err);
     PFD_TRY(open_folders(self, err));
     PFD_TRY(open_lines(self, args, err));
     PFD_TRY(choose_lines(self, args, err));
@@ -400,7 +570,7 @@ static pfd_status open_all(manifest *self, const pfd_open_args *args, pfd_error 
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     manifest *self = calloc(1, sizeof *self);
-    if (!self) return pfd_manifest_fail_memory(args->host, err);
+    if (!self) return manifest_fail_memory(args->host, err);
     *self = (manifest){.host = args->host,
                        .attrs = args->attrs,
                        .files = args->files,
@@ -452,5 +622,5 @@ const pfd_op pfd_op_manifest_reader = {
     .infer = infer,
     .open = open_source,
     .compute = compute,
-    .propose = pfd_manifest_infer_classes,
+    .propose = manifest_infer_classes,
 };

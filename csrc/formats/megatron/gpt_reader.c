@@ -1,8 +1,618 @@
-/* GPTReader: reads windows of seq_length + 1 tokens, to train language models. */
+/* GPTReader: reads windows of seq_length + 1 tokens, to train language models; in our own order,
+ * or in Megatron-LM's, whose numbers and indexes are made here. */
+#include "core/scratch.h"
+#include "formats/megatron/token_files.h"
+#include "formats/megatron/widen.h"
 #include "pyflowdata/op.h"
-#include "formats/megatron/token_windows.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The Mersenne Twister as NumPy's RandomState uses it ------------------------------------- */
+
+/* It only reproduces orders of other programs; everything else uses core/random.h. */
+
+typedef struct mt19937 {
+    uint32_t key[624];
+    int32_t next; /* the next number of `key`; 624: a new key is needed */
+} mt19937;
+
+enum { STATE = 624, SHIFT = 397 };
+
+/* Does what RandomState(seed) does. */
+static void mt19937_seed(mt19937 *state, uint32_t seed)
+{
+    for (uint32_t i = 0; i < STATE; i++) {
+        state->key[i] = seed;
+        seed = UINT32_C(1812433253) * (seed ^ (seed >> 30)) + i + 1;
+    }
+    state->next = STATE;
+}
+
+static uint32_t twist(uint32_t high, uint32_t low, uint32_t far)
+{
+    uint32_t joined = (high & UINT32_C(0x80000000)) | (low & UINT32_C(0x7fffffff));
+    return far ^ (joined >> 1) ^ ((joined & 1) ? UINT32_C(0x9908b0df) : 0);
+}
+
+static void make_key(mt19937 *state)
+{
+    uint32_t *key = state->key;
+    for (int i = 0; i < STATE - SHIFT; i++) key[i] = twist(key[i], key[i + 1], key[i + SHIFT]);
+    for (int i = STATE - SHIFT; i < STATE - 1; i++)
+        key[i] = twist(key[i], key[i + 1], key[i + SHIFT - STATE]);
+    key[STATE - 1] = twist(key[STATE - 1], key[0], key[SHIFT - 1]);
+    state->next = 0;
+}
+
+static uint32_t next_number(mt19937 *state)
+{
+    if (state->next == STATE) make_key(state);
+    uint32_t y = state->key[state->next++];
+    y ^= y >> 11;
+    y ^= (y << 7) & UINT32_C(0x9d2c5680);
+    y ^= (y << 15) & UINT32_C(0xefc60000);
+    return y ^ (y >> 18);
+}
+
+/* Draws a number from [0, most], uniformly: it draws as many bits as `most` has until they are
+ * not above `most`.  Like NumPy it uses two words only if one is too few; the first is the upper
+ * one. */
+static uint64_t draw(mt19937 *state, uint64_t most)
+{
+    uint64_t mask = UINT64_MAX >> __builtin_clzll(most | 1), value;
+    do {
+        value = next_number(state);
+        if (most > UINT32_MAX) value = value << 32 | next_number(state);
+        value &= mask;
+    } while (value > most);
+    return value;
+}
+
+#define SHUFFLE(type)                                                                              \
+    for (int64_t i = n - 1; i > 0; i--) {                                                          \
+        uint64_t j = draw(state, (uint64_t)i);                                                     \
+        type kept = values[j];                                                                     \
+        values[j] = values[i];                                                                     \
+        values[i] = kept;                                                                          \
+    }
+
+/* Does what RandomState.shuffle() does with an array of one dimension. */
+static void mt19937_shuffle32(mt19937 *state, uint32_t *values, int64_t n)
+{
+    SHUFFLE(uint32_t)
+}
+
+static void mt19937_shuffle64(mt19937 *state, int64_t *values, int64_t n)
+{
+    SHUFFLE(int64_t)
+}
+
+/* ---- Megatron-LM's order: that of its GPTDataset, bit for bit -------------------------------- */
+
+/* Sequences (here "documents" in Megatron's terms) are repeated for as many epochs as the
+ * samples need, and shuffled.  Their tokens, one after the other, are cut into samples of
+ * seq_length tokens plus the first token of the next sample.  Then the samples are shuffled.
+ * Opening makes all three indexes and keeps them in memory: 4 bytes per sequence and epoch, 16
+ * per sample.
+ *
+ * OWNERSHIP  Files are borrowed until open returns.
+ * THREADS    After open: any thread. */
+
+typedef struct megatron_request {
+    int64_t seq_length;
+    int64_t num_samples; /* the least number; 0: one epoch */
+    int64_t seed;
+    pfd_list_float64 split; /* weights of the parts; empty: one part, which is all */
+    int64_t split_index;    /* of the part */
+} megatron_request;
+
+typedef struct megatron_order {
+    int64_t num_samples;
+    int64_t num_sequences; /* of the sequences, with their repeats */
+    uint32_t *sequences;   /* their numbers in all files */
+    int64_t *begins;       /* of each sample: the place in `sequences` of its first token */
+    int32_t *offsets;      /* of each sample: the tokens before the first one in that sequence */
+    uint32_t *shuffle;     /* the number of the i-th sample */
+    int64_t *wide_shuffle; /* used instead of `shuffle` if 32 bits are too few */
+} megatron_order;
+
+enum { cancel_every = 1 << 20 };
+
+/* An index that is larger is a mistake in num_samples. */
+static const int64_t MOST_INDEX_BYTES = INT64_C(1) << 40;
+
+/* The numbers from which an order is made, besides the request. */
+typedef struct plan {
+    const pfd_host *host;
+    const pfd_token_files *files;
+    const megatron_request *request;
+    const pfd_scratch *bounds;
+    pfd_scratch *scratch;
+    int64_t begin, end;      /* of the sequences of the part */
+    int64_t epoch_tokens, num_epochs;
+    int64_t before_last;     /* samples of all epochs except the last one */
+    int32_t last_apart;      /* the last epoch is shuffled separately */
+} plan;
+
+static pfd_status check_cancelled(const plan *p, int64_t step, pfd_error *err)
+{
+    if (step % cancel_every != 0 || !pfd_scratch_is_cancelled(p->bounds)) return PFD_OK;
+    return p->host->fail(err, PFD_CANCELLED, "the loader is closing");
+}
+
+static void *alloc_index(const pfd_host *host, int64_t n, int64_t each, const char *what,
+                         pfd_error *err)
+{
+    void *index = n <= MOST_INDEX_BYTES / each ? malloc((size_t)(n * each)) : NULL;
+    if (!index)
+        (void)host->fail(err, PFD_OUT_OF_MEMORY,
+                         "no memory for the index of %s: %" PRId64 " times %" PRId64
+                         " bytes; ask for fewer samples with num_samples",
+                         what, n, each);
+    return index;
+}
+
+/* ---- What there is to choose from ------------------------------------------------------------ */
+static pfd_status fail_split(const pfd_host *host, const megatron_request *request,
+                             const char *what, pfd_error *err)
+{
+    return host->fail_attr(err, "split", NULL, PFD_INVALID_ARGUMENT,
+                           " has %" PRId64 " weights and split_index = %" PRId64
+                           "; %s: give up to three weights that are not negative and not all 0, as "
+                           "in split=[969, 30, 1], and the index of one of them that is above 0",
+                           request->split.size, request->split_index, what);
+}
+
+/* Weights become shares of 1, these are added up, and where a part ends is rounded to the nearest
+ * sequence, halves to even. */
+static pfd_status choose_part(plan *p, pfd_error *err)
+{
+    const megatron_request *request = p->request;
+    const pfd_list_float64 *split = &request->split;
+    double sum = 0, bounds[4] = {0};
+    p->end = p->files->num_sequences;
+    if (split->size == 0 && request->split_index == 0) return PFD_OK;
+    if (split->size > 3) return fail_split(p->host, request, "these are too many parts", err);
+    if (request->split_index >= split->size)
+        return fail_split(p->host, request, "no such part", err);
+    for (int64_t i = 0; i < split->size; i++) {
+        if (!(split->data[i] >= 0 && split->data[i] < HUGE_VAL))
+            return fail_split(p->host, request, "one of them is not a weight", err);
+        sum += split->data[i];
+    }
+    if (!(sum > 0)) return fail_split(p->host, request, "they are all 0", err);
+    for (int64_t i = 0; i < split->size; i++) bounds[i + 1] = bounds[i] + split->data[i] / sum;
+    if (!(bounds[request->split_index + 1] > bounds[request->split_index]))
+        return fail_split(p->host, request, "this part has the weight 0", err);
+    double n = (double)p->files->num_sequences;
+    p->begin = (int64_t)rint(bounds[request->split_index] * n);
+    p->end = (int64_t)rint(bounds[request->split_index + 1] * n);
+    if (p->end > p->files->num_sequences) p->end = p->files->num_sequences;
+    return PFD_OK;
+}
+
+static pfd_status length_of(const plan *p, int64_t sequence, int64_t *length, pfd_error *err)
+{
+    const pfd_token_file *file = pfd_file_of_sequence(p->files, sequence);
+    pfd_token_range range;
+    PFD_TRY(pfd_megatron_sequence(&file->index, sequence - file->first_sequence, p->scratch, &range,
+                                  err));
+    if (!file->index.data) pfd_scratch_reset(p->scratch);
+    *length = range.num_tokens;
+    return PFD_OK;
+}
+
+static pfd_status count_tokens(plan *p, pfd_error *err)
+{
+    for (int64_t i = p->begin; i < p->end; i++) {
+        int64_t length;
+        PFD_TRY(check_cancelled(p, i, err));
+        PFD_TRY(length_of(p, i, &length, err));
+        if (length > INT32_MAX)
+            return p->host->fail(err, PFD_UNSUPPORTED,
+                                 "sequence %" PRId64 " has %" PRId64
+                                 " tokens; Megatron's order supports up to 2^31 - 1",
+                                 i, length);
+        p->epoch_tokens += length;
+    }
+    if (p->epoch_tokens > p->request->seq_length) return PFD_OK;
+    return p->host->fail(err, PFD_INVALID_ARGUMENT,
+                         "the %" PRId64 " sequences of this part have %" PRId64
+                         " tokens, too few for a sample of seq_length + 1 = %" PRId64,
+                         p->end - p->begin, p->epoch_tokens, p->request->seq_length + 1);
+}
+
+/* Chooses the least number of epochs that gives the samples. The last one is shuffled separately if
+ * fewer than 80 % of its samples are used. */
+static pfd_status choose_epochs(plan *p, pfd_error *err)
+{
+    const megatron_request *request = p->request;
+    int64_t seq = request->seq_length, needed, all;
+    p->num_epochs = 1;
+    if (request->num_samples == 0) return PFD_OK;
+    if (__builtin_mul_overflow(request->num_samples, seq, &needed) || needed == INT64_MAX)
+        return p->host->fail_attr(err, "num_samples", NULL, PFD_INVALID_ARGUMENT,
+                                  " = %" PRId64 " of %" PRId64 " tokens each are more than can be "
+                                  "counted",
+                                  request->num_samples, seq);
+    p->num_epochs = needed / p->epoch_tokens + 1; /* needed + 1 tokens, rounded up */
+    if (__builtin_mul_overflow(p->num_epochs, p->epoch_tokens, &all))
+        return p->host->fail_attr(err, "num_samples", NULL, PFD_INVALID_ARGUMENT,
+                                  " = %" PRId64 " needs %" PRId64 " epochs of %" PRId64
+                                  " tokens, more than can be counted",
+                                  request->num_samples, p->num_epochs, p->epoch_tokens);
+    if (p->num_epochs == 1) return PFD_OK;
+    p->before_last = ((p->num_epochs - 1) * p->epoch_tokens - 1) / seq;
+    int64_t an_epoch = (p->epoch_tokens - 1) / seq;
+    p->last_apart = request->num_samples - p->before_last < (int64_t)(0.80 * (double)an_epoch);
+    return PFD_OK;
+}
+
+/* ---- The three indexes ----------------------------------------------------------------------- */
+static pfd_status make_sequences(const plan *p, mt19937 *random, megatron_order *out,
+                                 pfd_error *err)
+{
+    int64_t each = p->end - p->begin;
+    if (p->files->num_sequences > INT32_MAX)
+        return p->host->fail(err, PFD_UNSUPPORTED,
+                             "there are %" PRId64
+                             " sequences; Megatron's order supports up to 2^31 - 1",
+                             p->files->num_sequences);
+    if (__builtin_mul_overflow(each, p->num_epochs, &out->num_sequences))
+        out->num_sequences = INT64_MAX;
+    out->sequences = alloc_index(p->host, out->num_sequences, 4, "documents", err);
+    if (!out->sequences) return err->status;
+    for (int64_t i = 0; i < out->num_sequences; i++)
+        out->sequences[i] = (uint32_t)(p->begin + i % each);
+    int64_t first = p->last_apart ? out->num_sequences - each : out->num_sequences;
+    mt19937_shuffle32(random, out->sequences, first);
+    mt19937_shuffle32(random, out->sequences + first, out->num_sequences - first);
+    return PFD_OK;
+}
+
+/* The last token of a sample is also the first one of the next. The next beginning is found by
+ * going seq_length + 1 tokens forward and one back, so a sample may begin with the last token of
+ * a sequence, but never after it. */
+static pfd_status walk(const plan *p, megatron_order *out, pfd_error *err)
+{
+    int64_t place = 0, offset = 0, length;
+    PFD_TRY(length_of(p, out->sequences[0], &length, err));
+    for (int64_t i = 0;; i++) {
+        out->begins[i] = place;
+        out->offsets[i] = (int32_t)offset;
+        if (i == out->num_samples) return PFD_OK;
+        int64_t left = p->request->seq_length + 1;
+        while (left > length - offset) {
+            left -= length - offset;
+            if (++place == out->num_sequences)
+                return p->host->fail(err, PFD_IO, "an .idx changed while it was read");
+            offset = 0;
+            PFD_TRY(check_cancelled(p, place, err));
+            PFD_TRY(length_of(p, out->sequences[place], &length, err));
+        }
+        offset += left - 1;
+    }
+}
+
+static pfd_status make_samples(const plan *p, megatron_order *out, pfd_error *err)
+{
+    out->num_samples = (p->num_epochs * p->epoch_tokens - 1) / p->request->seq_length;
+    out->begins = alloc_index(p->host, out->num_samples + 1, sizeof *out->begins, "samples", err);
+    if (!out->begins) return err->status;
+    out->offsets = alloc_index(p->host, out->num_samples + 1, sizeof *out->offsets, "samples", err);
+    if (!out->offsets) return err->status;
+    return walk(p, out, err);
+}
+
+static pfd_status make_shuffle(const plan *p, mt19937 *random, megatron_order *out, pfd_error *err)
+{
+    int64_t n = out->num_samples, first = p->last_apart ? p->before_last : n;
+    if (n >= (int64_t)UINT32_MAX - 1) {
+        out->wide_shuffle = alloc_index(p->host, n, sizeof *out->wide_shuffle, "their order", err);
+        if (!out->wide_shuffle) return err->status;
+        for (int64_t i = 0; i < n; i++) out->wide_shuffle[i] = i;
+        mt19937_shuffle64(random, out->wide_shuffle, first);
+        mt19937_shuffle64(random, out->wide_shuffle + first, n - first);
+        return PFD_OK;
+    }
+    out->shuffle = alloc_index(p->host, n, sizeof *out->shuffle, "their order", err);
+    if (!out->shuffle) return err->status;
+    for (int64_t i = 0; i < n; i++) out->shuffle[i] = (uint32_t)i;
+    mt19937_shuffle32(random, out->shuffle, first);
+    mt19937_shuffle32(random, out->shuffle + first, n - first);
+    return PFD_OK;
+}
+
+static pfd_status make_all(plan *p, megatron_order *out, pfd_error *err)
+{
+    mt19937 random;
+    mt19937_seed(&random, (uint32_t)p->request->seed);
+    PFD_TRY(choose_part(p, err));
+    PFD_TRY(count_tokens(p, err));
+    PFD_TRY(choose_epochs(p, err));
+    PFD_TRY(make_sequences(p, &random, out, err));
+    PFD_TRY(make_samples(p, out, err));
+    return make_shuffle(p, &random, out, err);
+}
+
+/* accepts a zeroed one */
+static void megatron_order_close(megatron_order *order)
+{
+    free(order->sequences);
+    free(order->begins);
+    free(order->offsets);
+    free(order->shuffle);
+    free(order->wide_shuffle);
+    *order = (megatron_order){0};
+}
+
+static pfd_status megatron_order_open(const pfd_token_files *files, const megatron_request *request,
+                                      const pfd_scratch *bounds, megatron_order *out,
+                                      pfd_error *err)
+{
+    *out = (megatron_order){0};
+    plan p = {.host = files->host, .files = files, .request = request, .bounds = bounds};
+    p.scratch = pfd_scratch_create();
+    pfd_status status = p.scratch
+                            ? make_all(&p, out, err)
+                            : files->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a scratch");
+    pfd_scratch_free(p.scratch);
+    if (status != PFD_OK) megatron_order_close(out);
+    return status;
+}
+
+/* ---- Windows: a random-access source --------------------------------------------------------- */
+
+/* In our own order, window i is the tokens [i * seq_length, i * seq_length + seq_length] of all
+ * files, one after the other; a shorter rest at the end is not read.  In Megatron's order, window
+ * i is the i-th sample of its GPTDataset.  A record is the tokens of a window with the dtype of
+ * the file.  It views the file if the tokens are contiguous.
+ *
+ * OWNERSHIP  Files are borrowed until close.
+ * THREADS    As of a pfd_source in op.h. */
+
+typedef struct windows {
+    const pfd_host *host;
+    pfd_token_files files;    /* owned */
+    megatron_order order;     /* owned; without samples: our own order */
+    int64_t num_windows;
+    int64_t seq_length;
+    int64_t element_bytes;    /* of a token in a file */
+    pfd_widen_fn widen;       /* from the files' dtype to that of a row */
+} windows;
+
+/* The next token of a window. */
+typedef struct cursor {
+    int64_t place;  /* our own order: the token's number in all files; Megatron's: the place of its
+                       sequence among them */
+    int64_t offset; /* Megatron's: of the token in its sequence */
+} cursor;
+
+static int64_t num_windows(void *source)
+{
+    return ((const windows *)source)->num_windows;
+}
+
+/* ---- Finding --------------------------------------------------------------------------------- */
+static cursor begin_window(const windows *self, int64_t i)
+{
+    const megatron_order *order = &self->order;
+    if (!order->sequences) return (cursor){i * self->seq_length, 0};
+    int64_t sample = order->shuffle ? order->shuffle[i] : order->wide_shuffle[i];
+    return (cursor){order->begins[sample], order->offsets[sample]};
+}
+
+static const pfd_token_file *file_at(const windows *self, const cursor *at, int64_t *number)
+{
+    *number = at->place;
+    if (!self->order.sequences) return pfd_file_of_token(&self->files, at->place);
+    const pfd_token_file *file =
+        pfd_file_of_sequence(&self->files, self->order.sequences[at->place]);
+    *number = self->order.sequences[at->place] - file->first_sequence;
+    return file;
+}
+
+/* Finds the contiguous tokens from the cursor on, at least one. */
+static pfd_status find_piece(const windows *self, cursor *at, pfd_scratch *scratch,
+                             const pfd_token_file **file, pfd_token_range *out, pfd_error *err)
+{
+    int64_t number;
+    for (;; at->place++, at->offset = 0) {
+        if (at->place >= (self->order.sequences ? self->order.num_sequences
+                                                : self->files.num_tokens))
+            return self->host->fail(err, PFD_IO, "the tokens end within a window: an .idx changed "
+                                                 "while open");
+        *file = file_at(self, at, &number);
+        if (!self->order.sequences) return pfd_token_place(*file, number, scratch, out, err);
+        PFD_TRY(pfd_megatron_sequence(&(*file)->index, number, scratch, out, err));
+        if (at->offset >= out->num_tokens) continue; /* an empty sequence */
+        out->offset += at->offset * (*file)->element_bytes;
+        out->num_tokens -= at->offset;
+        return PFD_OK;
+    }
+}
+
+static void advance(const windows *self, cursor *at, int64_t num_tokens)
+{
+    *(self->order.sequences ? &at->offset : &at->place) += num_tokens;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+static pfd_status read_piece(const windows *self, const pfd_token_file *file,
+                             const pfd_token_range *piece, pfd_scratch *scratch,
+                             const uint8_t **data, pfd_error *err)
+{
+    return self->host->read(file->bin, piece->offset, piece->num_tokens * file->element_bytes,
+                            scratch, data, err);
+}
+
+/* Joins a window from pieces; the first piece is given. */
+static pfd_status join(const windows *self, cursor at, const pfd_token_file *file,
+                       pfd_token_range piece, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    int64_t left = self->seq_length + 1;
+    uint8_t *to = self->host->alloc(scratch, out->size);
+    if (!to)
+        return self->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a window of %" PRId64
+                                                        " tokens", left);
+    out->data = to;
+    for (;;) {
+        const uint8_t *data;
+        if (piece.num_tokens > left) piece.num_tokens = left;
+        PFD_TRY(read_piece(self, file, &piece, scratch, &data, err));
+        memcpy(to, data, (size_t)(piece.num_tokens * self->element_bytes));
+        left -= piece.num_tokens;
+        if (left == 0) return PFD_OK;
+        to += piece.num_tokens * self->element_bytes;
+        advance(self, &at, piece.num_tokens);
+        PFD_TRY(find_piece(self, &at, scratch, &file, &piece, err));
+    }
+}
+
+static pfd_status read_window(const windows *self, int64_t i, pfd_scratch *scratch, pfd_record *out,
+                              pfd_error *err)
+{
+    cursor at = begin_window(self, i);
+    const pfd_token_file *file;
+    pfd_token_range piece;
+    PFD_TRY(find_piece(self, &at, scratch, &file, &piece, err));
+    *out = (pfd_record){.size = (self->seq_length + 1) * self->element_bytes,
+                        .offset = piece.offset,
+                        .ordinal = i,
+                        .file = file->bin->index};
+    if (piece.num_tokens <= self->seq_length)
+        return join(self, at, file, piece, scratch, out, err);
+    piece.num_tokens = self->seq_length + 1;
+    PFD_TRY(read_piece(self, file, &piece, scratch, &out->data, err));
+    __builtin_prefetch(out->data, 0, 2);
+    return PFD_OK;
+}
+
+static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
+                     pfd_record *out, pfd_error *err)
+{
+    const windows *self = source;
+    for (int64_t i = 0; i < n; i++) {
+        if (ordinals[i] < 0 || ordinals[i] >= self->num_windows)
+            return self->host->fail_row(err, i, -1, PFD_INTERNAL, "window %" PRId64 " of %" PRId64,
+                                        ordinals[i], self->num_windows);
+        pfd_status status = read_window(self, ordinals[i], scratch, &out[i], err);
+        if (status == PFD_OK) continue;
+        err->row = i;
+        return status;
+    }
+    return PFD_OK;
+}
+
+/* Estimates places: instead of reading an .idx, it assumes that all sequences have the same size.
+ */
+static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
+{
+    const windows *self = source;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t number;
+        cursor at = begin_window(self, ordinals[i]);
+        const pfd_token_file *file = file_at(self, &at, &number);
+        int64_t of = self->order.sequences ? file->index.num_sequences
+                                           : file[1].first_token - file->first_token;
+        if (!self->order.sequences) number -= file->first_token;
+        double bytes = (double)(file->bin->size - file->header_bytes);
+        double before = of > 0 ? (double)number / (double)of * bytes : 0;
+        out[i] = (pfd_place){.offset = file->header_bytes + (int64_t)before,
+                             .file = file->bin->index};
+    }
+}
+
+/* Writes the tokens of a record of this source into a row of options->row_dtype.  Returns 0 if the
+ * bytes of the record are not a window. */
+static int32_t token_window_write(const void *source, const pfd_record *record, uint8_t *row)
+{
+    const windows *self = source;
+    int64_t num_tokens = self->seq_length + 1;
+    if (record->size != num_tokens * self->element_bytes) return 0;
+    self->widen(record->data, row, num_tokens);
+    return 1;
+}
+
+static void close_windows(void *source)
+{
+    windows *self = source;
+    pfd_token_files_close(&self->files);
+    megatron_order_close(&self->order);
+    free(self);
+}
+
+static const pfd_source_methods methods = {
+    .struct_size = sizeof(pfd_source_methods),
+    .close = close_windows,
+    .size = num_windows,
+    .at = at,
+    .places = places,
+};
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static pfd_status fail_too_short(const windows *self, pfd_error *err)
+{
+    return self->host->fail(err, PFD_INVALID_ARGUMENT,
+                            "the files have %" PRId64 " tokens together, too few for a window of "
+                            "seq_length + 1 = %" PRId64,
+                            self->files.num_tokens, self->seq_length + 1);
+}
+
+/* Megatron's order is an order of documents, which a flat file does not have. */
+static pfd_status open_order(windows *self, const megatron_request *request,
+                             const pfd_scratch *bounds, pfd_error *err)
+{
+    for (int64_t i = 0; i < self->files.num_files; i++)
+        if (!self->files.files[i].index.file)
+            return self->host->fail_attr(
+                err, "order", self->files.files[i].bin, PFD_INVALID_ARGUMENT,
+                " = 'megatron' shuffles documents, and the file has no .idx to "
+                "tell them; use order='own'");
+    PFD_TRY(megatron_order_open(&self->files, request, bounds, &self->order, err));
+    self->num_windows = self->order.num_samples;
+    return PFD_OK;
+}
+
+static pfd_status open_all(windows *self, const pfd_open_args *args,
+                           const pfd_token_options *options, const megatron_request *order,
+                           pfd_error *err)
+{
+    PFD_TRY(pfd_token_files_open(args, options, &self->files, err));
+    int32_t dtype = self->files.files[0].dtype;
+    self->element_bytes = pfd_dtype_size(dtype);
+    self->widen = pfd_widen_best(dtype, options->row_dtype);
+    if (self->files.num_tokens == 0) return PFD_OK; /* without a record, which the host reports */
+    if (self->files.num_tokens <= self->seq_length) return fail_too_short(self, err);
+    self->num_windows = (self->files.num_tokens - 1) / self->seq_length;
+    return order ? open_order(self, order, args->scratch, err) : PFD_OK;
+}
+
+/* Opens the source.  `order` NULL: our own order. */
+static pfd_status token_windows_open(const pfd_open_args *args, const pfd_token_options *options,
+                                     int64_t seq_length, const megatron_request *order,
+                                     pfd_source *out, pfd_error *err)
+{
+    windows *self = calloc(1, sizeof *self);
+    if (!self) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a source of windows");
+    *self = (windows){.host = args->host, .seq_length = seq_length};
+    pfd_status status = open_all(self, args, options, order, err);
+    if (status != PFD_OK) {
+        close_windows(self);
+        return status;
+    }
+    out->methods = &methods;
+    out->self = self;
+    return PFD_OK;
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
 
 enum { ORDER_OWN, ORDER_MEGATRON };
 
@@ -49,18 +659,18 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
                                  .gaps = attrs->gaps,
                                  .row_dtype = attrs->dtype,
                                  .same_dtype = 1};
-    pfd_megatron_request order = {.seq_length = attrs->seq_length,
-                                  .num_samples = attrs->num_samples,
-                                  .seed = attrs->megatron_seed,
-                                  .split = attrs->split,
-                                  .split_index = attrs->split_index};
+    megatron_request order = {.seq_length = attrs->seq_length,
+                              .num_samples = attrs->num_samples,
+                              .seed = attrs->megatron_seed,
+                              .split = attrs->split,
+                              .split_index = attrs->split_index};
     int32_t is_megatron = attrs->order == ORDER_MEGATRON;
     if (is_megatron && args->access == PFD_ACCESS_RANDOM)
         return args->host->fail_attr(err, "order", NULL, PFD_INVALID_ARGUMENT,
                                      " = 'megatron' is already a random order, by megatron_seed; "
                                      "leave random_shuffle and shuffle out, or set order='own'");
-    return pfd_token_windows_open(args, &options, attrs->seq_length, is_megatron ? &order : NULL,
-                                  out, err);
+    return token_windows_open(args, &options, attrs->seq_length, is_megatron ? &order : NULL, out,
+                              err);
 }
 
 static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
@@ -74,7 +684,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     const pfd_tensor *out = args->outputs[0];
     for (int64_t i = 0; i < args->num_rows; i++) {
         const pfd_record *record = &args->records[i];
-        if (!pfd_token_window_write(args->source, record, out->data + i * out->row_bytes))
+        if (!token_window_write(args->source, record, out->data + i * out->row_bytes))
             return args->host->fail_row(err, i, 0, PFD_CORRUPT_DATA,
                                         "a window has %" PRId64 " bytes, which are not %" PRId64
                                         " tokens",

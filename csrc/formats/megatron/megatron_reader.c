@@ -1,10 +1,242 @@
 /* MegatronReader: reads the documents of .bin and .idx files, as Megatron-LM writes them. */
+#include "formats/megatron/token_files.h"
+#include "formats/megatron/widen.h"
 #include "pyflowdata/pyflowdata.h"
-#include "formats/megatron/megatron_header.h"
-#include "formats/megatron/token_documents.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- Documents: a random-access source ------------------------------------------------------- */
+
+/* A record is the tokens of a document or sequence.  It views the file if the file has the dtype
+ * of a row; otherwise the tokens are widened to that dtype.
+ *
+ * OWNERSHIP  Files are borrowed until close.
+ * THREADS    As of a pfd_source in op.h. */
+
+typedef struct documents {
+    const pfd_host *host;
+    pfd_token_files files; /* owned */
+    int32_t dtype;         /* of a row */
+    int32_t by_document;   /* else by sequence */
+    int64_t element_bytes; /* of a row */
+} documents;
+
+/* The sequences [first, end) of a file that are one record. */
+typedef struct span {
+    const pfd_token_file *file;
+    int64_t first, end;
+} span;
+
+static int64_t num_records(void *source)
+{
+    const documents *self = source;
+    return self->by_document ? self->files.num_documents : self->files.num_sequences;
+}
+
+static const pfd_token_file *file_of(const documents *self, int64_t ordinal)
+{
+    return self->by_document ? pfd_file_of_document(&self->files, ordinal)
+                             : pfd_file_of_sequence(&self->files, ordinal);
+}
+
+static pfd_status find_span(const documents *self, int64_t ordinal, pfd_scratch *scratch, span *out,
+                            pfd_error *err)
+{
+    out->file = file_of(self, ordinal);
+    if (self->by_document)
+        return pfd_megatron_document(&out->file->index, ordinal - out->file->first_document,
+                                     scratch, &out->first, &out->end, err);
+    out->first = ordinal - out->file->first_sequence;
+    out->end = out->first + 1;
+    return PFD_OK;
+}
+
+/* Finds where sequence i begins; for the number after the last one, the end of the file. */
+static pfd_status find_begin(const pfd_token_file *file, int64_t i, pfd_scratch *scratch,
+                             int64_t *out, pfd_error *err)
+{
+    pfd_token_range range = {file->bin->size, 0};
+    pfd_status status = PFD_OK;
+    if (i < file->index.num_sequences)
+        status = pfd_megatron_sequence(&file->index, i, scratch, &range, err);
+    *out = range.offset;
+    return status;
+}
+
+/* Finds all tokens of a span if its sequences are back to back; otherwise num_tokens is -1. */
+static pfd_status find_range(const span *of, pfd_scratch *scratch, pfd_token_range *out,
+                             pfd_error *err)
+{
+    int64_t end;
+    if (of->end - of->first == 1)
+        return pfd_megatron_sequence(&of->file->index, of->first, scratch, out, err);
+    PFD_TRY(find_begin(of->file, of->first, scratch, &out->offset, err));
+    out->num_tokens = of->end == of->first ? 0 : -1;
+    if (out->num_tokens == 0 || !of->file->index.is_contiguous) return PFD_OK;
+    PFD_TRY(find_begin(of->file, of->end, scratch, &end, err));
+    if (end >= out->offset) out->num_tokens = (end - out->offset) / of->file->element_bytes;
+    return PFD_OK;
+}
+
+static pfd_status count_tokens(const span *of, pfd_scratch *scratch, int64_t *out, pfd_error *err)
+{
+    *out = 0;
+    for (int64_t i = of->first; i < of->end; i++) {
+        pfd_token_range range;
+        PFD_TRY(pfd_megatron_sequence(&of->file->index, i, scratch, &range, err));
+        *out += range.num_tokens;
+    }
+    return PFD_OK;
+}
+
+static pfd_status alloc_row(const documents *self, int64_t num_tokens, pfd_scratch *scratch,
+                            uint8_t **out, pfd_error *err)
+{
+    if (num_tokens <= INT64_MAX / self->element_bytes)
+        *out = self->host->alloc(scratch, num_tokens * self->element_bytes);
+    else
+        *out = NULL;
+    if (*out) return PFD_OK;
+    return self->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a row of %" PRId64 " tokens",
+                            num_tokens);
+}
+
+static pfd_status widen_range(const documents *self, const pfd_token_file *file,
+                              const pfd_token_range *range, pfd_scratch *scratch, uint8_t *to,
+                              pfd_error *err)
+{
+    const uint8_t *data;
+    PFD_TRY(self->host->read(file->bin, range->offset, range->num_tokens * file->element_bytes,
+                             scratch, &data, err));
+    pfd_widen_best(file->dtype, self->dtype)(data, to, range->num_tokens);
+    return PFD_OK;
+}
+
+/* Reads a row that is one piece of the file. If no conversion is needed, it views the file. */
+static pfd_status read_range(const documents *self, const span *of, const pfd_token_range *range,
+                             pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    uint8_t *row;
+    int64_t bytes = range->num_tokens * of->file->element_bytes;
+    if (of->file->dtype == self->dtype) {
+        PFD_TRY(self->host->read(of->file->bin, range->offset, bytes, scratch, &out->data, err));
+        if ((uintptr_t)out->data % (uintptr_t)self->element_bytes == 0) return PFD_OK;
+    }
+    PFD_TRY(alloc_row(self, range->num_tokens, scratch, &row, err));
+    out->data = row;
+    return widen_range(self, of->file, range, scratch, row, err);
+}
+
+/* Joins a row from sequences in several places; `num_tokens` is the sum of their lengths. */
+static pfd_status join(const documents *self, const span *of, int64_t num_tokens,
+                       pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    uint8_t *row;
+    PFD_TRY(alloc_row(self, num_tokens, scratch, &row, err));
+    out->data = row;
+    for (int64_t i = of->first; i < of->end; i++) {
+        pfd_token_range range;
+        PFD_TRY(pfd_megatron_sequence(&of->file->index, i, scratch, &range, err));
+        if (range.num_tokens > num_tokens)
+            return self->host->fail_file(err, of->file->index.file, -1, PFD_IO,
+                                         "the file changed while open");
+        PFD_TRY(widen_range(self, of->file, &range, scratch, row, err));
+        row += range.num_tokens * self->element_bytes;
+        num_tokens -= range.num_tokens;
+    }
+    return PFD_OK;
+}
+
+static pfd_status read_record(const documents *self, int64_t ordinal, pfd_scratch *scratch,
+                              pfd_record *out, pfd_error *err)
+{
+    span of;
+    pfd_token_range range;
+    PFD_TRY(find_span(self, ordinal, scratch, &of, err));
+    PFD_TRY(find_range(&of, scratch, &range, err));
+    int64_t num_tokens = range.num_tokens;
+    if (num_tokens < 0) PFD_TRY(count_tokens(&of, scratch, &num_tokens, err));
+    *out = (pfd_record){.size = num_tokens * self->element_bytes,
+                        .offset = range.offset,
+                        .ordinal = ordinal,
+                        .file = of.file->bin->index};
+    if (num_tokens == 0) return PFD_OK;
+    if (range.num_tokens < 0) return join(self, &of, num_tokens, scratch, out, err);
+    return read_range(self, &of, &range, scratch, out, err);
+}
+
+static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
+                     pfd_record *out, pfd_error *err)
+{
+    const documents *self = source;
+    for (int64_t i = 0; i < n; i++) {
+        if (ordinals[i] < 0 || ordinals[i] >= num_records(source))
+            return self->host->fail_row(err, i, -1, PFD_INTERNAL, "record %" PRId64 " of %" PRId64,
+                                        ordinals[i], num_records(source));
+        pfd_status status = read_record(self, ordinals[i], scratch, &out[i], err);
+        if (status == PFD_OK) continue;
+        err->row = i;
+        return status;
+    }
+    return PFD_OK;
+}
+
+/* Estimates places as if all documents had the same size. */
+static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
+{
+    const documents *self = source;
+    for (int64_t i = 0; i < n; i++) {
+        const pfd_token_file *file = file_of(self, ordinals[i]);
+        const pfd_megatron_index *index = &file->index;
+        int64_t first = self->by_document ? file->first_document : file->first_sequence;
+        int64_t count = self->by_document ? index->num_documents : index->num_sequences;
+        double share = count > 0 ? (double)(ordinals[i] - first) / (double)count : 0;
+        out[i] = (pfd_place){.offset = (int64_t)(share * (double)file->bin->size),
+                             .file = file->bin->index};
+    }
+}
+
+static void close_documents(void *source)
+{
+    documents *self = source;
+    pfd_token_files_close(&self->files);
+    free(self);
+}
+
+static const pfd_source_methods methods = {
+    .struct_size = sizeof(pfd_source_methods),
+    .close = close_documents,
+    .size = num_records,
+    .at = at,
+    .places = places,
+};
+
+static pfd_status token_documents_open(const pfd_open_args *args, int32_t dtype,
+                                       int32_t by_document, int32_t gaps, pfd_source *out,
+                                       pfd_error *err)
+{
+    pfd_token_options options = {
+        .format = PFD_TOKENS_MEGATRON, .gaps = gaps, .row_dtype = dtype};
+    documents *self = calloc(1, sizeof *self);
+    if (!self)
+        return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a source of documents");
+    *self = (documents){.host = args->host,
+                        .dtype = dtype,
+                        .by_document = by_document,
+                        .element_bytes = pfd_dtype_size(dtype)};
+    pfd_status status = pfd_token_files_open(args, &options, &self->files, err);
+    if (status != PFD_OK) {
+        close_documents(self);
+        return status;
+    }
+    out->methods = &methods;
+    out->self = self;
+    return PFD_OK;
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
 
 enum { UNIT_DOCUMENT, UNIT_SEQUENCE };
 
@@ -23,8 +255,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     const megatron_reader *attrs = args->attrs;
-    return pfd_token_documents_open(args, attrs->dtype, attrs->unit == UNIT_DOCUMENT, attrs->gaps,
-                                    out, err);
+    return token_documents_open(args, attrs->dtype, attrs->unit == UNIT_DOCUMENT, attrs->gaps, out,
+                                err);
 }
 
 static pfd_status companions(const pfd_companion_args *args, pfd_error *err)

@@ -1,8 +1,9 @@
 /* Widens integers: plain loops, compiled once for each SIMD level. */
 #include "formats/megatron/widen.h"
 
-#include "core/dtype.h"
-#include "core/simd.h"
+#include "core/cpu.h"
+#include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <string.h>
 

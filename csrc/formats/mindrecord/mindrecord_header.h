@@ -2,12 +2,12 @@
  *
  * It has the fields of the rows, the pages of the file with the rows in each, and the names of all
  * shards of the set.  This module checks that the pages agree with each other;
- * formats/mindrecord/mindrecord_pages.h compares them with the file.
+ * mindrecord_reader.c compares them with the file.
  */
 #ifndef PFD_FORMATS_MINDRECORD_MINDRECORD_HEADER_H
 #define PFD_FORMATS_MINDRECORD_MINDRECORD_HEADER_H
-#include "pyflowdata/op.h"
 #include "parse/json.h"
+#include "pyflowdata/op.h"
 
 #define PFD_MINDRECORD_MOST_HEADER_BYTES (128ll << 20)
 

@@ -1,6 +1,6 @@
 /* The probe that recognises a file of the format, and the ops that read it. */
 #include "formats/mini/mini_parser.h"
-#include "parse/text_probe.h"
+#include "parse/first_bytes.h"
 
 enum { most_lines = 20 };
 

@@ -1,8 +1,8 @@
 /* Parses the bytes of a record, and makes the message about a malformed one. */
 #include "formats/mini/mini_parser.h"
 
-#include "parse/parse_double.h"
-#include "parse/quote.h"
+#include "parse/number_text.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
 #include <stdio.h>

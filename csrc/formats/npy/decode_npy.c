@@ -1,11 +1,9 @@
 /* DecodeNpy: decodes the bytes of a .npy file into an array. */
-#include "core/array_copy.h"
 #include "core/rows.h"
-#include "core/stored_rows.h"
-#include "pyflowdata/op.h"
-#include "pyflowdata/pyflowdata.h"
 #include "formats/npy/npy_header.h"
 #include "parse/row_type.h"
+#include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 

@@ -2,10 +2,10 @@
 #include "formats/npy/npy_header.h"
 
 #include "core/bytes.h"
-#include "core/stored_rows.h"
-#include "pyflowdata/pyflowdata.h"
+#include "core/rows.h"
 #include "files/file_hint.h"
-#include "parse/quote.h"
+#include "parse/words.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 #include <string.h>

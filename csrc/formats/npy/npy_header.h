@@ -16,7 +16,7 @@ enum {
 typedef struct pfd_npy_header {
     int64_t header_bytes; /* the array's numbers begin here */
     int32_t dtype;        /* PFD_BOOL ... */
-    int32_t byte_order;   /* PFD_ORDER_* of core/stored_rows.h; little where it has no meaning */
+    int32_t byte_order;   /* PFD_ORDER_* of core/rows.h; little where it has no meaning */
     int32_t is_fortran;   /* the first index changes fastest; 0 if both orders are the same */
     int32_t ndim;
     int64_t shape[PFD_NPY_MAX_DIMS];

@@ -1,12 +1,12 @@
 /* NpyReader: reads .npy files; each row of the array is a record. */
 #include "core/error.h"
-#include "core/stored_rows.h"
+#include "core/rows.h"
 #include "files/file_hint.h"
-#include "sources/fixed.h"
-#include "sources/inflated_files.h"
-#include "pyflowdata/pyflowdata.h"
 #include "formats/npy/npy_header.h"
 #include "parse/row_type.h"
+#include "pyflowdata/pyflowdata.h"
+#include "sources/fixed.h"
+#include "sources/wrapped_source.h"
 
 #include <inttypes.h>
 #include <string.h>

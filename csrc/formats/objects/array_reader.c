@@ -1,6 +1,6 @@
 /* ArrayReader: the rows of an array of the program, where they are. */
 #include "core/hash.h"
-#include "core/stored_rows.h"
+#include "core/rows.h"
 #include "core/tables.h"
 #include "pyflowdata/op.h"
 

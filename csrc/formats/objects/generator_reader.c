@@ -1,11 +1,30 @@
 /* GeneratorReader: reads samples from a Python object. */
-#include "formats/objects/object_source.h"
+#include "parse/row_type.h"
 #include "pyflowdata/op.h"
-#include "parse/field_spec.h"
-#include "sources/packed_fields.h"
+#include "pyflowdata/pyflowdata.h"
+#include "sources/fields.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- What Python sets once; readers of objects get it when they are opened ------------------- */
+
+static const pfd_object_source *_Atomic object_source;
+
+void pfd_object_source_set(const pfd_object_source *source)
+{
+    atomic_store_explicit(&object_source, source, memory_order_release);
+}
+
+/* Returns what pfd_object_source_set() was given; NULL: it was not called, as in a program without
+ * Python. */
+static const pfd_object_source *object_source_get(void)
+{
+    return atomic_load_explicit(&object_source, memory_order_acquire);
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
 
 typedef struct generator_reader_attrs {
     int64_t source;
@@ -37,7 +56,7 @@ static pfd_status parse_field(const pfd_host *host, const char *element, pfd_fie
 
 static pfd_status find_objects(const pfd_host *host, const pfd_object_source **out, pfd_error *err)
 {
-    *out = pfd_object_source_get();
+    *out = object_source_get();
     if (*out) return PFD_OK;
     return host->fail(err, PFD_UNSUPPORTED,
                       "GeneratorReader reads Python objects, and this program has no Python");

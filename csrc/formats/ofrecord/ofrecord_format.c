@@ -1,6 +1,6 @@
 /* The format of OneFlow's OFRecord files: a length and a message for each record, and no magic. */
 #include "core/bytes.h"
-#include "formats/ofrecord/ofrecord_feature.h"
+#include "formats/ofrecord/ofrecord_row.h"
 #include "pyflowdata/op.h"
 
 enum { length_bytes = 8 };

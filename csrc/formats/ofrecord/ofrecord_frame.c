@@ -1,7 +1,7 @@
 /* OFRecordFrame: what stands around a record in an OFRecord file. */
 #include "core/bytes.h"
 #include "pyflowdata/op.h"
-#include "sources/record_frames.h"
+#include "sources/frames.h"
 
 #include <string.h>
 

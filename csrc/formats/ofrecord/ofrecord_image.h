@@ -1,8 +1,8 @@
 /* formats/ofrecord/ofrecord_image.h -- images in a feature of OFRecords. */
 #ifndef PFD_FORMATS_OFRECORD_OFRECORD_IMAGE_H
 #define PFD_FORMATS_OFRECORD_OFRECORD_IMAGE_H
-#include "images/pixels/random_window.h"
-#include "images/codecs/decode_attrs.h"
+#include "images/codecs/image_codec.h"
+#include "images/pixels/image_window.h"
 
 /* What is decoded of each record. */
 typedef struct pfd_of_images {

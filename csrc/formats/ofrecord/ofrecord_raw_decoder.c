@@ -1,6 +1,6 @@
 /* OFRecordRawDecoder: reads the list of one feature as rows of numbers. */
 #include "core/convert.h"
-#include "core/stored_rows.h"
+#include "core/rows.h"
 #include "formats/ofrecord/ofrecord_row.h"
 #include "pyflowdata/pyflowdata.h"
 

@@ -1,7 +1,7 @@
 /* OFRecordReader: frames of a length and a message OFRecord, as bytes. */
 #include "core/bytes.h"
-#include "pyflowdata/op.h"
 #include "files/file_hint.h"
+#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 

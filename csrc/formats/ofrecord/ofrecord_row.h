@@ -5,8 +5,41 @@
  */
 #ifndef PFD_FORMATS_OFRECORD_OFRECORD_ROW_H
 #define PFD_FORMATS_OFRECORD_OFRECORD_ROW_H
-#include "formats/ofrecord/ofrecord_feature.h"
+#include "parse/wire.h"
 #include "pyflowdata/op.h"
+
+/* ---- A feature of an OFRecord, OneFlow's message of named lists ------------------------------ */
+
+/* OFRecord is a map from names to features, and a feature is one list: of bytes, floats, doubles
+ * or integers.  The rules are those of the protobuf library: of entries with the same name the
+ * last one counts, numbers may be packed or not, unknown fields are skipped, pieces of a list
+ * are joined.
+ *
+ * OWNERSHIP  Cursors point into the record.
+ * THREADS    Pure functions. */
+
+/* The kind of a feature's list: its field number in the message Feature. */
+#define PFD_OF_BYTES 1
+#define PFD_OF_FLOAT 2
+#define PFD_OF_DOUBLE 3
+#define PFD_OF_INT32 4
+#define PFD_OF_INT64 5
+
+enum { PFD_OF_MOST_PIECES = 4 }; /* writers make one piece; more than this count as damage */
+
+typedef struct pfd_of_feature {
+    int32_t kind; /* PFD_OF_* */
+    int32_t num_pieces;
+    pfd_wire_cursor pieces[PFD_OF_MOST_PIECES]; /* messages FloatList and so on */
+} pfd_of_feature;
+
+/* Reads the numbers of a list.  The first `most` go to `out`, as floats for PFD_OF_FLOAT,
+ * doubles for PFD_OF_DOUBLE, and int64_t for the integers.  Returns how many the list has; -1:
+ * it is damaged at *place. */
+int64_t pfd_of_numbers(const pfd_of_feature *feature, void *out, int64_t most,
+                       const uint8_t **place);
+
+/* ---- A row of a decoder ---------------------------------------------------------------------- */
 
 typedef struct pfd_of_row {
     const pfd_compute_args *args;

@@ -1,18 +1,272 @@
 /* OneRecDecoder: takes features out of OneRec messages, one output for each. */
+#include "core/bytes.h"
 #include "core/convert.h"
 #include "core/narrow_floats.h"
 #include "core/rows.h"
-#include "core/stored_rows.h"
-#include "formats/onerec/onerec_features.h"
-#include "pyflowdata/pyflowdata.h"
-#include "parse/field_spec.h"
-#include "parse/quote.h"
 #include "parse/row_type.h"
+#include "parse/words.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- FlatBuffers, checked at each step ------------------------------------------------------- */
+
+/* A buffer is tables, vectors and strings that refer to each other by offsets; a table's fields are
+ * found by its vtable.  All numbers are little-endian.  Places are offsets in the buffer.
+ *
+ * OWNERSHIP  The bytes are borrowed.
+ * THREADS    Pure functions.
+ * ERRORS     0: a place is outside the buffer, and `damage` of the buffer is where that was read.
+ */
+
+typedef struct flatbuffer {
+    const uint8_t *data;
+    int64_t size;
+    int64_t damage; /* the place of the damage that was found; -1: none */
+} flatbuffer;
+
+typedef struct flat_table {
+    int64_t at, bytes;            /* of the table */
+    int64_t vtable, vtable_bytes; /* 2 bytes for each field, after two sizes */
+} flat_table;
+
+typedef struct flat_vector {
+    int64_t at; /* of its first item */
+    int64_t count;
+} flat_vector;
+
+enum { offset_bytes = 4, vtable_head_bytes = 4 };
+
+static int32_t fail(flatbuffer *buffer, int64_t place)
+{
+    buffer->damage = place;
+    return 0;
+}
+
+/* Whether the buffer has `bytes` bytes from a place on. */
+static int32_t holds(const flatbuffer *buffer, int64_t place, int64_t bytes)
+{
+    return place >= 0 && bytes >= 0 && bytes <= buffer->size && place <= buffer->size - bytes;
+}
+
+static int64_t load16(const flatbuffer *buffer, int64_t place)
+{
+    return pfd_load_le16(buffer->data + place);
+}
+
+static uint32_t load32(const flatbuffer *buffer, int64_t place)
+{
+    return pfd_load_le32(buffer->data + place);
+}
+
+static int32_t read_table(flatbuffer *buffer, int64_t at, flat_table *out)
+{
+    if (!holds(buffer, at, offset_bytes)) return fail(buffer, at);
+    out->at = at;
+    out->vtable = at - (int32_t)load32(buffer, at);
+    if (!holds(buffer, out->vtable, vtable_head_bytes)) return fail(buffer, at);
+    out->vtable_bytes = load16(buffer, out->vtable);
+    out->bytes = load16(buffer, out->vtable + 2);
+    if (out->vtable_bytes < vtable_head_bytes || out->vtable_bytes % 2 ||
+        !holds(buffer, out->vtable, out->vtable_bytes))
+        return fail(buffer, out->vtable);
+    if (out->bytes < offset_bytes || !holds(buffer, at, out->bytes))
+        return fail(buffer, out->vtable + 2);
+    return 1;
+}
+
+/* Finds the table that the offset at a place refers to. */
+static int32_t flat_table_at(flatbuffer *buffer, int64_t place, flat_table *out)
+{
+    if (!holds(buffer, place, offset_bytes)) return fail(buffer, place);
+    int64_t at = place + (int64_t)load32(buffer, place);
+    return holds(buffer, at, offset_bytes) ? read_table(buffer, at, out) : fail(buffer, place);
+}
+
+/* Finds the root table.  `identifier` is the four letters that the file must have. */
+static int32_t flat_root(flatbuffer *buffer, const char *identifier, flat_table *out)
+{
+    buffer->damage = -1;
+    if (!holds(buffer, 0, 2 * offset_bytes)) return fail(buffer, 0);
+    if (memcmp(buffer->data + offset_bytes, identifier, 4) != 0) return fail(buffer, offset_bytes);
+    return flat_table_at(buffer, 0, out);
+}
+
+/* Finds field `id`, of `bytes` bytes, in a table.  *place is 0 if the table does not have it. */
+static int32_t flat_field(flatbuffer *buffer, const flat_table *table, int32_t id, int64_t bytes,
+                          int64_t *place)
+{
+    int64_t entry = vtable_head_bytes + 2 * (int64_t)id;
+    *place = 0;
+    if (entry >= table->vtable_bytes) return 1; /* the writer did not know the field */
+    int64_t offset = load16(buffer, table->vtable + entry);
+    if (offset == 0) return 1;
+    if (offset < offset_bytes || offset + bytes > table->bytes)
+        return fail(buffer, table->vtable + entry);
+    *place = table->at + offset;
+    return 1;
+}
+
+static int32_t flat_vector_at(flatbuffer *buffer, int64_t place, int64_t item_bytes,
+                              flat_vector *out)
+{
+    if (!holds(buffer, place, offset_bytes)) return fail(buffer, place);
+    int64_t at = place + (int64_t)load32(buffer, place);
+    if (!holds(buffer, at, offset_bytes)) return fail(buffer, place);
+    out->count = (int64_t)load32(buffer, at);
+    out->at = at + offset_bytes;
+    return holds(buffer, out->at, out->count * item_bytes) ? 1 : fail(buffer, at);
+}
+
+/* Finds the vector that a field refers to.  A missing field gives an empty vector, at 0. */
+static int32_t flat_vector_field(flatbuffer *buffer, const flat_table *table, int32_t id,
+                                 int64_t item_bytes, flat_vector *out)
+{
+    int64_t place;
+    *out = (flat_vector){0};
+    if (!flat_field(buffer, table, id, offset_bytes, &place)) return 0;
+    return place == 0 || flat_vector_at(buffer, place, item_bytes, out);
+}
+
+/* ---- Features of a message ------------------------------------------------------------------- */
+
+/* A message is a FlatBuffer:
+ *
+ *     Example {features: [Feature]; ...}   Feature {name: string; tensor: Tensor}
+ *     Tensor {shape: [int32]; data: union of lists}   each list {values: [...]}
+ *
+ * THREADS  Pure functions.
+ * ERRORS   -1: the message is damaged at buffer->damage. */
+
+/* The members of the union. */
+#define ONEREC_NONE 0
+#define ONEREC_INT8 1
+#define ONEREC_INT16 2
+#define ONEREC_INT32 3
+#define ONEREC_INT64 4
+#define ONEREC_FLOAT32 5
+#define ONEREC_FLOAT64 6
+#define ONEREC_STRINGS 7
+#define ONEREC_BINARIES 8
+
+typedef struct onerec_feature {
+    int32_t kind;           /* PFD_ONEREC_* */
+    flat_vector shape;      /* of int32 */
+    flat_vector values;     /* of strings and binaries: of offsets */
+} onerec_feature;
+
+/* Numbers of fields; a union has two, its type and its value. */
+enum { example_features = 0 };
+enum { feature_name = 0, feature_tensor = 1 };
+enum { tensor_shape = 0, tensor_data_type = 1, tensor_data = 2 };
+enum { list_values = 0, binary_buffer = 0 };
+
+/* "int64" and so on, for messages. */
+static const char *onerec_kind_name(int32_t kind)
+{
+    static const char *const names[] = {"no list", "int8",    "int16",   "int32",   "int64",
+                                        "float32", "float64", "strings", "binaries"};
+    return names[kind];
+}
+
+/* Finds the list of a message's features. */
+static int32_t onerec_open(flatbuffer *buffer, flat_vector *features)
+{
+    flat_table example;
+    return flat_root(buffer, "1REC", &example) &&
+                   flat_vector_field(buffer, &example, example_features, offset_bytes, features)
+               ? 1
+               : -1;
+}
+
+static int32_t read_name(flatbuffer *buffer, const flat_vector *features, int64_t i,
+                         flat_table *feature, flat_vector *name)
+{
+    return flat_table_at(buffer, features->at + offset_bytes * i, feature) &&
+           flat_vector_field(buffer, feature, feature_name, 1, name);
+}
+
+/* The name of feature i. */
+static int32_t onerec_name(flatbuffer *buffer, const flat_vector *features, int64_t i,
+                           flat_vector *name)
+{
+    flat_table feature;
+    return read_name(buffer, features, i, &feature, name) ? 1 : -1;
+}
+
+static int32_t fail_unknown_kind(flatbuffer *buffer, int64_t place)
+{
+    buffer->damage = place;
+    return 0;
+}
+
+static int32_t read_list(flatbuffer *buffer, const flat_table *tensor, onerec_feature *out)
+{
+    static const int64_t item_bytes[] = {0, 1, 2, 4, 8, 4, 8, offset_bytes, offset_bytes};
+    int64_t type, data;
+    flat_table list;
+    if (!flat_field(buffer, tensor, tensor_data_type, 1, &type) ||
+        !flat_field(buffer, tensor, tensor_data, offset_bytes, &data))
+        return 0;
+    out->kind = type ? buffer->data[type] : ONEREC_NONE;
+    if (out->kind > ONEREC_BINARIES) return fail_unknown_kind(buffer, type);
+    if (out->kind == ONEREC_NONE || data == 0) return 1;
+    return flat_table_at(buffer, data, &list) &&
+           flat_vector_field(buffer, &list, list_values, item_bytes[out->kind], &out->values);
+}
+
+static int32_t read_tensor(flatbuffer *buffer, const flat_table *feature, onerec_feature *out)
+{
+    int64_t place;
+    flat_table tensor;
+    *out = (onerec_feature){0};
+    if (!flat_field(buffer, feature, feature_tensor, offset_bytes, &place)) return 0;
+    if (place == 0) return 1;
+    return flat_table_at(buffer, place, &tensor) &&
+           flat_vector_field(buffer, &tensor, tensor_shape, 4, &out->shape) &&
+           read_list(buffer, &tensor, out);
+}
+
+/* Searches linearly: writers sort features by name, but this does not depend on it. */
+static int32_t onerec_find(flatbuffer *buffer, const flat_vector *features, const char *name,
+                           int64_t name_size, onerec_feature *out)
+{
+    for (int64_t i = 0; i < features->count; i++) {
+        flat_table feature;
+        flat_vector found;
+        if (!read_name(buffer, features, i, &feature, &found)) return -1;
+        if (found.count != name_size ||
+            memcmp(buffer->data + found.at, name, (size_t)name_size) != 0)
+            continue;
+        return read_tensor(buffer, &feature, out) ? 1 : -1;
+    }
+    return 0;
+}
+
+/* The bytes of value i of a list of strings or binaries. */
+static int32_t onerec_bytes(flatbuffer *buffer, const onerec_feature *feature, int64_t i,
+                            flat_vector *out)
+{
+    int64_t place = feature->values.at + offset_bytes * i;
+    flat_table binary;
+    if (feature->kind == ONEREC_STRINGS) return flat_vector_at(buffer, place, 1, out) ? 1 : -1;
+    return flat_table_at(buffer, place, &binary) &&
+                   flat_vector_field(buffer, &binary, binary_buffer, 1, out)
+               ? 1
+               : -1;
+}
+
+/* Dimension i of a tensor's shape. */
+static int64_t onerec_dimension(const flatbuffer *buffer, const onerec_feature *feature, int64_t i)
+{
+    return (int32_t)pfd_load_le32(buffer->data + feature->shape.at + 4 * i);
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
 
 typedef struct onerec_decoder_attrs {
     pfd_list_string features;
@@ -31,8 +285,8 @@ typedef struct wanted {
 typedef struct message {
     const pfd_compute_args *args;
     int64_t row;
-    pfd_flatbuffer buffer;
-    pfd_flat_vector features;
+    flatbuffer buffer;
+    flat_vector features;
 } message;
 
 /* ---- What is asked for ----------------------------------------------------------------------- */
@@ -130,8 +384,8 @@ static pfd_status fail_missing(message *self, const wanted *want, pfd_error *err
     char names[500] = "no features", one[256];
     int64_t used = 0;
     for (int64_t i = 0; i < self->features.count && used < 300; i++) {
-        pfd_flat_vector name;
-        if (pfd_onerec_name(&self->buffer, &self->features, i, &name) < 0)
+        flat_vector name;
+        if (onerec_name(&self->buffer, &self->features, i, &name) < 0)
             return fail_damaged(self, err);
         (void)pfd_quote_bytes(self->buffer.data + name.at, name.count, one, sizeof one);
         used += snprintf(names + used, sizeof names - (size_t)used, "%s%.150s", i ? ", " : "", one);
@@ -141,8 +395,8 @@ static pfd_status fail_missing(message *self, const wanted *want, pfd_error *err
                         want->field.key, names);
 }
 
-static pfd_status fail_kind(const message *self, const wanted *want,
-                            const pfd_onerec_feature *feature, pfd_error *err)
+static pfd_status fail_kind(const message *self, const wanted *want, const onerec_feature *feature,
+                            pfd_error *err)
 {
     char type[256];
     return fail_message(self, -1, err,
@@ -150,9 +404,8 @@ static pfd_status fail_kind(const message *self, const wanted *want,
                         " values, but the field is %s: OneRecDecoder does not cast; it reads int8, "
                         "or one string or binary, as bytes (uint8)",
                         (int)(want->field.key_size < 100 ? want->field.key_size : 100),
-                        want->field.key, pfd_onerec_kind_name(feature->kind),
-                        feature->values.count, pfd_format_row_type(&want->field.type, type,
-                                                                   sizeof type));
+                        want->field.key, onerec_kind_name(feature->kind), feature->values.count,
+                        pfd_format_row_type(&want->field.type, type, sizeof type));
 }
 
 static pfd_status fail_size(const message *self, const wanted *want, int64_t count, pfd_error *err)
@@ -168,21 +421,21 @@ static pfd_status fail_size(const message *self, const wanted *want, int64_t cou
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
 /* Finds the numbers of a feature, or the bytes of its only string or binary. */
-static pfd_status find_values(message *self, const wanted *want, const pfd_onerec_feature *feature,
-                              pfd_flat_vector *out, pfd_error *err)
+static pfd_status find_values(message *self, const wanted *want, const onerec_feature *feature,
+                              flat_vector *out, pfd_error *err)
 {
     static const int32_t dtypes[] = {0,         PFD_INT8,    PFD_INT16,   PFD_INT32, PFD_INT64,
                                      PFD_FLOAT32, PFD_FLOAT64, 0,         0};
     *out = feature->values;
     if (dtypes[feature->kind] == want->field.type.dtype) return PFD_OK;
-    if (want->is_bytes && feature->kind == PFD_ONEREC_INT8) return PFD_OK;
-    if (!want->is_bytes || feature->kind < PFD_ONEREC_STRINGS || feature->values.count != 1)
+    if (want->is_bytes && feature->kind == ONEREC_INT8) return PFD_OK;
+    if (!want->is_bytes || feature->kind < ONEREC_STRINGS || feature->values.count != 1)
         return fail_kind(self, want, feature, err);
-    return pfd_onerec_bytes(&self->buffer, feature, 0, out) < 0 ? fail_damaged(self, err) : PFD_OK;
+    return onerec_bytes(&self->buffer, feature, 0, out) < 0 ? fail_damaged(self, err) : PFD_OK;
 }
 
 /* Sets the dimensions of a row in which several vary to those of the tensor, which must fit. */
-static pfd_status find_shape(message *self, const wanted *want, const pfd_onerec_feature *feature,
+static pfd_status find_shape(message *self, const wanted *want, const onerec_feature *feature,
                              int64_t count, int64_t **out, pfd_error *err)
 {
     const pfd_row_type *type = &want->field.type;
@@ -191,7 +444,7 @@ static pfd_status find_shape(message *self, const wanted *want, const pfd_onerec
     if (!*out) return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a shape");
     if (feature->shape.count != type->ndim) return fail_size(self, want, count, err);
     for (int32_t i = 0; i < type->ndim; i++) {
-        int64_t size = pfd_onerec_dimension(&self->buffer, feature, i);
+        int64_t size = onerec_dimension(&self->buffer, feature, i);
         if (size < 0 || (type->shape[i] >= 0 && type->shape[i] != size) ||
             (size > 0 && product > count / size))
             return fail_size(self, want, count, err);
@@ -203,8 +456,8 @@ static pfd_status find_shape(message *self, const wanted *want, const pfd_onerec
 
 /* Sets a ragged row. It points into the message, unless the numbers are not aligned or have another
  * byte order: then they are copied. */
-static pfd_status write_ragged(message *self, const wanted *want, const pfd_onerec_feature *feature,
-                               const pfd_flat_vector *values, pfd_ragged_row *out, pfd_error *err)
+static pfd_status write_ragged(message *self, const wanted *want, const onerec_feature *feature,
+                               const flat_vector *values, pfd_ragged_row *out, pfd_error *err)
 {
     const pfd_row_type *type = &want->field.type;
     int64_t item = pfd_dtype_size(type->dtype), *shape = NULL;
@@ -234,10 +487,10 @@ static void write_default(const message *self, const wanted *want, pfd_tensor *o
 
 static pfd_status write_feature(message *self, const wanted *want, pfd_tensor *out, pfd_error *err)
 {
-    pfd_onerec_feature feature;
-    pfd_flat_vector values;
-    int32_t found = pfd_onerec_find(&self->buffer, &self->features, want->field.key,
-                                    want->field.key_size, &feature);
+    onerec_feature feature;
+    flat_vector values;
+    int32_t found = onerec_find(&self->buffer, &self->features, want->field.key,
+                                want->field.key_size, &feature);
     if (found < 0) return fail_damaged(self, err);
     if (!found && !want->field.default_text) return fail_missing(self, want, err);
     if (!found) {
@@ -260,7 +513,7 @@ static pfd_status open_message(const pfd_compute_args *args, int64_t row, messag
     *out = (message){.args = args, .row = row};
     out->buffer.data = bytes.data;
     out->buffer.size = bytes.size;
-    return pfd_onerec_open(&out->buffer, &out->features) < 0 ? fail_damaged(out, err) : PFD_OK;
+    return onerec_open(&out->buffer, &out->features) < 0 ? fail_damaged(out, err) : PFD_OK;
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)

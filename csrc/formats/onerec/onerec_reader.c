@@ -1,8 +1,8 @@
 /* OneRecReader: reads frames of a FlatBuffer and two digests. */
 #include "core/bytes.h"
-#include "core/xxh64.h"
-#include "pyflowdata/op.h"
+#include "core/hash.h"
 #include "files/file_hint.h"
+#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 

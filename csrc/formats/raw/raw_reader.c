@@ -1,5 +1,5 @@
 /* RawReader: flat binary files of rows of one size. */
-#include "core/stored_rows.h"
+#include "core/rows.h"
 #include "pyflowdata/op.h"
 
 typedef struct raw_reader_attrs {

@@ -1,7 +1,6 @@
 /* Parses headers of tar files. */
 #include "formats/tar/tar_header.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* The largest extended header that is read; longer ones have more than a name. */

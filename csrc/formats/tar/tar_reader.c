@@ -1,14 +1,485 @@
 /* TarReader: reads samples of several files each, as WebDataset packs them into tar files. */
-#include "sources/wrapped_source.h"
-#include "formats/tar/tar_end.h"
-#include "formats/tar/tar_index.h"
-#include "formats/tar/tar_infer.h"
+#include "core/error.h"
+#include "core/scratch.h"
+#include "files/file_read.h"
+#include "formats/tar/tar_header.h"
+#include "parse/row_type.h"
 #include "pyflowdata/op.h"
-#include "parse/field_spec.h"
+#include "sources/fields.h"
+#include "sources/wrapped_source.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- What follows the members of a file ------------------------------------------------------ */
+
+/* Two blocks of zeros mark the end.  A writer fills its last record of 20 blocks.  Some (Ant,
+ * Plexus, AIX tar) fill it with the previous content of their buffer, which GNU tar ignores.
+ * After that record only zeros may follow.  A second archive is an error, because it would be
+ * lost.
+ *
+ * THREADS  Pure functions. */
+
+enum {
+    record_bytes = 20 * PFD_TAR_BLOCK,   /* the default of writers */
+    most_end_bytes = 128 * PFD_TAR_BLOCK /* of a frame, which stays in memory */
+};
+
+/* Reads up to a block; *there is how many bytes of it the file has, 0 if the file ends before it.
+ */
+static pfd_status read_block(const pfd_frame_args *args, int64_t at, const uint8_t **block,
+                             int64_t *there, pfd_error *err)
+{
+    int32_t is_end;
+    PFD_TRY(pfd_file_bytes_at(args->file, at, PFD_TAR_BLOCK, args->scratch, there, &is_end, err));
+    if (*there > 0) return args->host->read(args->file, at, *there, args->scratch, block, err);
+    *there = 0;
+    return PFD_OK;
+}
+
+static int32_t is_zero(const uint8_t *bytes, int64_t size)
+{
+    while (size > 0 && bytes[size - 1] == 0) size--;
+    return size == 0;
+}
+
+/* Whether two blocks of zeros begin at `at`, before `end`. The caller has checked the first one. */
+static pfd_status is_marked(const pfd_frame_args *args, int64_t at, int64_t end, int32_t *is,
+                            pfd_error *err)
+{
+    const uint8_t *second;
+    int64_t there;
+    *is = 0;
+    if (at + 2 * PFD_TAR_BLOCK > end) return PFD_OK;
+    PFD_TRY(read_block(args, at + PFD_TAR_BLOCK, &second, &there, err));
+    *is = is_zero(second, there);
+    return PFD_OK;
+}
+
+/* A get() over a file.  ctx is the pfd_frame_args; offsets are counted from the frame's offset. */
+static pfd_status tar_get_from_file(const pfd_tar_bytes *self, int64_t offset, int64_t size,
+                                    const uint8_t **data, pfd_error *err)
+{
+    const pfd_frame_args *args = self->ctx;
+    return args->host->read(args->file, args->offset + offset, size, self->scratch, data, err);
+}
+
+/* Reads the member at `offset` of the frame; bytes->ctx is the pfd_frame_args.  out->is_end is also
+ * set if the file ends there, or has less than a block there and only zeros. */
+static pfd_status tar_look(const pfd_tar_bytes *bytes, int64_t offset, pfd_tar_member *out,
+                           pfd_error *err)
+{
+    const pfd_frame_args *args = bytes->ctx;
+    const uint8_t *block;
+    int64_t there;
+    PFD_TRY(read_block(args, args->offset + offset, &block, &there, err));
+    *out = (pfd_tar_member){.is_end = is_zero(block, there)};
+    return out->is_end ? PFD_OK : pfd_tar_member_at(bytes, offset, out, err);
+}
+
+/* Whether the header at `at` begins a second archive.  A header that a writer left in its buffer
+ * is followed by other remains up to the end of the record, without an end mark among them; at
+ * most the first half of a mark can be at the end of the record. */
+static pfd_status begins_archive(const pfd_tar_bytes *bytes, int64_t at, int64_t record_end,
+                                 int32_t *does, pfd_error *err)
+{
+    const pfd_frame_args *args = bytes->ctx;
+    PFD_TRY(pfd_file_ends_at(args->file, record_end - 1, args->scratch, does, err));
+    while (!*does && at < record_end) {
+        pfd_tar_member member;
+        pfd_status status = pfd_tar_member_at(bytes, at - args->offset, &member, err);
+        if (status == PFD_CORRUPT_DATA || status == PFD_UNSUPPORTED) return PFD_OK;
+        if (status != PFD_OK) return status;
+        if (member.is_end) return is_marked(args, at, record_end, does, err);
+        at = args->offset + member.next;
+    }
+    return PFD_OK;
+}
+
+/* Makes the frame of an end that tar_look() found at the frame's offset.  PFD_CORRUPT_DATA:
+ * what follows is not allowed there. */
+static pfd_status tar_pass_end(const pfd_tar_bytes *bytes, pfd_frame *out, pfd_error *err)
+{
+    const pfd_frame_args *args = bytes->ctx;
+    int64_t second = args->offset + PFD_TAR_BLOCK; /* of the two that mark the end */
+    int64_t record_end = (second / record_bytes + 1) * record_bytes, zeros = args->offset;
+    out->is_record = 0;
+    for (int64_t at = args->offset; at < args->offset + most_end_bytes; at += PFD_TAR_BLOCK) {
+        const uint8_t *block;
+        int64_t there;
+        int32_t is_more = 0;
+        PFD_TRY(read_block(args, at, &block, &there, err));
+        if (is_zero(block, there)) zeros = at;
+        else if (at >= record_end || zeros < second) is_more = 1;
+        else if (there == PFD_TAR_BLOCK && pfd_tar_has_checksum(block))
+            PFD_TRY(begins_archive(bytes, at, record_end, &is_more, err));
+        if (is_more)
+            return args->host->fail_file(err, args->file, at, PFD_CORRUPT_DATA,
+                                         "the archive ends before, but another one follows here; "
+                                         "were two tar files joined by cat? use tar --concatenate");
+        out->next = at + there;
+        if (there < PFD_TAR_BLOCK) return PFD_OK;
+    }
+    out->next = zeros; /* the next frame continues there */
+    return PFD_OK;
+}
+
+/* ---- DALI's index files, compared with the tar files that they describe ---------------------- */
+
+/* Each begins "v1.2 SAMPLES", and has a line of "extension offset size name" for each sample; in
+ * v1.1 without names.
+ *
+ * ERRORS  PFD_CORRUPT_DATA with the place in the index file, and what the index and the tar have.
+ */
+
+typedef struct index_check {
+    const pfd_open_args *args;
+    const pfd_source *source;
+    pfd_scratch *scratch; /* of a sample */
+    const pfd_file *tar, *index;
+    const uint8_t *text, *end, *at; /* of the index */
+    int64_t ordinal;                /* of the current sample */
+    int32_t has_names;
+} index_check;
+
+typedef struct component {
+    const uint8_t *extension;
+    int64_t extension_size, offset, size;
+} component;
+
+static pfd_status fail_here(const index_check *self, const uint8_t *at, pfd_error *err,
+                            const char *message)
+{
+    return self->args->host->fail_file(err, self->index, at - self->text, PFD_CORRUPT_DATA,
+                                       "%s (sample %" PRId64 " of the dataset)", message,
+                                       self->ordinal);
+}
+
+static void pass_blanks(index_check *self)
+{
+    while (self->at < self->end && (*self->at == ' ' || *self->at == '\r')) self->at++;
+}
+
+/* Takes the next word of the line.  Returns its size, 0 at the end of the line. */
+static int64_t take_word(index_check *self, const uint8_t **word)
+{
+    pass_blanks(self);
+    *word = self->at;
+    while (self->at < self->end && !memchr(" \r\n", *self->at, 3)) self->at++;
+    return self->at - *word;
+}
+
+/* -1: not a number.  */
+static int64_t take_number(index_check *self)
+{
+    const uint8_t *word;
+    int64_t size = take_word(self, &word), value = 0;
+    if (size == 0 || size > 18) return -1;
+    for (int64_t i = 0; i < size; i++) {
+        if (word[i] < '0' || word[i] > '9') return -1;
+        value = value * 10 + (word[i] - '0');
+    }
+    return value;
+}
+
+static pfd_status take_component(index_check *self, component *out, pfd_error *err)
+{
+    const uint8_t *name, *begin = self->at;
+    out->extension_size = take_word(self, &out->extension);
+    out->offset = take_number(self);
+    out->size = take_number(self);
+    if (out->offset < 0 || out->size < 0 || (self->has_names && take_word(self, &name) == 0))
+        return fail_here(self, begin, err,
+                         "expected an extension, an offset, a size and, in v1.2, the name of a "
+                         "file; a name must not have a blank in it");
+    return PFD_OK;
+}
+
+static int32_t is_component(const component *found, const pfd_record *record,
+                            const pfd_tar_member *member, const pfd_tar_name *name)
+{
+    return found->offset == record->offset + member->data && found->size == member->size &&
+           found->extension_size == name->extension_size &&
+           !memcmp(found->extension, name->extension, (size_t)name->extension_size);
+}
+
+/* Compares a line of the index with the files of its sample, in their order. */
+static pfd_status check_sample(index_check *self, const pfd_record *record, pfd_error *err)
+{
+    const pfd_tar_bytes bytes = {pfd_tar_get_from_record, record, self->args->host, self->scratch};
+    for (int64_t at = 0; at < record->size;) {
+        pfd_tar_member member;
+        pfd_tar_name name;
+        component found;
+        PFD_TRY(pfd_tar_member_at(&bytes, at, &member, err));
+        if (member.is_end || member.next <= at) break;
+        at = member.next;
+        if (!pfd_tar_name_split(&member, &name)) continue;
+        const uint8_t *begin = self->at;
+        PFD_TRY(take_component(self, &found, err));
+        if (is_component(&found, record, &member, &name)) continue;
+        char message[300];
+        snprintf(message, sizeof message,
+                 "the index does not agree with the tar, in which '%.*s' has %" PRId64
+                 " bytes at %" PRId64 "; make the index again",
+                 (int)(member.name_size < 100 ? member.name_size : 100), member.name, member.size,
+                 record->offset + member.data);
+        return fail_here(self, begin, err, message);
+    }
+    pass_blanks(self);
+    if (self->at < self->end && *self->at != '\n')
+        return fail_here(self, self->at, err,
+                         "the index has more files here than the tar has in this sample; make the "
+                         "index again");
+    self->at += self->at < self->end;
+    return PFD_OK;
+}
+
+/* Finds the record of the current sample.  If the current tar does not have it, its size is -1. */
+static pfd_status find_sample(const index_check *self, pfd_record *out, pfd_error *err)
+{
+    const pfd_source *source = self->source;
+    *out = (pfd_record){.size = -1};
+    if (self->ordinal >= source->methods->size(source->self)) return PFD_OK;
+    pfd_scratch_reset(self->scratch);
+    PFD_TRY(source->methods->at(source->self, &self->ordinal, 1, self->scratch, out, err));
+    if (out->file != self->tar->index) out->size = -1;
+    return PFD_OK;
+}
+
+static pfd_status check_index(index_check *self, pfd_error *err)
+{
+    const uint8_t *word;
+    pfd_record record;
+    int64_t size = take_word(self, &word);
+    self->has_names = size == 4 && !memcmp(word, "v1.2", 4);
+    if (!self->has_names && (size != 4 || memcmp(word, "v1.1", 4) != 0))
+        return fail_here(self, word, err,
+                         "expected v1.1 or v1.2, with which an index of DALI begins");
+    int64_t samples = take_number(self);
+    if (samples < 0 || take_word(self, &word) > 0)
+        return fail_here(self, self->text, err, "expected the number of samples");
+    self->at += self->at < self->end;
+    for (int64_t i = 0; i < samples; i++, self->ordinal++) {
+        PFD_TRY(find_sample(self, &record, err));
+        if (record.size < 0)
+            return fail_here(self, self->at, err,
+                             "the index has more samples than the tar; make the index again");
+        PFD_TRY(check_sample(self, &record, err));
+    }
+    PFD_TRY(find_sample(self, &record, err));
+    if (record.size < 0) return PFD_OK;
+    return fail_here(self, self->text, err,
+                     "the tar has more samples than the index; make the index again");
+}
+
+static pfd_status check_all(index_check *self, int64_t num_tars, pfd_error *err)
+{
+    for (int64_t i = 0; i < num_tars; i++) {
+        self->tar = self->args->files[i];
+        self->index = self->args->files[num_tars + i];
+        PFD_TRY(pfd_file_read(self->index, 0, self->index->size, self->args->scratch, &self->text,
+                              err));
+        self->at = self->text;
+        self->end = self->text + self->index->size;
+        PFD_TRY(check_index(self, err));
+    }
+    return PFD_OK;
+}
+
+/* Compares the index files with the samples of the source.  args->files has `num_tars` tar
+ * files, then the index files; the source reads the tar files. */
+static pfd_status tar_indexes_check(const pfd_open_args *args, int64_t num_tars,
+                                    const pfd_source *source, pfd_error *err)
+{
+    if (!source->methods->at)
+        return args->host->fail(err, PFD_UNSUPPORTED,
+                                "index_files have offsets in tar files, but some of these are "
+                                "compressed; leave index_files out");
+    index_check self = {.args = args, .source = source, .scratch = pfd_scratch_create()};
+    if (!self.scratch) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a scratch");
+    pfd_status status = check_all(&self, num_tars, err);
+    pfd_scratch_free(self.scratch);
+    return status;
+}
+
+/* ---- Fields of the samples, where the user left them out ------------------------------------- */
+
+/* How much of a file is read if it has a sample. A file without one is read to its end. */
+enum {
+    most_members = 256,
+    most_bytes = 1 << 24, /* of a compressed file */
+};
+
+typedef struct extension {
+    const char *name; /* in lower case, ends with a 0 */
+    int64_t size;
+    int64_t samples; /* how many samples have it */
+    int64_t latest;  /* the last sample that has it, counted from 1 */
+} extension;
+
+typedef struct walker {
+    const pfd_propose_args *args;
+    const pfd_file *file;
+    pfd_tar_bytes bytes;
+    extension *found;
+    int64_t num_found;
+    int64_t samples;
+    pfd_tar_name key; /* of the current sample */
+} walker;
+
+/* '=' and '|' have a meaning in a field. */
+static int32_t can_be_asked_for(const pfd_tar_name *name)
+{
+    for (int64_t i = 0; i < name->extension_size; i++)
+        if (strchr("=|", name->extension[i])) return 0; /* or a 0 */
+    return name->extension_size > 0;
+}
+
+static pfd_status copy_lower(const walker *self, const pfd_tar_name *name, const char **out,
+                             pfd_error *err)
+{
+    char *text = self->args->host->alloc(self->args->scratch, name->extension_size + 1);
+    if (!text)
+        return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an extension");
+    for (int64_t i = 0; i < name->extension_size; i++) {
+        char c = name->extension[i];
+        text[i] = c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
+    }
+    text[name->extension_size] = '\0';
+    *out = text;
+    return PFD_OK;
+}
+
+static pfd_status take_extension(walker *self, const pfd_tar_name *name, pfd_error *err)
+{
+    const char *text = NULL;
+    int64_t i = 0;
+    if (!can_be_asked_for(name)) return PFD_OK;
+    PFD_TRY(copy_lower(self, name, &text, err));
+    while (i < self->num_found && strcmp(self->found[i].name, text) != 0) i++;
+    if (i == self->num_found)
+        self->found[self->num_found++] = (extension){.name = text, .size = name->extension_size};
+    extension *one = &self->found[i];
+    one->samples += one->latest != self->samples;
+    one->latest = self->samples;
+    return PFD_OK;
+}
+
+static pfd_status take_member(walker *self, const pfd_tar_member *member, pfd_error *err)
+{
+    pfd_tar_name name;
+    if (!pfd_tar_name_split(member, &name)) return PFD_OK;
+    int32_t is_same = self->samples > 0 && name.key_size == self->key.key_size &&
+                      !memcmp(name.key, self->key.key, (size_t)name.key_size);
+    self->samples += !is_same;
+    self->key = name;
+    return take_extension(self, &name, err);
+}
+
+/* Reads one member and sets *at to the beginning of the next one. */
+static pfd_status step(walker *self, int64_t *at, int32_t *is_end, pfd_error *err)
+{
+    pfd_tar_member member;
+    PFD_TRY(pfd_file_ends_at(self->file, *at, self->args->scratch, is_end, err));
+    if (*is_end) return PFD_OK;
+    PFD_TRY(tar_look(&self->bytes, *at, &member, err));
+    *is_end = member.is_end;
+    if (*is_end) return PFD_OK;
+    if (member.data > self->file->size || member.size > self->file->size - member.data)
+        return self->args->host->fail_file(err, self->file, *at, PFD_CORRUPT_DATA,
+                                           "the member of %" PRId64
+                                           " bytes goes past the end of the file", member.size);
+    PFD_TRY(take_member(self, &member, err));
+    *at = member.next;
+    return PFD_OK;
+}
+
+/* Whether to read another member. Until a sample is found, only the end of the file stops it. */
+static int32_t goes_on(const walker *self, int64_t members, int64_t at)
+{
+    if (self->num_found == 0) return 1;
+    return members < most_members && (self->file->size < INT64_MAX || at <= most_bytes);
+}
+
+/* Reads the members of the file.  Damage after the first sample is left for the reader to report.
+ */
+static pfd_status walk_members(walker *self, pfd_error *err)
+{
+    int32_t is_end = 0;
+    int64_t at = 0;
+    pfd_status status = PFD_OK;
+    for (int64_t i = 0; goes_on(self, i, at) && !is_end && status == PFD_OK; i++)
+        status = step(self, &at, &is_end, err);
+    if (status == PFD_CORRUPT_DATA && self->num_found > 0) {
+        pfd_error_clear(err);
+        status = PFD_OK;
+    }
+    if (status != PFD_OK) {
+        if (err->file[0] == '\0') pfd_error_set_file(err, self->file->path);
+        return status;
+    }
+    if (is_end || self->samples == 1) return PFD_OK;
+    for (int64_t i = 0; i < self->num_found; i++) /* the last sample may have unread members */
+        self->found[i].samples -= self->found[i].latest == self->samples;
+    self->samples--;
+    return PFD_OK;
+}
+
+static pfd_status set_fields(const walker *self, pfd_error *err)
+{
+    int64_t n = self->num_found + 1;
+    pfd_inferred_field *fields =
+        self->args->host->alloc(self->args->scratch, n * (int64_t)sizeof *fields);
+    if (!fields) return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
+    fields[0] = (pfd_inferred_field){.key = "__key__", .key_size = 7, .type = "bytes"};
+    for (int64_t i = 0; i < self->num_found; i++) {
+        const extension *one = &self->found[i];
+        fields[i + 1] = (pfd_inferred_field){.key = one->name, .key_size = one->size};
+        if (one->samples == self->samples)
+            memcpy(fields[i + 1].type, "bytes", sizeof "bytes");
+        else
+            memcpy(fields[i + 1].type, "bytes=", sizeof "bytes=");
+    }
+    return pfd_inferred_fields_set(self->args, "fields", self->file, fields, n, err);
+}
+
+static pfd_status infer_from_file(const pfd_propose_args *args, const pfd_file *file,
+                                  int32_t *is_found, pfd_error *err)
+{
+    const pfd_frame_args frame = {
+        PFD_SIZE(pfd_frame_args), args->host, args->attrs, file, 0, args->scratch};
+    walker self = {.args = args,
+                   .file = file,
+                   .bytes = {tar_get_from_file, &frame, args->host, args->scratch}};
+    self.found = args->host->alloc(args->scratch, most_members * (int64_t)sizeof *self.found);
+    if (!self.found) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for extensions");
+    PFD_TRY(walk_members(&self, err));
+    *is_found = self.num_found > 0;
+    return *is_found ? set_fields(&self, err) : PFD_OK;
+}
+
+/* Sets `fields` to the key and the extensions of the first samples of the first `num_tars`
+ * paths, in their order.  An extension that some of these samples lack gets an empty default.
+ * PFD_REASON_NO_RECORDS: the files are intact, but have no sample. */
+static pfd_status tar_infer(const pfd_propose_args *args, int64_t num_tars, pfd_error *err)
+{
+    const pfd_file *file = NULL;
+    int32_t is_found = 0;
+    for (int64_t i = 0; i < num_tars && !is_found; i++) {
+        PFD_TRY(args->open(args->found, i, &file, err));
+        PFD_TRY(infer_from_file(args, file, &is_found, err));
+    }
+    if (is_found) return PFD_OK;
+    (void)args->host->fail(err, PFD_CORRUPT_DATA,
+                           "the files have no samples, so there are no fields");
+    if (file) pfd_error_set_file(err, file->path);
+    return pfd_error_set_reason(err, PFD_REASON_NO_RECORDS);
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
 
 typedef struct tar_reader {
     pfd_list_string fields, index_files;
@@ -33,18 +504,18 @@ static int32_t is_same_key(const pfd_tar_name *a, const pfd_tar_name *b)
 /* Finds a sample: it is from the headers of its first file to the content of its last one. */
 static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
 {
-    const pfd_tar_bytes bytes = {pfd_tar_get_from_file, args, args->host, args->scratch};
+    const pfd_tar_bytes bytes = {tar_get_from_file, args, args->host, args->scratch};
     pfd_tar_member member;
     pfd_tar_name first, name;
-    PFD_TRY(pfd_tar_look(&bytes, 0, &member, err));
-    if (member.is_end) return pfd_tar_pass_end(&bytes, out, err);
+    PFD_TRY(tar_look(&bytes, 0, &member, err));
+    if (member.is_end) return tar_pass_end(&bytes, out, err);
     out->next = args->offset + member.next;
     out->is_record = pfd_tar_name_split(&member, &first);
     if (!out->is_record) return PFD_OK;
     out->data = args->offset;
     out->size = member.data + member.size;
     for (;;) {
-        PFD_TRY(pfd_tar_look(&bytes, out->next - args->offset, &member, err));
+        PFD_TRY(tar_look(&bytes, out->next - args->offset, &member, err));
         if (member.is_end) return PFD_OK;
         int32_t counts = pfd_tar_name_split(&member, &name);
         if (counts && !is_same_key(&first, &name)) return PFD_OK;
@@ -93,7 +564,7 @@ static pfd_status parse_field(const pfd_host *host, const tar_reader *own, int64
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     const tar_reader *own = args->attrs;
-    return pfd_tar_infer(args, args->num_paths - own->index_files.size, err);
+    return tar_infer(args, args->num_paths - own->index_files.size, err);
 }
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
@@ -132,7 +603,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     }
     const pfd_source_wrap wrap = {.state = fields, .free_state = free};
     PFD_TRY(pfd_source_wrap_open(&wrap, out, err));
-    if (own->index_files.size > 0) status = pfd_tar_indexes_check(args, tars.num_files, out, err);
+    if (own->index_files.size > 0) status = tar_indexes_check(args, tars.num_files, out, err);
     if (status != PFD_OK) out->methods->close(out->self);
     return status;
 }

@@ -1,5 +1,5 @@
 /* The format of text files in which each line is a record. */
-#include "parse/text_probe.h"
+#include "parse/first_bytes.h"
 #include "pyflowdata/op.h"
 
 static int32_t probe(const pfd_probe_args *args)

@@ -1,9 +1,8 @@
 /* TextLineReader: reads the lines of text files as bytes. */
 #include "files/file_stream.h"
-#include "sources/text_check.h"
-#include "sources/text_head.h"
-#include "sources/wrapped_source.h"
 #include "pyflowdata/op.h"
+#include "sources/text.h"
+#include "sources/wrapped_source.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* TFRecordFrame: what stands around a record in a TFRecord file. */
 #include "formats/tfrecord/tfrecord_frame.h"
 #include "pyflowdata/op.h"
-#include "sources/record_frames.h"
+#include "sources/frames.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #ifndef PFD_FORMATS_TFRECORD_TFRECORD_FRAME_H
 #define PFD_FORMATS_TFRECORD_TFRECORD_FRAME_H
 #include "core/bytes.h"
-#include "core/crc32c.h"
+#include "core/hash.h"
 
 enum {
     PFD_TFRECORD_LENGTH = 8, /* bytes of the length */

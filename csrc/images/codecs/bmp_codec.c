@@ -2,7 +2,6 @@
 #include "images/codecs/codec_table.h"
 
 #include "core/bytes.h"
-#include "images/codecs/pixel_rows.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -288,3 +287,54 @@ const pfd_image_codec pfd_bmp_codec = {
     .read_header = read_header,
     .decode = decode,
 };
+
+/* ---- Encoding -------------------------------------------------------------------------------- */
+
+static void put_number(uint8_t *at, int64_t value, int32_t bytes)
+{
+    for (int32_t i = 0; i < bytes; i++) at[i] = (uint8_t)(value >> 8 * i);
+}
+
+/* The file header, the info header, and a palette of gray where that is needed. */
+static void put_bmp_header(const pfd_image *image, int64_t offset, int64_t pixels, uint8_t *to)
+{
+    memset(to, 0, (size_t)offset);
+    memcpy(to, "BM", 2);
+    put_number(to + 2, offset + pixels, 4);
+    put_number(to + 10, offset, 4);
+    put_number(to + 14, 40, 4);
+    put_number(to + 18, image->width, 4);
+    put_number(to + 22, image->height, 4);
+    put_number(to + 26, 1, 2);
+    put_number(to + 28, 8 * image->channels, 2);
+    put_number(to + 34, pixels, 4);
+    for (int64_t at = 54, gray = 0; at < offset; at += 4, gray++) memset(to + at, (int)gray, 3);
+}
+
+static pfd_status encode_bmp(const pfd_encode_call *call, const pfd_encode_options *options,
+                             const pfd_image *image, pfd_growing *out, pfd_error *err)
+{
+    int64_t row_bytes = image->width * image->channels, stride = (row_bytes + 3) / 4 * 4;
+    int64_t offset = image->channels == 1 ? 54 + 4 * 256 : 54, pixels = stride * image->height;
+    (void)options;
+    if (offset + pixels > INT32_MAX)
+        return call->host->fail_row(err, call->row, -1, PFD_CORRUPT_DATA,
+                                    "an image of (%" PRId64 ", %" PRId64
+                                    ") is too large for BMP", image->height, image->width);
+    uint8_t *to = pfd_grow(out, offset + pixels);
+    if (!to) return pfd_fail_encode_memory(call, out->workspace->arena, err);
+    put_bmp_header(image, offset, pixels, to);
+    for (int64_t y = 0; y < image->height; y++) {
+        const uint8_t *in = image->data + (image->height - 1 - y) * row_bytes;
+        uint8_t *row = to + offset + y * stride;
+        memset(row + row_bytes, 0, (size_t)(stride - row_bytes));
+        if (image->channels == 1) memcpy(row, in, (size_t)row_bytes);
+        for (int64_t i = 0; image->channels == 3 && i < row_bytes; i += 3)
+            for (int32_t c = 0; c < 3; c++) row[i + c] = in[i + 2 - c];
+    }
+    out->size += offset + pixels;
+    return PFD_OK;
+}
+
+const pfd_image_encoder pfd_bmp_encoder = {"BMP", NULL, PFD_ENCODES_GRAY | PFD_ENCODES_RGB,
+                                           encode_bmp};

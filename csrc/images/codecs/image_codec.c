@@ -1,12 +1,14 @@
-/* The codec of an image by its first bytes; regions, upright or as stored. */
+/* The codec of an image by its first bytes; regions, upright or as stored; encoders by their
+ * names. */
 #include "images/codecs/image_codec.h"
 
 #include "core/rows.h"
 #include "images/codecs/codec_table.h"
-#include "parse/foreign_files.h"
-#include "parse/quote.h"
+#include "parse/first_bytes.h"
+#include "parse/words.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const pfd_image_codec *const codecs[] = {&pfd_jpeg_codec, &pfd_png_codec, &pfd_webp_codec,
                                               &pfd_bmp_codec, &pfd_pnm_codec};
@@ -172,4 +174,51 @@ pfd_status pfd_decode_region(const pfd_image_file *file, const pfd_decode_option
     PFD_TRY(pfd_make_pixels(file, region->height, region->width * channels, out, err));
     turn(&pixels, &stored, by, channels, out);
     return PFD_OK;
+}
+
+/* ---- Encoding -------------------------------------------------------------------------------- */
+
+static const pfd_image_encoder *encoder_of(const pfd_encode_options *options)
+{
+    static const pfd_image_encoder *const of[] = {&pfd_jpeg_encoder, &pfd_png_encoder,
+                                                  &pfd_ppm_encoder, &pfd_bmp_encoder};
+    return of[options->format];
+}
+
+pfd_status pfd_expect_encoder(const pfd_host *host, const pfd_encode_options *options,
+                              int64_t channels, pfd_error *err)
+{
+    const pfd_image_encoder *encoder = encoder_of(options);
+    if (!(encoder->channels >> channels & 1u))
+        return host->fail(
+            err, PFD_INVALID_ARGUMENT, "the images have %" PRId64 " channels; those of %s have %s",
+            channels, encoder->name,
+            encoder->channels == (PFD_ENCODES_GRAY | PFD_ENCODES_RGB) ? "1 (gray) or 3 (RGB)"
+                                                                      : "1 to 4");
+    if (encoder->encode) return PFD_OK;
+    return host->fail(err, PFD_UNSUPPORTED,
+                      "pyflowdata was built without the library that writes %s: install it "
+                      "(Debian, Ubuntu: apt-get install %s) and build pyflowdata again, or write "
+                      "'ppm' or 'bmp'", encoder->name, encoder->package);
+}
+
+pfd_status pfd_encode_image(const pfd_encode_call *call, const pfd_encode_options *options,
+                            const pfd_image *image, pfd_encoded *out, pfd_error *err)
+{
+    if (image->height < 1 || image->width < 1)
+        return call->host->fail_row(err, call->row, -1, PFD_CORRUPT_DATA,
+                                    "an image of (%" PRId64 ", %" PRId64
+                                    ") has no pixels to encode", image->height, image->width);
+    pfd_workspace *workspace = pfd_workspace_begin(call->scratch);
+    if (!workspace) return pfd_fail_encode_memory(call, NULL, err);
+    pfd_growing bytes = {.workspace = workspace};
+    pfd_status status = encoder_of(options)->encode(call, options, image, &bytes, err);
+    if (status == PFD_OK) {
+        uint8_t *kept = call->host->alloc(call->scratch, bytes.size);
+        *out = (pfd_encoded){kept, bytes.size};
+        if (kept) memcpy(kept, bytes.data, (size_t)bytes.size);
+        else status = pfd_fail_encode_memory(call, NULL, err);
+    }
+    pfd_workspace_end(workspace);
+    return status;
 }

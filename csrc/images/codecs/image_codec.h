@@ -1,4 +1,5 @@
-/* images/codecs/image_codec.h -- images in the bytes of a file: their format, size and pixels.
+/* images/codecs/image_codec.h -- images in the bytes of a file: their format, size and pixels; and
+ * files written from images.
  *
  *   pfd_image_file file = pfd_image_file_at(args, i);
  *   pfd_image_header header;
@@ -21,6 +22,7 @@
 #ifndef PFD_IMAGE_CODECS_IMAGE_CODEC_H
 #define PFD_IMAGE_CODECS_IMAGE_CODEC_H
 #include "images/codecs/image_file.h"
+#include "images/pixels/image_rows.h"
 
 /* Row i of an op's input whose rows are bytes. */
 pfd_image_file pfd_image_file_at(const pfd_compute_args *args, int32_t input, int64_t i);
@@ -40,4 +42,69 @@ void pfd_shrink_image(pfd_image_header *header, int32_t shrink);
 pfd_status pfd_decode_region(const pfd_image_file *file, const pfd_decode_options *options,
                              const pfd_image_header *header, const pfd_region *region,
                              pfd_pixels *out, pfd_error *err);
+
+/* ---- Attrs of ops that decode images --------------------------------------------------------- */
+
+/* The attr struct of such an op has a member `pfd_decode_options decode`, and its table the rows
+ * PFD_DECODE_ATTRS(struct). */
+#define PFD_DECODE_ATTR(owner, type, field, name, default_value, min, max, choices, doc)           \
+    {name,                                                                                         \
+     type,                                                                                         \
+     (uint32_t)offsetof(owner, decode.field),                                                      \
+     (uint32_t)sizeof(((owner *)0)->decode.field),                                                 \
+     default_value,                                                                                \
+     min,                                                                                          \
+     max,                                                                                          \
+     choices,                                                                                      \
+     doc,                                                                                          \
+     0}
+
+#define PFD_ORIENTATION_ATTR(owner)                                                                \
+    PFD_DECODE_ATTR(owner, PFD_ATTR_BOOL, apply_orientation, "apply_orientation", "false", 0, 0,   \
+                    NULL,                                                                          \
+                    "Whether images are turned and mirrored as the EXIF tag Orientation says, as " \
+                    "Pillow's ImageOps.exif_transpose() does; sizes are then those of the turned " \
+                    "image.")
+
+#define PFD_DECODE_ATTRS(owner) PFD_DECODE_ATTRS_WITH(owner, "RGB")
+
+/* With another default of color_space. */
+#define PFD_DECODE_ATTRS_WITH(owner, default_color_space)                                          \
+    PFD_DECODE_ATTR(owner, PFD_ATTR_CHOICE, color_space, "color_space", default_color_space, 0, 0, \
+                    "RGB|BGR|GRAY|RGBA",                                                           \
+                    "The channels of a pixel. GRAY has the weights of ITU-R 601, and of JPEG the " \
+                    "stored luminance; an alpha channel is dropped but for RGBA, and 255 where "   \
+                    "there is none."),                                                             \
+        PFD_ORIENTATION_ATTR(owner),                                                               \
+        PFD_DECODE_ATTR(owner, PFD_ATTR_CHOICE, incomplete, "incomplete", "error", 0, 0,           \
+                        "error|fill",                                                              \
+                        "What to do with an image of which pixels are lost, since its bytes end "  \
+                        "early or are damaged: with 'error' the row is damaged; with 'fill' it "   \
+                        "has what could be decoded, and gray (JPEG) or 0 in place of the rest. "   \
+                        "Of JPEG, pixels are lost by data that end before their time, bad codes, " \
+                        "missing restart markers and scans in a wrong order; not by bytes "        \
+                        "between segments, an absent end marker and the other things that "        \
+                        "libjpeg warns of. Of PNG, a wrong checksum is damage."),                  \
+        PFD_DECODE_ATTR(owner, PFD_ATTR_INT64, max_pixels, "max_pixels", "178956970", 1,           \
+                        4611686018427387904.0, NULL,                                               \
+                        "An image with more pixels is damaged, which keeps a few wrong bytes "     \
+                        "from asking for much memory. The default is Pillow's limit.")
+
+/* ---- Encoding -------------------------------------------------------------------------------- */
+
+/* The same image and options give the same bytes with the same libraries. */
+typedef struct pfd_encoded { /* in the scratch of the call */
+    const uint8_t *data;
+    int64_t size;
+} pfd_encoded;
+
+/* Fails where no image with so many channels can be written in the format, or the library for it is
+ * not in this build. */
+pfd_status pfd_expect_encoder(const pfd_host *host, const pfd_encode_options *options,
+                              int64_t channels, pfd_error *err);
+
+/* Encodes an image of uint8, RGB where it has colours, with a number of channels that
+ * pfd_expect_encoder() accepts. */
+pfd_status pfd_encode_image(const pfd_encode_call *call, const pfd_encode_options *options,
+                            const pfd_image *image, pfd_encoded *out, pfd_error *err);
 #endif

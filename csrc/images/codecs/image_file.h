@@ -1,5 +1,5 @@
-/* images/codecs/image_file.h -- an image file in memory, and what is asked of it; see
- * image_codec.h. */
+/* images/codecs/image_file.h -- an image file in memory, and what is asked of it and of one that
+ * is written; image_codec.h has the functions. */
 #ifndef PFD_IMAGE_CODECS_IMAGE_FILE_H
 #define PFD_IMAGE_CODECS_IMAGE_FILE_H
 #include "pyflowdata/op.h"
@@ -19,7 +19,7 @@ typedef struct pfd_image_file {
     int64_t place; /* of data in the row's record, for errors; -1: not in it */
 } pfd_image_file;
 
-/* What a user asks for; the attrs are in decode_attrs.h. */
+/* What a user asks for; the attrs are in image_codec.h. */
 typedef struct pfd_decode_options {
     int32_t color_space;       /* PFD_COLOR_* */
     int32_t apply_orientation; /* 1: upright, as the EXIF orientation says */
@@ -49,7 +49,10 @@ typedef struct pfd_pixels {
 } pfd_pixels;
 
 /* 1 for PFD_COLOR_GRAY, 4 for PFD_COLOR_RGBA, else 3. */
-int32_t pfd_color_channels(int32_t color_space);
+static inline int32_t pfd_color_channels(int32_t color_space)
+{
+    return color_space == PFD_COLOR_GRAY ? 1 : color_space == PFD_COLOR_RGBA ? 4 : 3;
+}
 
 /* For host->fail_row(): a byte of the image as a place in its record. */
 static inline int64_t pfd_image_byte(const pfd_image_file *file, int64_t byte)
@@ -57,7 +60,22 @@ static inline int64_t pfd_image_byte(const pfd_image_file *file, int64_t byte)
     return file->place < 0 ? -1 : file->place + byte;
 }
 
-/* Where out->data is NULL, memory in the scratch for `height` rows of `row_bytes` bytes. */
-pfd_status pfd_make_pixels(const pfd_image_file *file, int64_t height, int64_t row_bytes,
-                           pfd_pixels *out, pfd_error *err);
+/* ---- Encoding -------------------------------------------------------------------------------- */
+
+enum { PFD_ENCODE_JPEG, PFD_ENCODE_PNG, PFD_ENCODE_PPM, PFD_ENCODE_BMP };
+enum { PFD_SUBSAMPLING_420, PFD_SUBSAMPLING_422, PFD_SUBSAMPLING_440, PFD_SUBSAMPLING_444 };
+
+typedef struct pfd_encode_options {
+    int32_t format;      /* PFD_ENCODE_* */
+    int32_t quality;     /* JPEG: 1 to 100 */
+    int32_t subsampling; /* JPEG: PFD_SUBSAMPLING_* */
+    int32_t compression_level; /* PNG: 0 to 9 */
+} pfd_encode_options;
+
+/* Where an image is encoded. */
+typedef struct pfd_encode_call {
+    const pfd_host *host;
+    pfd_scratch *scratch;
+    int64_t row; /* of the range, for errors */
+} pfd_encode_call;
 #endif

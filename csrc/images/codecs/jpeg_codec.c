@@ -1,28 +1,270 @@
-/* JPEG by libjpeg-turbo: whole images and regions, one decompressor per thread.
+/* JPEG by libjpeg-turbo: whole images and regions, one decompressor and one compressor per thread.
  *
- * libjpeg reports by error_exit(), which must not return: it jumps back into protect(), the only
- * function here with a setjmp.  Nothing needs freeing then, since all memory is in the arena.
+ * libjpeg reports by error_exit(), which must not return: it jumps back into protect() or
+ * protect_writer(), the only functions here with a setjmp.  Nothing needs freeing then, since all
+ * memory is in the arena.
  */
 #include "images/codecs/codec_table.h"
-#include "images/codecs/jpeg_markers.h"
+
+#include "core/bytes.h"
+
+#include <inttypes.h>
+#include <string.h>
 
 #ifdef PFD_HAVE_JPEG
-#include "images/codecs/jpeg_memory.h"
+#include "core/scratch.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jpeglib.h>
+
+#include <jerror.h>
 #if defined(LIBJPEG_TURBO_VERSION_NUMBER) && LIBJPEG_TURBO_VERSION_NUMBER >= 2001000
 #define HAS_DECODER 1 /* older ones, and libjpeg of others, decode no regions, or not exactly */
 #endif
 #endif
 
+/* ---- Markers up to the frame header, which has the size; EXIF on the way --------------------- */
+
+enum { TEM = 0x01, SOF0 = 0xc0, DHT = 0xc4, JPG = 0xc8, DAC = 0xcc, SOF15 = 0xcf, RST0 = 0xd0,
+       EOI = 0xd9, SOS = 0xda, APP1 = 0xe1 };
+
+static int32_t is_jpeg(const uint8_t *data, int64_t size)
+{
+    return size >= 3 && data[0] == 0xff && data[1] == 0xd8 && data[2] == 0xff;
+}
+
+static pfd_status fail(const pfd_image_file *file, int64_t byte, const char *what, pfd_error *err)
+{
+    return file->host->fail_row(err, file->row, pfd_image_byte(file, byte), PFD_CORRUPT_DATA,
+                                "JPEG: %s at byte %" PRId64 " of %" PRId64, what, byte,
+                                file->size);
+}
+
+/* The offset after the next marker at or after `at`, bytes between markers passed over as libjpeg
+ * does; 0: there is none. */
+static int64_t after_marker(const pfd_image_file *file, int64_t at)
+{
+    while (at < file->size) {
+        const uint8_t *found = memchr(file->data + at, 0xff, (size_t)(file->size - at));
+        if (!found) return 0;
+        at = found - file->data;
+        while (at < file->size && file->data[at] == 0xff) at++;
+        if (at < file->size && file->data[at++] != 0) return at;
+    }
+    return 0;
+}
+
+static pfd_status read_frame(const pfd_image_file *file, int64_t at, int64_t bytes,
+                             pfd_image_header *out, pfd_error *err)
+{
+    if (bytes < 8) return fail(file, at, "a frame header that is too short", err);
+    out->bits = file->data[at + 2];
+    out->stored_height = (int64_t)pfd_load_be(file->data + at + 3, 2);
+    out->stored_width = (int64_t)pfd_load_be(file->data + at + 5, 2);
+    out->channels = file->data[at + 7];
+    if (out->channels != 1 && out->channels != 3 && out->channels != 4)
+        return fail(file, at + 7, "a number of colour components other than 1, 3 and 4", err);
+    return PFD_OK;
+}
+
+static pfd_status read_header(const pfd_image_file *file, const pfd_decode_options *options,
+                                pfd_image_header *out, pfd_error *err)
+{
+    for (int64_t at = after_marker(file, 2); at; at = after_marker(file, at)) {
+        uint8_t marker = file->data[at - 1];
+        if (marker == TEM || (marker >= RST0 && marker < EOI)) continue; /* without a segment */
+        if (marker == EOI || marker == SOS) return fail(file, at - 2, "no frame header", err);
+        if (file->size - at < 2) break;
+        int64_t bytes = (int64_t)pfd_load_be(file->data + at, 2);
+        if (bytes < 2) return fail(file, at, "a segment that is shorter than its length", err);
+        if (bytes > file->size - at) break;
+        if (marker >= SOF0 && marker <= SOF15 && marker != DHT && marker != JPG && marker != DAC)
+            return read_frame(file, at, bytes, out, err);
+        if (marker == APP1 && options->apply_orientation && out->orientation == 1)
+            out->orientation = pfd_exif_orientation(file->data + at + 2, bytes - 2);
+        at += bytes;
+    }
+    return fail(file, file->size, "the file ends in its header,", err);
+}
+
+#ifdef PFD_HAVE_JPEG
+/* ---- libjpeg's memory manager on a scratch: one bump allocation for each request ------------- */
+
+/* libjpeg calls these through cinfo->mem.  Its "virtual arrays", which may lie in temporary files,
+ * are wholly in memory here. */
+
+enum { ROW_ALIGNMENT = 64 }; /* libjpeg-turbo's vector code reads and writes whole rows */
+
+/* Declared, not defined, in jpeglib.h. */
+struct jvirt_sarray_control {
+    struct jvirt_sarray_control *next;
+    JSAMPARRAY rows; /* NULL until realized */
+    JDIMENSION width, height;
+    boolean is_zeroed;
+};
+
+struct jvirt_barray_control {
+    struct jvirt_barray_control *next;
+    JBLOCKARRAY rows;
+    JDIMENSION width, height;
+    boolean is_zeroed;
+};
+
+typedef struct jpeg_memory {
+    struct jpeg_memory_mgr methods; /* first: libjpeg gives it back */
+    struct jpeg_memory_mgr *own;    /* libjpeg's, with what it allocated before */
+    pfd_scratch *arena;             /* borrowed; of the current image */
+    struct jvirt_sarray_control *sarrays; /* asked for, in the arena */
+    struct jvirt_barray_control *barrays;
+} jpeg_memory;
+
+static void *allocate(j_common_ptr cinfo, int pool_id, size_t bytes)
+{
+    jpeg_memory *self = (void *)cinfo->mem;
+    void *memory =
+        bytes <= INT64_MAX / 8 ? pfd_scratch_alloc(self->arena, (int64_t)bytes) : NULL;
+    if (!memory) ERREXIT1(cinfo, JERR_OUT_OF_MEMORY, pool_id);
+    return memory;
+}
+
+/* Rows of `row_bytes` bytes, one after another, and the pointers to them. */
+static void *allocate_rows(j_common_ptr cinfo, int pool_id, size_t row_bytes, JDIMENSION rows,
+                           boolean is_zeroed)
+{
+    row_bytes = (row_bytes + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
+    uint8_t **pointers = allocate(cinfo, pool_id, rows * sizeof *pointers);
+    uint8_t *memory = allocate(cinfo, pool_id, rows * row_bytes);
+    if (is_zeroed) memset(memory, 0, rows * row_bytes);
+    for (JDIMENSION i = 0; i < rows; i++) pointers[i] = memory + i * row_bytes;
+    return pointers;
+}
+
+static JSAMPARRAY alloc_sarray(j_common_ptr cinfo, int pool_id, JDIMENSION width, JDIMENSION rows)
+{
+    return allocate_rows(cinfo, pool_id, width * sizeof(JSAMPLE), rows, FALSE);
+}
+
+static JBLOCKARRAY alloc_barray(j_common_ptr cinfo, int pool_id, JDIMENSION width, JDIMENSION rows)
+{
+    return allocate_rows(cinfo, pool_id, width * sizeof(JBLOCK), rows, FALSE);
+}
+
+static jvirt_sarray_ptr request_virt_sarray(j_common_ptr cinfo, int pool_id, boolean is_zeroed,
+                                            JDIMENSION width, JDIMENSION height,
+                                            JDIMENSION max_access)
+{
+    jpeg_memory *self = (void *)cinfo->mem;
+    jvirt_sarray_ptr array = allocate(cinfo, pool_id, sizeof *array);
+    (void)max_access;
+    *array = (struct jvirt_sarray_control){self->sarrays, NULL, width, height, is_zeroed};
+    return self->sarrays = array;
+}
+
+static jvirt_barray_ptr request_virt_barray(j_common_ptr cinfo, int pool_id, boolean is_zeroed,
+                                            JDIMENSION width, JDIMENSION height,
+                                            JDIMENSION max_access)
+{
+    jpeg_memory *self = (void *)cinfo->mem;
+    jvirt_barray_ptr array = allocate(cinfo, pool_id, sizeof *array);
+    (void)max_access;
+    *array = (struct jvirt_barray_control){self->barrays, NULL, width, height, is_zeroed};
+    return self->barrays = array;
+}
+
+static void realize_virt_arrays(j_common_ptr cinfo)
+{
+    jpeg_memory *self = (void *)cinfo->mem;
+    for (jvirt_sarray_ptr array = self->sarrays; array; array = array->next)
+        if (!array->rows)
+            array->rows = allocate_rows(cinfo, JPOOL_IMAGE, array->width * sizeof(JSAMPLE),
+                                        array->height, array->is_zeroed);
+    for (jvirt_barray_ptr array = self->barrays; array; array = array->next)
+        if (!array->rows)
+            array->rows = allocate_rows(cinfo, JPOOL_IMAGE, array->width * sizeof(JBLOCK),
+                                        array->height, array->is_zeroed);
+}
+
+static int is_inside(JDIMENSION start, JDIMENSION rows, JDIMENSION height)
+{
+    return start <= height && rows <= height - start;
+}
+
+static JSAMPARRAY access_virt_sarray(j_common_ptr cinfo, jvirt_sarray_ptr array, JDIMENSION start,
+                                     JDIMENSION rows, boolean writable)
+{
+    (void)writable;
+    if (!array->rows || !is_inside(start, rows, array->height))
+        ERREXIT(cinfo, JERR_BAD_VIRTUAL_ACCESS);
+    return array->rows + start;
+}
+
+static JBLOCKARRAY access_virt_barray(j_common_ptr cinfo, jvirt_barray_ptr array, JDIMENSION start,
+                                      JDIMENSION rows, boolean writable)
+{
+    (void)writable;
+    if (!array->rows || !is_inside(start, rows, array->height))
+        ERREXIT(cinfo, JERR_BAD_VIRTUAL_ACCESS);
+    return array->rows + start;
+}
+
+static void free_pool(j_common_ptr cinfo, int pool_id)
+{
+    (void)cinfo;
+    (void)pool_id;
+}
+
+static void self_destruct(j_common_ptr cinfo)
+{
+    (void)cinfo;
+}
+
+/* From now on, all that libjpeg allocates for this object comes from `arena`, whole images of
+ * coefficients included; freeing does nothing.  `cinfo->mem` is libjpeg's own. */
+static void jpeg_memory_install(jpeg_memory *self, j_common_ptr cinfo)
+{
+    *self = (jpeg_memory){
+        .methods = {.alloc_small = allocate,
+                    .alloc_large = allocate,
+                    .alloc_sarray = alloc_sarray,
+                    .alloc_barray = alloc_barray,
+                    .request_virt_sarray = request_virt_sarray,
+                    .request_virt_barray = request_virt_barray,
+                    .realize_virt_arrays = realize_virt_arrays,
+                    .access_virt_sarray = access_virt_sarray,
+                    .access_virt_barray = access_virt_barray,
+                    .free_pool = free_pool,
+                    .self_destruct = self_destruct,
+                    .max_memory_to_use = cinfo->mem->max_memory_to_use,
+                    .max_alloc_chunk = cinfo->mem->max_alloc_chunk},
+        .own = cinfo->mem};
+    cinfo->mem = &self->methods;
+}
+
+/* Before each image: nothing of the former one is held. */
+static void jpeg_memory_use(jpeg_memory *self, pfd_scratch *arena)
+{
+    self->arena = arena;
+    self->sarrays = NULL;
+    self->barrays = NULL;
+}
+
+/* Before jpeg_destroy(). */
+static void jpeg_memory_remove(jpeg_memory *self, j_common_ptr cinfo)
+{
+    if (self->own) cinfo->mem = self->own;
+}
+
+static void print_nothing(j_common_ptr cinfo)
+{
+    (void)cinfo;
+}
+#endif
+
 #ifdef HAS_DECODER
-#include "images/codecs/pixel_rows.h"
-#include "images/codecs/workspace.h"
-
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <jerror.h>
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 enum {
     ROWS = 8,        /* asked for in one call; libjpeg gives as many as it has */
@@ -35,7 +277,7 @@ typedef struct jpeg_reader {
     struct jpeg_error_mgr errors;
     struct jpeg_source_mgr source;
     struct jpeg_progress_mgr progress;
-    pfd_jpeg_memory memory;
+    jpeg_memory memory;
     jmp_buf escape;
     const pfd_image_file *file;
     int32_t has_ended;    /* libjpeg asked for bytes after the last one */
@@ -58,7 +300,7 @@ typedef struct job {
     JDIMENSION left, width; /* of the columns that libjpeg gives */
 } job;
 
-/* ---- What libjpeg calls ---------------------------------------------------------------------- */
+/* ---- What libjpeg calls to read -------------------------------------------------------------- */
 
 static jpeg_reader *reader_of(j_common_ptr cinfo)
 {
@@ -96,11 +338,6 @@ static void note(j_common_ptr cinfo, int level)
     if (level >= 0 || reader->damage || !means_loss(cinfo->err->msg_code)) return;
     reader->damage = cinfo->err->msg_code;
     reader->damaged_byte = byte_of(reader);
-}
-
-static void print_nothing(j_common_ptr cinfo)
-{
-    (void)cinfo;
 }
 
 static void do_nothing(j_decompress_ptr cinfo)
@@ -160,7 +397,7 @@ static void create(void *object)
 static void free_reader(void *object)
 {
     jpeg_reader *reader = object;
-    pfd_jpeg_memory_remove(&reader->memory, (j_common_ptr)&reader->cinfo);
+    jpeg_memory_remove(&reader->memory, (j_common_ptr)&reader->cinfo);
     jpeg_destroy_decompress(&reader->cinfo);
     free(reader);
 }
@@ -187,7 +424,7 @@ static jpeg_reader *make_reader(void)
     reader->cinfo.src = &reader->source;
     reader->progress.progress_monitor = look_up;
     reader->cinfo.progress = &reader->progress;
-    pfd_jpeg_memory_install(&reader->memory, (j_common_ptr)&reader->cinfo);
+    jpeg_memory_install(&reader->memory, (j_common_ptr)&reader->cinfo);
     return reader;
 }
 
@@ -195,7 +432,7 @@ static jpeg_reader *make_reader(void)
 static void aim(jpeg_reader *reader, const pfd_image_file *file, pfd_scratch *arena)
 {
     struct jpeg_decompress_struct *cinfo = &reader->cinfo;
-    pfd_jpeg_memory_use(&reader->memory, arena);
+    jpeg_memory_use(&reader->memory, arena);
     memset(cinfo->quant_tbl_ptrs, 0, sizeof cinfo->quant_tbl_ptrs);
     memset(cinfo->dc_huff_tbl_ptrs, 0, sizeof cinfo->dc_huff_tbl_ptrs);
     memset(cinfo->ac_huff_tbl_ptrs, 0, sizeof cinfo->ac_huff_tbl_ptrs);
@@ -393,7 +630,192 @@ const pfd_image_codec pfd_jpeg_codec = {
     .package = "libjpeg-dev",
     .max_shrink = 8,
     .most_pixels_per_byte = 2048, /* every block takes a bit; at most 1024 pixels take 8 blocks */
-    .matches = pfd_is_jpeg,
-    .read_header = pfd_jpeg_read_header,
+    .matches = is_jpeg,
+    .read_header = read_header,
     .decode = decode_region,
 };
+
+#ifdef PFD_HAVE_JPEG
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+enum { FIRST_BYTES = 16 * 1024 };
+
+typedef struct jpeg_writer {
+    struct jpeg_compress_struct cinfo;
+    struct jpeg_error_mgr errors;
+    struct jpeg_destination_mgr destination;
+    jpeg_memory memory;
+    jmp_buf escape;
+    pfd_growing *out;
+    const pfd_encode_options *options;
+    const pfd_image *image;
+} jpeg_writer;
+
+/* ---- What libjpeg calls to write ------------------------------------------------------------- */
+
+static jpeg_writer *writer_of(j_common_ptr cinfo)
+{
+    return cinfo->client_data;
+}
+
+static void writer_give_up(j_common_ptr cinfo)
+{
+    longjmp(writer_of(cinfo)->escape, 1);
+}
+
+static void ignore_message(j_common_ptr cinfo, int level)
+{
+    (void)cinfo;
+    (void)level;
+}
+
+static void make_writer_room(jpeg_writer *writer, int64_t bytes)
+{
+    uint8_t *room = pfd_grow(writer->out, bytes);
+    if (!room) ERREXIT1(&writer->cinfo, JERR_OUT_OF_MEMORY, 0);
+    writer->destination.next_output_byte = room;
+    writer->destination.free_in_buffer = (size_t)(writer->out->capacity - writer->out->size);
+}
+
+static void begin_bytes(j_compress_ptr cinfo)
+{
+    make_writer_room(writer_of((j_common_ptr)cinfo), FIRST_BYTES);
+}
+
+static boolean empty_bytes(j_compress_ptr cinfo) /* called when all room is used */
+{
+    jpeg_writer *writer = writer_of((j_common_ptr)cinfo);
+    writer->out->size = writer->out->capacity;
+    make_writer_room(writer, FIRST_BYTES);
+    return TRUE;
+}
+
+static void end_bytes(j_compress_ptr cinfo)
+{
+    jpeg_writer *writer = writer_of((j_common_ptr)cinfo);
+    writer->out->size = writer->out->capacity - (int64_t)writer->destination.free_in_buffer;
+}
+
+/* 0: libjpeg gave up. */
+static int32_t protect_writer(jpeg_writer *writer, void (*run)(jpeg_writer *writer))
+{
+    if (setjmp(writer->escape)) return 0;
+    run(writer);
+    return 1;
+}
+
+/* ---- A thread's compressor ------------------------------------------------------------------- */
+
+static void create_writer(jpeg_writer *writer)
+{
+    jpeg_create_compress(&writer->cinfo);
+}
+
+static void free_writer(void *object)
+{
+    jpeg_writer *writer = object;
+    jpeg_memory_remove(&writer->memory, (j_common_ptr)&writer->cinfo);
+    jpeg_destroy_compress(&writer->cinfo);
+    free(writer);
+}
+
+static jpeg_writer *make_writer(void)
+{
+    jpeg_writer *writer = calloc(1, sizeof *writer);
+    if (!writer) return NULL;
+    writer->cinfo.err = jpeg_std_error(&writer->errors);
+    writer->errors.error_exit = writer_give_up;
+    writer->errors.emit_message = ignore_message;
+    writer->errors.output_message = print_nothing;
+    writer->cinfo.client_data = writer;
+    if (!protect_writer(writer, create_writer)) {
+        jpeg_destroy_compress(&writer->cinfo);
+        free(writer);
+        return NULL;
+    }
+    writer->destination = (struct jpeg_destination_mgr){.init_destination = begin_bytes,
+                                                        .empty_output_buffer = empty_bytes,
+                                                        .term_destination = end_bytes};
+    writer->cinfo.dest = &writer->destination;
+    jpeg_memory_install(&writer->memory, (j_common_ptr)&writer->cinfo);
+    return writer;
+}
+
+/* For a new image: what libjpeg allocated for the one before is gone. */
+static void aim_writer(jpeg_writer *writer, pfd_scratch *arena)
+{
+    struct jpeg_compress_struct *cinfo = &writer->cinfo;
+    jpeg_memory_use(&writer->memory, arena);
+    memset(cinfo->quant_tbl_ptrs, 0, sizeof cinfo->quant_tbl_ptrs);
+    memset(cinfo->dc_huff_tbl_ptrs, 0, sizeof cinfo->dc_huff_tbl_ptrs);
+    memset(cinfo->ac_huff_tbl_ptrs, 0, sizeof cinfo->ac_huff_tbl_ptrs);
+    cinfo->comp_info = NULL;
+    cinfo->script_space = NULL;
+}
+
+/* ---- Encoding -------------------------------------------------------------------------------- */
+
+static void encode_rows(jpeg_writer *writer)
+{
+    static const struct {
+        int h, v;
+    } luminance[] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}}; /* samples of it for one of the others */
+    struct jpeg_compress_struct *cinfo = &writer->cinfo;
+    const pfd_image *image = writer->image;
+    cinfo->image_height = (JDIMENSION)image->height;
+    cinfo->image_width = (JDIMENSION)image->width;
+    if (image->height > JPEG_MAX_DIMENSION || image->width > JPEG_MAX_DIMENSION)
+        ERREXIT1(cinfo, JERR_IMAGE_TOO_BIG, (unsigned)JPEG_MAX_DIMENSION);
+    cinfo->input_components = (int)image->channels;
+    cinfo->in_color_space = image->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(cinfo);
+    jpeg_set_quality(cinfo, writer->options->quality, TRUE);
+    cinfo->dct_method = JDCT_ISLOW;
+    if (image->channels == 3) {
+        cinfo->comp_info[0].h_samp_factor = luminance[writer->options->subsampling].h;
+        cinfo->comp_info[0].v_samp_factor = luminance[writer->options->subsampling].v;
+    }
+    jpeg_start_compress(cinfo, TRUE);
+    while (cinfo->next_scanline < cinfo->image_height) {
+        const uint8_t *from =
+            image->data + cinfo->next_scanline * image->width * image->channels;
+        JSAMPROW row = (JSAMPROW)(uintptr_t)from; /* libjpeg does not write there */
+        (void)jpeg_write_scanlines(cinfo, &row, 1);
+    }
+    jpeg_finish_compress(cinfo);
+}
+
+static pfd_status explain_writer(const pfd_encode_call *call, jpeg_writer *writer, pfd_error *err)
+{
+    char said[JMSG_LENGTH_MAX];
+    if (writer->errors.msg_code == JERR_OUT_OF_MEMORY)
+        return pfd_fail_encode_memory(call, writer->out->workspace->arena, err);
+    (writer->errors.format_message)((j_common_ptr)&writer->cinfo, said);
+    return call->host->fail_row(err, call->row, -1, PFD_CORRUPT_DATA,
+                                "the image cannot be written as JPEG: %s", said);
+}
+
+static pfd_status encode(const pfd_encode_call *call, const pfd_encode_options *options,
+                         const pfd_image *image, pfd_growing *out, pfd_error *err)
+{
+    pfd_workspace *workspace = out->workspace;
+    if (!workspace->kept[PFD_KEEP_JPEG_WRITER].object)
+        workspace->kept[PFD_KEEP_JPEG_WRITER].object = make_writer();
+    workspace->kept[PFD_KEEP_JPEG_WRITER].free = free_writer;
+    jpeg_writer *writer = workspace->kept[PFD_KEEP_JPEG_WRITER].object;
+    if (!writer) return pfd_fail_encode_memory(call, NULL, err);
+    aim_writer(writer, out->workspace->arena);
+    writer->out = out;
+    writer->options = options;
+    writer->image = image;
+    pfd_status status =
+        protect_writer(writer, encode_rows) ? PFD_OK : explain_writer(call, writer, err);
+    jpeg_abort_compress(&writer->cinfo);
+    return status;
+}
+#else
+#define encode NULL
+#endif
+
+const pfd_image_encoder pfd_jpeg_encoder = {"JPEG", "libjpeg-dev", 1u << 1 | 1u << 3,
+                                            encode};

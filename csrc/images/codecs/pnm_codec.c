@@ -1,8 +1,8 @@
 /* PNM: the files of Netpbm, P1 to P6, that are PBM, PGM and PPM as text and as bytes. */
 #include "images/codecs/codec_table.h"
-#include "images/codecs/pixel_rows.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct pnm {
@@ -181,3 +181,23 @@ const pfd_image_codec pfd_pnm_codec = {
     .read_header = read_header,
     .decode = decode,
 };
+
+/* ---- Encoding: PPM and PGM ------------------------------------------------------------------- */
+
+static pfd_status encode_ppm(const pfd_encode_call *call, const pfd_encode_options *options,
+                             const pfd_image *image, pfd_growing *out, pfd_error *err)
+{
+    enum { HEADER = 64 };
+    int64_t bytes = image->height * image->width * image->channels;
+    uint8_t *to = pfd_grow(out, HEADER + bytes);
+    (void)options;
+    if (!to) return pfd_fail_encode_memory(call, out->workspace->arena, err);
+    int header = snprintf((char *)to, HEADER, "P%d\n%" PRId64 " %" PRId64 "\n255\n",
+                          image->channels == 1 ? 5 : 6, image->width, image->height);
+    memcpy(to + header, image->data, (size_t)bytes);
+    out->size += header + bytes;
+    return PFD_OK;
+}
+
+const pfd_image_encoder pfd_ppm_encoder = {"PPM", NULL, PFD_ENCODES_GRAY | PFD_ENCODES_RGB,
+                                           encode_ppm};

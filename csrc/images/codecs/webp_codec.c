@@ -2,7 +2,6 @@
 #include "images/codecs/codec_table.h"
 
 #include "core/bytes.h"
-#include "images/codecs/exif.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -138,8 +137,6 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
 
 #ifdef PFD_HAVE_WEBP
 #include "core/scratch.h"
-#include "images/codecs/pixel_rows.h"
-#include "images/codecs/workspace.h"
 
 #include <webp/decode.h>
 

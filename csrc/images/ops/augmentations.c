@@ -2,8 +2,7 @@
 #include "images/ops/augmentations.h"
 
 #include "images/pixels/affine_warp.h"
-#include "images/pixels/blend.h"
-#include "images/pixels/pixel_tables.h"
+#include "images/pixels/colours.h"
 
 #include <math.h>
 #include <string.h>

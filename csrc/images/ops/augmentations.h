@@ -5,8 +5,8 @@
  */
 #ifndef PFD_IMAGE_OPS_AUGMENTATIONS_H
 #define PFD_IMAGE_OPS_AUGMENTATIONS_H
-#include "images/ops/warp_attrs.h"
-#include "images/pixels/each_image.h"
+#include "images/ops/image_warps.h"
+#include "images/pixels/image_rows.h"
 
 /* In torchvision's order.  Images have 1 or 3 channels. */
 enum {

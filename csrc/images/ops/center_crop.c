@@ -1,5 +1,5 @@
 /* CenterCrop: a part of one size from the middle of each image, or from another place. */
-#include "images/ops/decoded_window.h"
+#include "images/ops/crops.h"
 #include "pyflowdata/op.h"
 
 #include <inttypes.h>

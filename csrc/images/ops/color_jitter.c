@@ -1,9 +1,6 @@
 /* ColorJitter: brightness, contrast, saturation and hue changed by chance. */
-#include "images/pixels/blend.h"
-#include "images/pixels/each_image.h"
-#include "images/pixels/hsv.h"
+#include "images/ops/each_image.h"
 #include "images/pixels/random_draws.h"
-#include "images/pixels/pixel_tables.h"
 #include "pyflowdata/op.h"
 
 #include <string.h>

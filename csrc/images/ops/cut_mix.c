@@ -1,6 +1,6 @@
 /* CutMix: a rectangle of each image replaced by that of another row, and labels mixed. */
-#include "images/ops/image_layout.h"
 #include "images/ops/mixing.h"
+#include "images/pixels/image_rows.h"
 #include "images/pixels/random_draws.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"

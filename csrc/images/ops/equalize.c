@@ -1,45 +1,21 @@
 /* Equalize: histograms made flat. */
-#include "images/pixels/each_image.h"
-#include "images/pixels/pixel_tables.h"
+#include "images/ops/each_image.h"
 #include "pyflowdata/op.h"
 
 typedef struct equalize_attrs {
     double probability;
 } equalize_attrs;
 
-static pfd_status change(const pfd_compute_args *args, int64_t row, const pfd_image *in,
-                         uint8_t *out, pfd_room *room, pfd_error *err)
-{
-    (void)args, (void)row, (void)room, (void)err;
-    pfd_equalize(in, out);
-    return PFD_OK;
-}
-
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    const equalize_attrs *attrs = args->attrs;
-    return pfd_each_image(args, attrs->probability, change, err);
-}
+PFD_COLOUR_COMPUTE(equalize_attrs, pfd_equalize(in, out))
 
 static const pfd_attr attr_table[] = {
     PFD_PROBABILITY_ATTR(equalize_attrs),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images, uint8 (height, width, channels) with 1 or 3 channels, also ragged."},
-};
-
-static const pfd_port outputs[] = {{"out", "Images of the type of the input."}};
-
 const pfd_op pfd_op_equalize = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_COLOUR_OP,
     .name = "Equalize",
     .doc = "Makes each value of a channel about as frequent as the others. "
            "As ImageOps.equalize of Pillow; with probability it is torchvision's RandomEqualize.",
     PFD_OP_ATTRS(equalize_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = pfd_infer_same_colours,
-    .compute = compute,
 };

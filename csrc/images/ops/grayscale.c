@@ -1,7 +1,6 @@
 /* Grayscale: the grey of each pixel. */
 #include "core/rows.h"
-#include "images/pixels/blend.h"
-#include "images/pixels/each_image.h"
+#include "images/ops/each_image.h"
 #include "images/pixels/random_draws.h"
 #include "pyflowdata/op.h"
 

@@ -1,7 +1,7 @@
 /* HWC2CHW: the channels of images one after the other. */
-#include "images/pixels/image_attrs.h"
+#include "core/cpu.h"
 #include "core/rows.h"
-#include "core/simd.h"
+#include "images/pixels/image_rows.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 

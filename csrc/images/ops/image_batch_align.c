@@ -1,7 +1,5 @@
 /* ImageBatchAlign: images of a batch brought to one size, by zeros. */
-#include "core/convert.h"
-#include "images/pixels/image_attrs.h"
-#include "parse/row_type.h"
+#include "images/pixels/image_rows.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 

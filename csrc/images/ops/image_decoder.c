@@ -1,5 +1,4 @@
 /* ImageDecoder: the bytes of image files as pixels. */
-#include "images/codecs/decode_attrs.h"
 #include "images/codecs/image_codec.h"
 #include "images/pixels/image_rows.h"
 #include "parse/row_type.h"

@@ -1,6 +1,6 @@
 /* ImageEncoder: images as the bytes of files. */
 #include "core/rows.h"
-#include "images/codecs/encode_image.h"
+#include "images/codecs/image_codec.h"
 #include "images/pixels/image_rows.h"
 #include "pyflowdata/op.h"
 

@@ -1,6 +1,6 @@
 /* ImageFlip: images mirrored as numbers say. */
-#include "images/ops/flip_code.h"
-#include "images/pixels/image_attrs.h"
+#include "images/ops/flips.h"
+#include "images/pixels/image_rows.h"
 #include "pyflowdata/op.h"
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)

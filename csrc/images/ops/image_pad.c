@@ -1,7 +1,7 @@
 /* ImagePad: something put around each image. */
-#include "images/pixels/image_attrs.h"
-#include "images/ops/padding.h"
-#include "images/pixels/window_copy.h"
+#include "images/ops/crops.h"
+#include "images/pixels/image_rows.h"
+#include "images/pixels/image_window.h"
 #include "pyflowdata/op.h"
 
 typedef struct image_pad_attrs {

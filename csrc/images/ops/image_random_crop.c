@@ -1,5 +1,5 @@
 /* ImageRandomCrop: a random part of each image, in its own size. */
-#include "images/ops/decoded_window.h"
+#include "images/ops/crops.h"
 #include "pyflowdata/op.h"
 
 typedef struct image_random_crop_attrs {

@@ -76,11 +76,6 @@ static const pfd_attr attr_table[] = {
 static const pfd_port inputs[] = {
     {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
 };
-static const pfd_port outputs[] = {
-    {"out", "The images in another size, ragged."},
-    {"size", "int32 (2,): the new (height, width)."},
-    {"scale", "float32 (2,): new height / old height, new width / old width."},
-};
 
 const pfd_op pfd_op_image_resize_keep_aspect_ratio = {
     PFD_OP_SIZES,
@@ -92,7 +87,7 @@ const pfd_op pfd_op_image_resize_keep_aspect_ratio = {
            "scales are (height, width), OneFlow's are (width, height).",
     PFD_OP_ATTRS(keep_aspect_ratio_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
+    PFD_OP_OUTPUTS(pfd_sized_outputs),
     .infer = infer,
     .compute = compute,
 };

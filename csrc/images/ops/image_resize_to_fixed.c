@@ -1,7 +1,7 @@
 /* ImageResizeToFixed: images of one size, as OneFlow makes them. */
-#include "core/convert.h"
 #include "images/ops/oneflow_resize.h"
 #include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 

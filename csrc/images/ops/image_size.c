@@ -1,5 +1,4 @@
 /* ImageSize: height and width of image files, without decoding them. */
-#include "images/codecs/decode_attrs.h"
 #include "images/codecs/image_codec.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"

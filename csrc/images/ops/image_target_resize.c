@@ -1,6 +1,6 @@
 /* ImageTargetResize: images of which the shorter side gets a length, as OneFlow makes them. */
-#include "images/pixels/interpolation.h"
 #include "images/ops/oneflow_resize.h"
+#include "images/pixels/resample.h"
 #include "pyflowdata/op.h"
 
 typedef struct target_resize_attrs {
@@ -55,11 +55,6 @@ static const pfd_attr attr_table[] = {
 static const pfd_port inputs[] = {
     {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
 };
-static const pfd_port outputs[] = {
-    {"out", "The images in another size, ragged."},
-    {"size", "int32 (2,): the new (height, width)."},
-    {"scale", "float32 (2,): new height / old height, new width / old width."},
-};
 
 const pfd_op pfd_op_image_target_resize = {
     PFD_OP_SIZES,
@@ -70,7 +65,7 @@ const pfd_op pfd_op_image_target_resize = {
            "are bilinear, without antialias.",
     PFD_OP_ATTRS(target_resize_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
+    PFD_OP_OUTPUTS(pfd_sized_outputs),
     .infer = infer,
     .compute = compute,
 };

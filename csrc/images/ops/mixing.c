@@ -4,7 +4,6 @@
 #include "core/narrow_floats.h"
 #include "core/rows.h"
 #include "images/pixels/random_draws.h"
-#include "images/pixels/random_variates.h"
 #include "parse/row_type.h"
 
 #include <string.h>

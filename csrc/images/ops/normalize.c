@@ -1,6 +1,6 @@
 /* Normalize: images to floats with mean 0 and standard deviation 1. */
-#include "images/pixels/normalize_pixels.h"
 #include "core/rows.h"
+#include "images/pixels/normalize_pixels.h"
 #include "pyflowdata/op.h"
 
 typedef struct normalize_attrs {

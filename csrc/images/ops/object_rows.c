@@ -2,7 +2,7 @@
 #include "images/ops/object_rows.h"
 
 #include "core/rows.h"
-#include "images/ops/flip_code.h"
+#include "images/ops/flips.h"
 #include "parse/row_type.h"
 
 #include <inttypes.h>
@@ -45,22 +45,15 @@ pfd_status pfd_image_size_at(const pfd_compute_args *args, int32_t input, int64_
                                 "be in [1, %d]", out->height, out->width, most_side);
 }
 
-pfd_point_map pfd_flip_map(const pfd_size *size, int32_t flips, float less)
-{
-    pfd_point_map map = {{1, 1}, {0, 0}};
-    if (flips & PFD_FLIP_HORIZONTAL) {
-        map.scale[0] = -1;
-        map.shift[0] = (float)size->width - less;
-    }
-    if (flips & PFD_FLIP_VERTICAL) {
-        map.scale[1] = -1;
-        map.shift[1] = (float)size->height - less;
-    }
-    return map;
-}
+/* x * scale[0] + shift[0], y * scale[1] + shift[1]. */
+typedef struct point_map {
+    float scale[2], shift[2];
+} point_map;
 
-float *pfd_map_points(const pfd_compute_args *args, int64_t row, const pfd_point_map *map,
-                      int64_t *num_points, pfd_error *err)
+/* Writes row `row` of output 0: input 0, whose numbers are x and y in turn, mapped.  Returns it;
+ * NULL: out of memory, and *err says so. */
+static float *map_points(const pfd_compute_args *args, int64_t row, const point_map *map,
+                         int64_t *num_points, pfd_error *err)
 {
     pfd_row in;
     pfd_row_at(args->inputs[0], row, &in);
@@ -72,6 +65,32 @@ float *pfd_map_points(const pfd_compute_args *args, int64_t row, const pfd_point
         to[2 * i + 1] = from[2 * i + 1] * map->scale[1] + map->shift[1];
     }
     return to;
+}
+
+/* A column x becomes width - x, less `less`. */
+static point_map flip_map(const pfd_size *size, int32_t flips, float less)
+{
+    point_map map = {{1, 1}, {0, 0}};
+    if (flips & PFD_FLIP_HORIZONTAL) {
+        map.scale[0] = -1;
+        map.shift[0] = (float)size->width - less;
+    }
+    if (flips & PFD_FLIP_VERTICAL) {
+        map.scale[1] = -1;
+        map.shift[1] = (float)size->height - less;
+    }
+    return map;
+}
+
+float *pfd_flip_points(const pfd_compute_args *args, int64_t row, float less, int32_t *flips,
+                       int64_t *num_points, pfd_error *err)
+{
+    pfd_size size;
+    if (pfd_image_size_at(args, 1, row, &size, err) != PFD_OK ||
+        pfd_flip_code_at(args, 2, row, flips, err) != PFD_OK)
+        return NULL;
+    const point_map map = flip_map(&size, *flips, less);
+    return map_points(args, row, &map, num_points, err);
 }
 
 pfd_status pfd_infer_flipped(const pfd_infer_args *args, int32_t columns, pfd_error *err)
@@ -96,9 +115,9 @@ pfd_status pfd_scale_points(const pfd_compute_args *args, pfd_error *err)
 {
     const float *scales = (const void *)args->inputs[1]->data;
     for (int64_t row = 0; row < args->num_rows; row++) {
-        const pfd_point_map map = {{scales[2 * row + 1], scales[2 * row]}, {0, 0}};
+        const point_map map = {{scales[2 * row + 1], scales[2 * row]}, {0, 0}};
         int64_t n;
-        if (!pfd_map_points(args, row, &map, &n, err)) return err->status;
+        if (!map_points(args, row, &map, &n, err)) return err->status;
     }
     return PFD_OK;
 }

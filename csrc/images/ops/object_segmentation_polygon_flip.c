@@ -1,5 +1,5 @@
 /* ObjectSegmentationPolygonFlip: polygons that follow mirrored images. */
-#include "images/ops/flip_code.h"
+#include "images/ops/flips.h"
 #include "images/ops/object_rows.h"
 #include "pyflowdata/op.h"
 
@@ -11,13 +11,9 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     for (int64_t row = 0; row < args->num_rows; row++) {
-        pfd_size size;
         int32_t flips;
         int64_t num_points;
-        PFD_TRY(pfd_image_size_at(args, 1, row, &size, err));
-        PFD_TRY(pfd_flip_code_at(args, 2, row, &flips, err));
-        const pfd_point_map map = pfd_flip_map(&size, flips, 0);
-        if (!pfd_map_points(args, row, &map, &num_points, err)) return err->status;
+        if (!pfd_flip_points(args, row, 0, &flips, &num_points, err)) return err->status;
     }
     return PFD_OK;
 }

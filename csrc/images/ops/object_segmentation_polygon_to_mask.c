@@ -1,13 +1,73 @@
 /* ObjectSegmentationPolygonToMask: a mask for each object of an image. */
 #include "core/rows.h"
-#include "images/pixels/fill_polygon.h"
 #include "images/ops/object_rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
+
+/* ---- Polygons: filled by rows, between the places where a row's centre line crosses edges ---- */
+
+typedef struct object_mask {
+    uint8_t *pixels; /* height x width */
+    int64_t height, width;
+} object_mask;
+
+/* The number of the first pixel whose centre is at or after a place; in [0, most]. */
+static int64_t first_pixel(double place, int64_t most)
+{
+    double pixel = ceil(place - 0.5);
+    if (!(pixel > 0)) return 0;
+    return pixel < (double)most ? (int64_t)pixel : most;
+}
+
+/* Inserts a number into a sorted list. */
+static void insert(double *list, int64_t size, double number)
+{
+    for (; size > 0 && list[size - 1] > number; size--) list[size] = list[size - 1];
+    list[size] = number;
+}
+
+/* Where the edges cross the line y, from left to right. */
+static int64_t find_crossings(const float *points, int64_t n, double y, double *out)
+{
+    int64_t found = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const float *from = points + 2 * i, *to = points + 2 * (i + 1 < n ? i + 1 : 0);
+        double x0 = from[0], y0 = from[1], x1 = to[0], y1 = to[1];
+        if ((y0 <= y) == (y1 <= y)) continue;
+        double along = (y - y0) * (x1 - x0) / (y1 - y0);
+        insert(out, found++, x0 + along);
+    }
+    return found;
+}
+
+/* Sets the pixels whose centres are inside a polygon of n points x, y, by the even-odd rule, to 1.
+ * Of a centre on an edge: a left or upper edge is inside, a right or lower one outside, so that two
+ * polygons that share an edge share no pixel.  `room` holds n numbers. */
+static void fill_polygon(const float *points, int64_t n, double *room, const object_mask *mask)
+{
+    double top = INFINITY, bottom = -INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        top = fmin(top, points[2 * i + 1]);
+        bottom = fmax(bottom, points[2 * i + 1]);
+    }
+    int64_t end = first_pixel(bottom, mask->height);
+    for (int64_t y = first_pixel(top, mask->height); y < end; y++) {
+        int64_t crossings = find_crossings(points, n, (double)y + 0.5, room);
+        for (int64_t i = 0; i + 1 < crossings; i += 2) {
+            int64_t left = first_pixel(room[i], mask->width);
+            int64_t right = first_pixel(room[i + 1], mask->width);
+            if (right > left)
+                memset(mask->pixels + y * mask->width + left, 1, (size_t)(right - left));
+        }
+    }
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
 
 enum { POLYGONS, INDEX, IMAGE_SIZE, OBJECTS };
 
@@ -102,9 +162,9 @@ static pfd_status write_row(image_masks *self, pfd_error *err)
     for (int64_t first = 0; first < self->num_points; first += n) {
         n = polygon_size(self, first);
         PFD_TRY(check_polygon(self, first, n, err));
-        const pfd_mask mask = {self->masks + self->index[3 * first + 2] * pixels,
-                               self->size.height, self->size.width};
-        pfd_fill_polygon(self->points + 2 * first, n, self->room, &mask);
+        const object_mask mask = {self->masks + self->index[3 * first + 2] * pixels,
+                                  self->size.height, self->size.width};
+        fill_polygon(self->points + 2 * first, n, self->room, &mask);
     }
     return PFD_OK;
 }

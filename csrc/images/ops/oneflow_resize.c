@@ -1,7 +1,7 @@
 /* OneFlow's names for filters, sizes and scales. */
 #include "images/ops/oneflow_resize.h"
 
-#include "images/pixels/interpolation.h"
+#include "images/pixels/resample.h"
 
 #include <math.h>
 
@@ -31,6 +31,12 @@ int64_t pfd_whole_pixels(double n)
     return whole > 1 ? (int64_t)whole : 1;
 }
 
+const pfd_port pfd_sized_outputs[3] = {
+    {"out", "The images in another size, ragged."},
+    {"size", "int32 (2,): the new (height, width)."},
+    {"scale", "float32 (2,): new height / old height, new width / old width."},
+};
+
 void pfd_infer_sized_images(const pfd_infer_args *args)
 {
     args->outputs[0] = pfd_image_type(&args->inputs[0], -1, -1);
@@ -44,25 +50,18 @@ void pfd_write_scale(const pfd_image *image, const pfd_size *size, float scale[2
     scale[1] = (float)size->width / (float)image->width;
 }
 
-pfd_status pfd_resize_row(const pfd_compute_args *args, pfd_resampler *resampler, int64_t i,
-                          const pfd_image *image, const pfd_size *size, int32_t filter,
-                          pfd_error *err)
-{
-    PFD_TRY(pfd_check_size(args, i, size, err));
-    pfd_image_part part = pfd_whole_image(image);
-    uint8_t *out = pfd_image_to_write(args, 0, i, size->height, size->width, err);
-    if (!out) return err->status;
-    return pfd_resample(resampler, filter, &part, NULL, out, size->height, size->width, err);
-}
-
 pfd_status pfd_resize_sized_row(const pfd_compute_args *args, pfd_resampler *resampler, int64_t i,
                                 const pfd_image *image, const pfd_size *size, int32_t filter,
                                 pfd_error *err)
 {
-    int32_t *out = (int32_t *)(void *)args->outputs[1]->data + 2 * i;
-    PFD_TRY(pfd_resize_row(args, resampler, i, image, size, filter, err));
-    out[0] = (int32_t)size->height;
-    out[1] = (int32_t)size->width;
+    int32_t *new_size = (int32_t *)(void *)args->outputs[1]->data + 2 * i;
+    pfd_image_part part = pfd_whole_image(image);
+    PFD_TRY(pfd_check_size(args, i, size, err));
+    uint8_t *out = pfd_image_to_write(args, 0, i, size->height, size->width, err);
+    if (!out) return err->status;
+    PFD_TRY(pfd_resample(resampler, filter, &part, NULL, out, size->height, size->width, err));
+    new_size[0] = (int32_t)size->height;
+    new_size[1] = (int32_t)size->width;
     pfd_write_scale(image, size, (float *)(void *)args->outputs[2]->data + 2 * i);
     return PFD_OK;
 }

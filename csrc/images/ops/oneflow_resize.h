@@ -1,7 +1,8 @@
 /* images/ops/oneflow_resize.h -- what OneFlow's three ops that resize images share. */
 #ifndef PFD_IMAGE_OPS_ONEFLOW_RESIZE_H
 #define PFD_IMAGE_OPS_ONEFLOW_RESIZE_H
-#include "images/pixels/image_attrs.h"
+#include "images/pixels/image_rows.h"
+#include "images/pixels/resample.h"
 
 /* The attr `interpolation_type`. */
 #define PFD_ONEFLOW_INTERPOLATIONS "bilinear|nearest_neighbor|nn|bicubic|area|auto"
@@ -16,16 +17,12 @@ int32_t pfd_oneflow_filter(int32_t interpolation, const pfd_image *image, const 
 /* n, rounded to the nearest integer, ties to even, as OneFlow does; at least one pixel. */
 int64_t pfd_whole_pixels(double n);
 
-/* The types of out, size and scale, of an op that gives each image a size of its own. */
+/* The outputs out, size and scale, of an op that gives each image a size of its own. */
+extern const pfd_port pfd_sized_outputs[3];
 void pfd_infer_sized_images(const pfd_infer_args *args);
 
 /* `size` in proportion to the image's, (height, width). */
 void pfd_write_scale(const pfd_image *image, const pfd_size *size, float scale[2]);
-
-/* Output 0 of row i: the image of this size. */
-pfd_status pfd_resize_row(const pfd_compute_args *args, pfd_resampler *resampler, int64_t i,
-                          const pfd_image *image, const pfd_size *size, int32_t filter,
-                          pfd_error *err);
 
 /* All three outputs of row i, of types that pfd_infer_sized_images() has set. */
 pfd_status pfd_resize_sized_row(const pfd_compute_args *args, pfd_resampler *resampler, int64_t i,

@@ -1,6 +1,6 @@
 /* RandAugment: a few random changes of one strength. */
 #include "images/ops/augmentations.h"
-#include "images/pixels/image_attrs.h"
+#include "images/ops/each_image.h"
 #include "images/pixels/random_draws.h"
 #include "pyflowdata/op.h"
 

@@ -1,6 +1,6 @@
 /* RandomAffine: images rotated, moved, scaled and sheared by chance. */
+#include "images/ops/image_warps.h"
 #include "images/pixels/affine_warp.h"
-#include "images/ops/image_rotation.h"
 #include "images/pixels/random_draws.h"
 #include "pyflowdata/op.h"
 

@@ -1,6 +1,5 @@
 /* RandomCrop: a part of one size from a random place of each image. */
-#include "images/ops/decoded_window.h"
-#include "images/ops/padding.h"
+#include "images/ops/crops.h"
 #include "images/pixels/random_draws.h"
 #include "pyflowdata/op.h"
 

@@ -1,6 +1,6 @@
 /* RandomFlip: images mirrored by chance. */
-#include "images/pixels/flip_pixels.h"
-#include "images/pixels/image_attrs.h"
+#include "images/ops/flips.h"
+#include "images/pixels/image_rows.h"
 #include "images/pixels/random_draws.h"
 #include "pyflowdata/op.h"
 

@@ -1,6 +1,6 @@
 /* RandomResizedCrop: a random part of each image, resampled to one size. */
-#include "images/ops/decoded_window.h"
-#include "images/pixels/interpolation.h"
+#include "images/ops/crops.h"
+#include "images/pixels/resample.h"
 #include "pyflowdata/op.h"
 
 typedef struct random_resized_crop_attrs {

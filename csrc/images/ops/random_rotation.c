@@ -1,5 +1,5 @@
 /* RandomRotation: images turned by random angles. */
-#include "images/ops/image_rotation.h"
+#include "images/ops/image_warps.h"
 #include "images/pixels/random_draws.h"
 #include "pyflowdata/op.h"
 
@@ -14,13 +14,9 @@ typedef struct random_rotation_attrs {
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const random_rotation_attrs *attrs = args->attrs;
-    pfd_warp_style style;
     double degrees[2];
-    PFD_TRY(pfd_expect_images(args, 0, "in", 1u << PFD_UINT8, err));
-    PFD_TRY(pfd_take_degrees(args->host, "degrees", attrs->degrees, degrees, err));
-    PFD_TRY(pfd_take_warp_style(args->host, &attrs->warp, &args->inputs[0], &style, err));
-    args->outputs[0] = pfd_rotated_type(&args->inputs[0], attrs->expand);
-    return PFD_OK;
+    PFD_TRY(pfd_infer_rotated(args, &attrs->warp, attrs->expand, err));
+    return pfd_take_degrees(args->host, "degrees", attrs->degrees, degrees, err);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
@@ -29,8 +25,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     pfd_warp_style style;
     double degrees[2];
     PFD_TRY(pfd_take_degrees(args->host, "degrees", attrs->degrees, degrees, err));
-    PFD_TRY(pfd_take_warp_style(args->host, &attrs->warp, &args->inputs[0]->type, &style,
-                                err));
+    PFD_TRY(pfd_take_warp_style(args->host, &attrs->warp, &args->inputs[0]->type, &style, err));
     for (int64_t i = 0; i < args->num_rows; i++) {
         double angle = pfd_uniform_between(args, i, DRAW_ANGLE, degrees[0], degrees[1]);
         PFD_TRY(pfd_rotate_image(args, i, angle, attrs->expand, &style, err));
@@ -42,17 +37,8 @@ static const pfd_attr attr_table[] = {
     PFD_FLOATS_ATTR(random_rotation_attrs, degrees, NULL, -36000, 36000,
                     "Range of the angle, [min, max], counter-clockwise; one number n means "
                     "[-n, n]."),
-    PFD_BOOL_ATTR(random_rotation_attrs, expand, "false",
-                  "Whether the output is as large as all of the rotated image needs, and ragged; "
-                  "else it has the size of the input, and corners are cut off."),
+    PFD_EXPAND_ATTR(random_rotation_attrs),
     PFD_WARP_ATTRS("bilinear"),
-};
-
-static const pfd_port inputs[] = {
-    {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
-};
-static const pfd_port outputs[] = {
-    {"out", "The rotated images, uint8."},
 };
 
 const pfd_op pfd_op_random_rotation = {
@@ -64,8 +50,8 @@ const pfd_op pfd_op_random_rotation = {
            "of RandomAffine turn clockwise. The angle is drawn uniformly; it depends on "
            "seed, epoch, record and the name of the node.",
     PFD_OP_ATTRS(random_rotation_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
+    PFD_OP_INPUTS(pfd_rotated_in),
+    PFD_OP_OUTPUTS(pfd_rotated_out),
     .infer = infer,
     .compute = compute,
 };

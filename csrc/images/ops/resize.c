@@ -1,6 +1,5 @@
 /* Resize: images resampled to a size that is given, or that keeps the aspect ratio. */
-#include "images/pixels/image_attrs.h"
-#include "images/pixels/interpolation.h"
+#include "images/pixels/image_rows.h"
 #include "images/pixels/resample.h"
 #include "pyflowdata/op.h"
 

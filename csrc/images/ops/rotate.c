@@ -1,5 +1,5 @@
 /* Rotate: images turned by one angle. */
-#include "images/ops/image_rotation.h"
+#include "images/ops/image_warps.h"
 #include "pyflowdata/op.h"
 
 typedef struct rotate_attrs {
@@ -11,19 +11,14 @@ typedef struct rotate_attrs {
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const rotate_attrs *attrs = args->attrs;
-    pfd_warp_style style;
-    PFD_TRY(pfd_expect_images(args, 0, "in", 1u << PFD_UINT8, err));
-    PFD_TRY(pfd_take_warp_style(args->host, &attrs->warp, &args->inputs[0], &style, err));
-    args->outputs[0] = pfd_rotated_type(&args->inputs[0], attrs->expand);
-    return PFD_OK;
+    return pfd_infer_rotated(args, &attrs->warp, attrs->expand, err);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const rotate_attrs *attrs = args->attrs;
     pfd_warp_style style;
-    PFD_TRY(pfd_take_warp_style(args->host, &attrs->warp, &args->inputs[0]->type, &style,
-                                err));
+    PFD_TRY(pfd_take_warp_style(args->host, &attrs->warp, &args->inputs[0]->type, &style, err));
     for (int64_t i = 0; i < args->num_rows; i++)
         PFD_TRY(pfd_rotate_image(args, i, attrs->degrees, attrs->expand, &style, err));
     return PFD_OK;
@@ -31,17 +26,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_FLOAT_ATTR(rotate_attrs, degrees, NULL, -36000, 36000, "The angle, counter-clockwise."),
-    PFD_BOOL_ATTR(rotate_attrs, expand, "false",
-                  "Whether the output is as large as all of the rotated image needs, and ragged; "
-                  "else it has the size of the input, and corners are cut off."),
+    PFD_EXPAND_ATTR(rotate_attrs),
     PFD_WARP_ATTRS("bilinear"),
-};
-
-static const pfd_port inputs[] = {
-    {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
-};
-static const pfd_port outputs[] = {
-    {"out", "The rotated images, uint8."},
 };
 
 const pfd_op pfd_op_rotate = {
@@ -51,8 +37,8 @@ const pfd_op pfd_op_rotate = {
     .doc = "Rotates images around their middle, counter-clockwise. "
            "This is Pillow's and torchvision's rotate(). RandomAffine turns clockwise.",
     PFD_OP_ATTRS(rotate_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
+    PFD_OP_INPUTS(pfd_rotated_in),
+    PFD_OP_OUTPUTS(pfd_rotated_out),
     .infer = infer,
     .compute = compute,
 };

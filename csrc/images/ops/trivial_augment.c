@@ -1,6 +1,6 @@
 /* TrivialAugment: one random change of random strength. */
 #include "images/ops/augmentations.h"
-#include "images/pixels/image_attrs.h"
+#include "images/ops/each_image.h"
 #include "images/pixels/random_draws.h"
 #include "pyflowdata/op.h"
 

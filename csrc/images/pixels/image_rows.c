@@ -1,10 +1,16 @@
-/* Rows of images, whether their tensor is dense or ragged. */
+/* rows of a blob that are images.
+ *
+ * An image is a row of shape (height, width, channels), C-contiguous, the channels of a pixel next
+ * to each other; or (height, width), which has one channel.  Height and width come in this order
+ * everywhere: in shapes, attrs and messages.  They may vary from row to row; channels never do. */
 #include "images/pixels/image_rows.h"
 
+#include "core/convert.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/pyflowdata.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 int64_t pfd_image_channels(const pfd_row_type *type)
@@ -74,4 +80,123 @@ pfd_status pfd_image_pass(const pfd_compute_args *args, int32_t input, int32_t o
         return pfd_row_points_at(args, output, i, row.data, row.shape, err) ? PFD_OK : err->status;
     memcpy(out->data + i * out->row_bytes, row.data, (size_t)out->row_bytes);
     return PFD_OK;
+}
+
+/* ---- Sizes that users give, and images that must have pixels --------------------------------- */
+
+pfd_status pfd_take_size(const pfd_host *host, const char *attr, pfd_list_int64 list,
+                         pfd_size *out, pfd_error *err)
+{
+    if (list.size == 1)
+        return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                               " is one number; it must be (height, width): %s=(%" PRId64
+                               ", %" PRId64 ")", attr, list.data[0], list.data[0]);
+    if (list.size != 2)
+        return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                               " has %" PRId64 " numbers; it must be (height, width)", list.size);
+    *out = (pfd_size){list.data[0], list.data[1]};
+    return PFD_OK;
+}
+
+int64_t pfd_pixel_bytes(const pfd_row_type *images)
+{
+    return pfd_image_channels(images) * pfd_dtype_size(images->dtype);
+}
+
+pfd_status pfd_take_fill(const pfd_host *host, const char *attr, pfd_list_float64 list,
+                         const pfd_row_type *images, uint8_t out[PFD_MOST_PIXEL_BYTES],
+                         pfd_error *err)
+{
+    int64_t channels = pfd_image_channels(images), bytes = pfd_dtype_size(images->dtype);
+    if (list.size != 1 && list.size != channels)
+        return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                               " has %" PRId64 " numbers; it must have one, or one for each of "
+                               "the %" PRId64 " channels", list.size, channels);
+    for (int64_t c = 0; c < channels; c++) {
+        const double *value = &list.data[list.size == 1 ? 0 : c];
+        if (images->dtype < PFD_FLOAT16 && !pfd_is_exact(*value, images->dtype))
+            return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                                   " has %g; the images are %s, which holds %s", *value,
+                                   pfd_dtype_name(images->dtype),
+                                   pfd_dtype_limits(images->dtype));
+        int64_t number; /* aligned for any dtype */
+        (void)pfd_convert(PFD_FLOAT64, value, images->dtype, &number, 1, PFD_OVERFLOW_WRAP);
+        memcpy(out + c * bytes, &number, (size_t)bytes);
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_image_with_pixels(const pfd_compute_args *args, int32_t input, int64_t i,
+                                 pfd_image *out, pfd_error *err)
+{
+    pfd_row row;
+    pfd_row_at(args->inputs[input], i, &row);
+    *out = pfd_image_at(args->inputs[input], i);
+    if (out->height > 0 && out->width > 0) return PFD_OK;
+    return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA,
+                                "the image is %" PRId64 " x %" PRId64
+                                " (height x width): it has no pixels",
+                                row.shape[0], row.shape[1]);
+}
+
+pfd_status pfd_check_size(const pfd_compute_args *args, int64_t i, const pfd_size *size,
+                          pfd_error *err)
+{
+    if (size->height <= PFD_MOST_SIDE && size->width <= PFD_MOST_SIDE) return PFD_OK;
+    return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA,
+                                "the image would become %" PRId64 " x %" PRId64
+                                " (height x width); at most %d are allowed on a side",
+                                size->height, size->width, PFD_MOST_SIDE);
+}
+
+pfd_image_part pfd_whole_image(const pfd_image *image)
+{
+    return (pfd_image_part){.data = image->data,
+                            .height = image->height,
+                            .width = image->width,
+                            .channels = image->channels,
+                            .stride = image->width * image->channels};
+}
+
+pfd_image_part pfd_image_window(const pfd_image *image, const pfd_window *window)
+{
+    pfd_image_part out = pfd_whole_image(image);
+    out.data += window->top * out.stride + window->left * out.channels;
+    out.height = window->height;
+    out.width = window->width;
+    return out;
+}
+
+/* ---- Images whose channels come first or last ------------------------------------------------ */
+
+pfd_image_grid pfd_image_grid_of(int32_t layout, const int64_t *shape)
+{
+    if (layout == PFD_HWC)
+        return (pfd_image_grid){.channels = shape[2],
+                                .height = shape[0],
+                                .width = shape[1],
+                                .channel_step = 1,
+                                .row_step = shape[1] * shape[2],
+                                .pixel_step = shape[2]};
+    return (pfd_image_grid){.channels = shape[0],
+                            .height = shape[1],
+                            .width = shape[2],
+                            .channel_step = shape[1] * shape[2],
+                            .row_step = shape[2],
+                            .pixel_step = 1};
+}
+
+pfd_status pfd_expect_layout(const pfd_infer_args *args, int32_t input, const char *name,
+                             int32_t layout, pfd_error *err)
+{
+    const pfd_row_type *rows = &args->inputs[input];
+    int64_t channels = rows->ndim == 3 ? rows->shape[layout == PFD_HWC ? 2 : 0] : 0;
+    if (channels >= 1 && channels <= PFD_MAX_CHANNELS) return PFD_OK;
+    return pfd_refuse_rows(args, input, name,
+                           layout == PFD_HWC
+                               ? "with layout='HWC' they must be (height, width, channels) with 1 "
+                                 "to 4 channels"
+                               : "with layout='CHW' they must be (channels, height, width) with 1 "
+                                 "to 4 channels: images of bytes have layout='HWC'",
+                           err);
 }

@@ -8,12 +8,24 @@
 #define PFD_IMAGES_IMAGE_ROWS_H
 #include "pyflowdata/op.h"
 
-enum { PFD_MAX_CHANNELS = 4 };
+enum { PFD_MAX_CHANNELS = 4, PFD_MOST_PIXEL_BYTES = PFD_MAX_CHANNELS * 8 };
 
 typedef struct pfd_image {
     const uint8_t *data; /* elements of the tensor's dtype, borrowed */
     int64_t height, width, channels;
 } pfd_image;
+
+/* A part of an image, in pixels. */
+typedef struct pfd_window {
+    int64_t top, left, height, width;
+} pfd_window;
+
+/* Pixels of uint8: an image, or a part of it. */
+typedef struct pfd_image_part {
+    const uint8_t *data;
+    int64_t height, width, channels; /* >= 1; 1 to 4 channels */
+    int64_t stride;                  /* bytes from a row to the next */
+} pfd_image_part;
 
 /* Fails unless the rows of an input are images of 1 to 4 channels and of one of the dtypes, a sum
  * of 1 << PFD_UINT8 and so on. */
@@ -36,4 +48,69 @@ void *pfd_image_to_write(const pfd_compute_args *args, int32_t output, int64_t i
  * copy; copies where the output is dense.  Both have the same size. */
 pfd_status pfd_image_pass(const pfd_compute_args *args, int32_t input, int32_t output, int64_t i,
                           pfd_error *err);
+
+/* ---- Checks of ops that change the size of images -------------------------------------------- */
+
+enum { PFD_MOST_SIDE = 65535 }; /* of an image that an op makes */
+
+/* The attr `size`, (height, width). */
+#define PFD_SIZE_ATTR(owner, field, default_value, doc)                                            \
+    PFD_INTS_ATTR(owner, field, default_value, 1, PFD_MOST_SIDE, doc)
+
+typedef struct pfd_size {
+    int64_t height, width;
+} pfd_size;
+
+/* Fails unless the list has two numbers. */
+pfd_status pfd_take_size(const pfd_host *host, const char *attr, pfd_list_int64 list,
+                         pfd_size *out, pfd_error *err);
+
+enum {
+    PFD_ALL_DTYPES = (2 << PFD_BFLOAT16) - (1 << PFD_BOOL) /* for pfd_expect_images() */
+};
+
+/* The attr `fill`, one number or one for each channel, as a pixel of the type's dtype.  Fails
+ * unless it can be held. */
+pfd_status pfd_take_fill(const pfd_host *host, const char *attr, pfd_list_float64 list,
+                         const pfd_row_type *images, uint8_t out[PFD_MOST_PIXEL_BYTES],
+                         pfd_error *err);
+
+/* Bytes of a pixel. */
+int64_t pfd_pixel_bytes(const pfd_row_type *images);
+
+/* The image of a row, all of it.  One without pixels is an error of its row: PFD_CORRUPT_DATA. */
+pfd_status pfd_image_with_pixels(const pfd_compute_args *args, int32_t input, int64_t i,
+                                 pfd_image *out, pfd_error *err);
+
+/* Fails unless both sides of what an op makes of a row's image are at most PFD_MOST_SIDE:
+ * PFD_CORRUPT_DATA. */
+pfd_status pfd_check_size(const pfd_compute_args *args, int64_t i, const pfd_size *size,
+                          pfd_error *err);
+
+/* Of images of uint8: all of one, and what is in a window. */
+pfd_image_part pfd_whole_image(const pfd_image *image);
+pfd_image_part pfd_image_window(const pfd_image *image, const pfd_window *window);
+
+/* ---- Images of one of two layouts: channels, rows, columns, or rows, columns, channels ------- */
+
+/* The attr `layout`. */
+enum { PFD_CHW, PFD_HWC };
+#define PFD_LAYOUT_ATTR(owner)                                                                     \
+    PFD_CHOICE_ATTR(owner, layout, "CHW", "CHW|HWC",                                               \
+                    "Whether images are (channels, height, width), as of Normalize, or "           \
+                    "(height, width, channels), as of decoders.")
+
+/* An image's size, and the distances between its elements, in elements. */
+typedef struct pfd_image_grid {
+    int64_t channels, height, width;
+    int64_t channel_step, row_step, pixel_step;
+} pfd_image_grid;
+
+/* `shape` has three dimensions. */
+pfd_image_grid pfd_image_grid_of(int32_t layout, const int64_t *shape);
+
+/* infer(): fails unless the rows of an input are images of this layout; ragged ones have a fixed
+ * number of channels. */
+pfd_status pfd_expect_layout(const pfd_infer_args *args, int32_t input, const char *name,
+                             int32_t layout, pfd_error *err);
 #endif

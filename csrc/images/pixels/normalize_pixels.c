@@ -1,8 +1,8 @@
 /* Normalizing: eight pixels at once with AVX2, a channel at a time where the output is planar. */
 #include "images/pixels/normalize_pixels.h"
 
+#include "core/cpu.h"
 #include "core/narrow_floats.h"
-#include "core/simd.h"
 
 #include <float.h>
 #include <inttypes.h>

@@ -61,4 +61,12 @@ static inline int32_t pfd_bernoulli(const pfd_compute_args *args, int64_t row, i
 {
     return pfd_uniform(args, row, draw) < probability;
 }
+
+/* ---- Numbers that are not uniform ------------------------------------------------------------ */
+
+/* Two normal numbers, mean 0 and variance 1, of 64 random bits (Box and Muller). */
+void pfd_normal_pair(uint64_t bits, double out[2]);
+
+/* A number of Beta(alpha, alpha), alpha > 0, from draws in [draw, draw + 1000) of the row. */
+double pfd_beta(const pfd_compute_args *args, int64_t row, int64_t draw, double alpha);
 #endif

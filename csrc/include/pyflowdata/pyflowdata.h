@@ -68,6 +68,9 @@ const pfd_op *pfd_op_at(int64_t i);
  * NULL past the end. */
 const char *pfd_op_origin(int64_t i);
 
+/* The method of a data set that makes the op's view; NULL: the op is not a view. */
+const char *pfd_op_method(int64_t i);
+
 /* The outputs that every reader has after its own ones, which the loader fills in; NULL past the
  * end. */
 const pfd_port *pfd_host_output_at(int64_t i);
@@ -704,6 +707,17 @@ uint64_t pfd_xxh64(const void *data, int64_t size);
 pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t *size,
                          int64_t *file_size, const char **compression, pfd_error *damage,
                          pfd_error *err);
+
+/* How files are compressed, and by which suffixes of names that is seen. */
+typedef struct pfd_compression {
+    const char *name;     /* "zstd", as the attr `compression` has it */
+    const char *suffixes; /* ".zst|.zstd"; the first one is the usual one */
+    int32_t least_level, most_level;
+} pfd_compression;
+
+/* The compressions in the order of the attr's choices, without "auto" and "none"; NULL past the
+ * end. */
+const pfd_compression *pfd_compression_at(int64_t i);
 
 /* What a file of another program is, by the bytes that it begins with, and how its data get here,
  * as "Parquet (convert it ...)"; NULL: it is none. */

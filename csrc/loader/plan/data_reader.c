@@ -6,10 +6,10 @@
 #include "core/hash.h"
 #include "core/random.h"
 #include "core/tables.h"
+#include "dataset/shuffle.h"
 #include "dataset/view.h"
-#include "dataset/window_lanes.h"
-#include "index/index_cache.h"
-#include "registry/node_files.h"
+#include "index/index_image.h"
+#include "registry/node.h"
 #include "registry/version.h"
 
 #include <inttypes.h>
@@ -287,20 +287,6 @@ pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err)
     return status;
 }
 
-static void choose_seed(pfd_data_reader *reader, int64_t drawn)
-{
-    const pfd_reader_attrs *attrs = reader->attrs;
-    reader->seed = attrs->seed;
-    if (attrs->seed >= 0) return;
-    if (attrs->world_size == 1 && drawn >= 0) {
-        reader->seed = drawn;
-        reader->seed_origin = PFD_SEED_DRAWN;
-    } else {
-        reader->seed = 0;
-        reader->seed_origin = PFD_SEED_DEFAULT;
-    }
-}
-
 /* PFD_ORDER_*: which attrs decide the order.  The attrs of a shuffle are in the spec only if the
  * reader uses this shuffle, so that a state does not depend on attrs without effect. */
 static uint64_t order_flags(const pfd_data_reader *reader)
@@ -547,9 +533,16 @@ static pfd_status explain(const pfd_data_reader *reader, pfd_status status, pfd_
 
 void pfd_data_reader_choose_seed(pfd_data_reader *reader, const pfd_node *batches, int64_t drawn)
 {
-    *reader = (pfd_data_reader){.node = batches, .batches = batches,
-                                .attrs = pfd_attrs_struct(batches->reader_attrs)};
-    choose_seed(reader, drawn);
+    const pfd_reader_attrs *attrs = pfd_attrs_struct(batches->reader_attrs);
+    *reader = (pfd_data_reader){.node = batches, .batches = batches, .attrs = attrs};
+    if (attrs->seed >= 0) {
+        reader->seed = attrs->seed;
+    } else if (attrs->world_size == 1 && drawn >= 0) {
+        reader->seed = drawn;
+        reader->seed_origin = PFD_SEED_DRAWN;
+    } else {
+        reader->seed_origin = PFD_SEED_DEFAULT;
+    }
     reader->next_seed = reader->seed;
 }
 

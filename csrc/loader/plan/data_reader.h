@@ -9,7 +9,7 @@
  */
 #ifndef PFD_LOADER_DATA_READER_H
 #define PFD_LOADER_DATA_READER_H
-#include "core/private.h"
+#include "core/error.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
 #include "files/input_files.h"

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "registry/attr_value.h"
-#include "registry/node_order.h"
+#include "registry/node.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -191,7 +191,7 @@ static pfd_status add_choice(pfd_plan *plan, pfd_node *node, place at, int32_t f
     place *below = malloc((size_t)n * sizeof *below);
     if (!below) return pfd_fail_memory(err, n, "the plan of a loader");
     for (int32_t s = 0; s < n; s++)
-        below[s] = (place){at.reader, pfd_view_tree_child(tree, at.branch, s)};
+        below[s] = (place){at.reader, tree->branches[at.branch].children[s]};
     pfd_status status = find_inputs(plan, node, field, fields, n, below, &inputs, err);
     free(below);
     PFD_TRY(status);
@@ -262,11 +262,11 @@ static pfd_status find_in_view(pfd_plan *plan, const pfd_blob *blob, int32_t kin
         return find_tensor(plan, &node->inputs[blob->output], at, tensor, err);
     if (kind == PFD_VIEW_ZIP) {
         int32_t source = source_of_input(node, blob->output);
-        place below = {at.reader, pfd_view_tree_child(tree, at.branch, source)};
+        place below = {at.reader, tree->branches[at.branch].children[source]};
         return find_tensor(plan, &node->inputs[blob->output], below, tensor, err);
     }
     if (!find_op(plan, node, at, blob->output)) {
-        place below = {at.reader, pfd_view_tree_child(tree, at.branch, 0)};
+        place below = {at.reader, tree->branches[at.branch].children[0]};
         PFD_TRY(kind == PFD_VIEW_JOIN ? add_compute(plan, node, at, below, err)
                                       : add_choice(plan, node, at, blob->output, err));
     }
@@ -382,7 +382,7 @@ static pfd_status open_view(pfd_plan *plan, pfd_view_tree *tree, const pfd_plan_
     pfd_spec spec = {0};
     pfd_spec_add(&spec, "op=", op->node->op->op->name);
     pfd_view_tree_describe(tree, &spec);
-    return pfd_data_reader_open_view(reader, op->reader, pfd_view_size(tree->top), tree->leaves,
+    return pfd_data_reader_open_view(reader, op->reader, tree->top->size, tree->leaves,
                                      tree->num_leaves, &spec, plan->bounds, err);
 }
 

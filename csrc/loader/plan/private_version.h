@@ -4,12 +4,11 @@
  */
 #ifndef PFD_LOADER_PRIVATE_VERSION_H
 #define PFD_LOADER_PRIVATE_VERSION_H
-#include "core/private.h"
+#include "core/error.h"
 #include "dataset/dataset.h"
-#include "files/path_list.h"
+#include "files/file_names.h"
 #include "loader/plan/data_reader.h"
 #include "registry/node.h"
-#include "registry/reader_attrs.h"
 #include "registry/registry.h"
 
 #define PFD_PRIVATE_MIX(hash, number) ((hash)*31u + (uint32_t)(number))

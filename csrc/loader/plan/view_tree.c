@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
-#include "registry/node_order.h"
+#include "registry/node.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -108,32 +108,14 @@ pfd_status pfd_view_tree_create(const pfd_node *batches, pfd_view_tree **out, pf
     return PFD_OK;
 }
 
-int32_t pfd_view_tree_child(const pfd_view_tree *tree, int32_t parent, int32_t source)
-{
-    return tree->branches[parent].children[source];
-}
-
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 /* The records of a reader, as what views are made of. */
-typedef struct leaf_view {
-    pfd_view base;
-    int64_t size;
-} leaf_view;
-
-static int64_t leaf_size(const pfd_view *view)
-{
-    return ((const leaf_view *)view)->size;
-}
-
 static pfd_status open_leaf_view(int64_t size, pfd_view **out, pfd_error *err)
 {
-    static const pfd_view_methods methods = {
-        .name = "reader", .close = pfd_view_free, .size = leaf_size};
-    leaf_view *self;
-    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
-    self->size = size;
-    *out = &self->base;
+    static const pfd_view_methods methods = {.name = "reader", .close = pfd_view_free};
+    PFD_TRY(pfd_view_create(sizeof **out, &methods, out, err));
+    (*out)->size = size;
     return PFD_OK;
 }
 
@@ -203,7 +185,7 @@ static pfd_status open_joint(pfd_view_tree *tree, int32_t b, const int64_t *seed
     if (!inner) return fail_tree(err);
     pfd_status status = PFD_OK;
     while (opened < n && status == PFD_OK) {
-        status = open_branch(tree, pfd_view_tree_child(tree, b, opened), seed, &inner[opened], err);
+        status = open_branch(tree, tree->branches[b].children[opened], seed, &inner[opened], err);
         opened += status == PFD_OK;
     }
     if (status != PFD_OK) {

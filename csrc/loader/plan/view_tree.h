@@ -49,9 +49,6 @@ pfd_status pfd_view_tree_open(pfd_view_tree *tree, const int64_t *seed, const pf
                               pfd_error *err);
 void pfd_view_tree_close(pfd_view_tree *tree); /* accepts NULL */
 
-/* The branch below `parent` for the source-th inner view. */
-int32_t pfd_view_tree_child(const pfd_view_tree *tree, int32_t parent, int32_t source);
-
 /* Adds what decides the records of each row to a spec. */
 void pfd_view_tree_describe(const pfd_view_tree *tree, pfd_spec *spec);
 

@@ -108,16 +108,4 @@ static inline int64_t pfd_loader_own_step(const pfd_loader *loader, int64_t step
     int64_t over = step % loader->num_shares;
     return step - over + loader->share + (over > loader->share ? loader->num_shares : 0);
 }
-
-/* For questions to a loader, which take its locks and change nothing that the program sees. */
-static inline pfd_loader *pfd_loader_writable(const pfd_loader *loader)
-{
-    return (pfd_loader *)(uintptr_t)loader;
-}
-
-/* Whether it was opened before a fork: then its threads are in the parent, and its locks too. */
-static inline int32_t pfd_loader_is_foreign(const pfd_loader *loader)
-{
-    return loader->fork_generation != pfd_fork_generation();
-}
 #endif

@@ -1000,12 +1000,7 @@ void pfd_ring_close(pfd_loader *l)
         pfd_ring_remove_first(l);
         pfd_slot_pool_put(l, slot);
     }
-    while (l->free_slots) {
-        pfd_slot *slot = l->free_slots;
-        l->free_slots = slot->next_free;
-        pfd_slot_pool_put(l, slot);
-    }
-    pfd_slot_pool_free_arenas(l);
+    pfd_slot_pool_close(l);
     pthread_mutex_unlock(&l->lock);
     for (int32_t i = 0; l->workers && i <= l->threads.num_workers; i++)
         pfd_worker_close(&l->plan, worker_at(l, i));

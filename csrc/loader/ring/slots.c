@@ -128,16 +128,19 @@ static void free_slot(pfd_loader *l, pfd_slot *slot)
     free_memory(slot);
 }
 
+static void free_first_arenas(pfd_loader *l)
+{
+    pfd_arenas *arenas = l->free_arenas;
+    l->free_arenas = arenas->next_free;
+    free_arenas(l, arenas);
+}
+
 /* Frees what is kept for later batches until there is room for `more` bytes, or no more to free. */
 static void make_room(pfd_loader *l, pfd_slot *first_free, int64_t more)
 {
     for (pfd_slot *other = first_free->next_free; other && !fits(l, more); other = other->next_free)
         drop_values(l, other);
-    while (!fits(l, more) && l->free_arenas) {
-        pfd_arenas *arenas = l->free_arenas;
-        l->free_arenas = arenas->next_free;
-        free_arenas(l, arenas);
-    }
+    while (!fits(l, more) && l->free_arenas) free_first_arenas(l);
     while (!fits(l, more) && first_free->next_free) {
         pfd_slot *other = first_free->next_free;
         first_free->next_free = other->next_free;
@@ -180,15 +183,6 @@ void pfd_slot_pool_put_arenas(pfd_loader *l, pfd_slot *slot)
     }
     arenas->next_free = l->free_arenas;
     l->free_arenas = arenas;
-}
-
-void pfd_slot_pool_free_arenas(pfd_loader *l)
-{
-    while (l->free_arenas) {
-        pfd_arenas *arenas = l->free_arenas;
-        l->free_arenas = arenas->next_free;
-        free_arenas(l, arenas);
-    }
 }
 
 /* ---- Taking and giving back ------------------------------------------------------------------ */
@@ -239,6 +233,16 @@ void pfd_slot_pool_put(pfd_loader *l, pfd_slot *slot)
     if (slot->batch.values && !fits(l, 0)) drop_values(l, slot);
     slot->next_free = l->free_slots;
     l->free_slots = slot;
+}
+
+void pfd_slot_pool_close(pfd_loader *l)
+{
+    while (l->free_slots) {
+        pfd_slot *slot = l->free_slots;
+        l->free_slots = slot->next_free;
+        free_slot(l, slot);
+    }
+    while (l->free_arenas) free_first_arenas(l);
 }
 
 int32_t pfd_slot_pool_give_back(pfd_slot *slot)

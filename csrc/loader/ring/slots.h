@@ -10,7 +10,7 @@
 /* ---- Which slots there are ------------------------------------------------------------------- */
 
 int64_t pfd_slot_cost(const pfd_plan *plan); /* bytes of a slot, all that belongs to it */
-pfd_slot *pfd_slot_of(void *memory);         /* the slot of a delivered batch */
+pfd_slot *pfd_slot_of(void *memory);         /* of a delivered batch */
 int32_t pfd_slot_pool_grow(pfd_loader *loader);             /* 0: out of memory */
 int32_t pfd_slot_pool_has_budget(const pfd_loader *loader); /* for one slot more */
 pfd_slot *pfd_slot_pool_take(pfd_loader *loader); /* NULL: neither a free slot nor memory for one */
@@ -20,9 +20,10 @@ void pfd_slot_pool_put(pfd_loader *loader, pfd_slot *slot);
 void pfd_slot_pool_count_scratch(pfd_loader *loader, pfd_slot *slot);  /* after its records came */
 int32_t pfd_slot_pool_take_arenas(pfd_loader *loader, pfd_slot *slot); /* 0: out of memory */
 void pfd_slot_pool_put_arenas(pfd_loader *loader, pfd_slot *slot);
-void pfd_slot_pool_free_arenas(pfd_loader *loader);
 /* The values have been allocated again, or dropped; used_bytes: of them in this batch. */
 void pfd_slot_pool_count_values(pfd_loader *loader, pfd_slot *slot, int64_t used_bytes);
+/* Frees all that is free. */
+void pfd_slot_pool_close(pfd_loader *loader);
 /* Gives a delivered slot back. Returns 1 when it was the last thing that kept a released loader. */
 int32_t pfd_slot_pool_give_back(pfd_slot *slot);
 

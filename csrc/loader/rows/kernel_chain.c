@@ -1,4 +1,5 @@
-/* Locates the records of rows and runs the ops of a stage over them, one after the other. */
+/* Finds the records of rows and runs the ops of a stage over them, one after the other.  Where a
+ * row fails, by its record or in an op, the rows around it are made without it. */
 #include "loader/rows/kernel_chain.h"
 
 #include "core/error.h"
@@ -6,7 +7,7 @@
 #include "loader/plan/data_reader.h"
 #include "loader/rows/kernel_call.h"
 #include "loader/rows/ragged_rows.h"
-#include "registry/reader_attrs.h"
+#include "registry/attrs.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@ typedef struct range {
     int64_t base;       /* row of the worker's first record */
     int64_t begin, end; /* rows to make */
 } range;
+
+/* ---- The memory of a thread ------------------------------------------------------------------ */
 
 void pfd_worker_close(const pfd_plan *plan, pfd_worker *worker)
 {
@@ -81,6 +84,8 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
     return pfd_work_open(plan, &worker->work) && open_branches(plan, worker);
 }
 
+/* ---- A range: its records and its tensors ---------------------------------------------------- */
+
 /* The rows of the range that come from reader r. */
 static pfd_record *range_records(const range *at, int32_t r)
 {
@@ -135,6 +140,8 @@ static pfd_status failed(const range *at, int32_t reader, const char *op, pfd_st
     pfd_error_set_op(err, op);
     return status;
 }
+
+/* ---- Finding records ------------------------------------------------------------------------- */
 
 /* The records of rows that views chose: the chain gave their places. */
 static pfd_status find_records(const range *at, int32_t r, const pfd_view_tree *tree,
@@ -191,6 +198,8 @@ static pfd_status locate_all(const range *at, pfd_error *err)
     }
     return PFD_OK;
 }
+
+/* ---- Running ops ----------------------------------------------------------------------------- */
 
 /* The rows that an op computes. */
 typedef struct op_rows {
@@ -250,7 +259,7 @@ static void choose_rows(const range *at, const pfd_plan_op *op)
     const pfd_tensor *to = &at->worker->tensors[op->first_output];
     const pfd_view_tree *tree = at->plan->trees[op->data_set];
     for (int32_t s = 0; s < op->num_inputs; s++) {
-        int32_t b = pfd_view_tree_child(tree, op->branch, s);
+        int32_t b = tree->branches[op->branch].children[s];
         const pfd_branch_rows *rows = &at->worker->branches[op->data_set][b];
         const pfd_tensor *from = &at->worker->tensors[op->inputs[s]];
         size_t bytes = (size_t)from->row_bytes;
@@ -360,6 +369,8 @@ static pfd_status run_ops(const range *at, pfd_error *err)
     return status;
 }
 
+/* ---- Rows that fail -------------------------------------------------------------------------- */
+
 /* Zeroes a row in all wanted blobs, except the id; with it the mask becomes false. */
 static void blank_row(const range *at, int64_t row)
 {
@@ -437,6 +448,8 @@ static pfd_status without_skipped_rows(range at, range_step step, pfd_error *err
     }
     return PFD_OK;
 }
+
+/* ---- Stages over ranges, and over the whole batch -------------------------------------------- */
 
 /* Records that cannot be found are rare; those after one are looked for again.  So are those of a
  * part of the range where there are views, whose branches have rows of their own. */

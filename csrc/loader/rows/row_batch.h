@@ -4,8 +4,8 @@
  * the reader's on_error is "skip" or "pad": leave_out() in kernel_chain.c notes the row here, and
  * the rows before and after it are made.  At the end of a stage the row is removed from all
  * tensors; with "pad" it stays, zeroed and masked.  When the batch is delivered,
- * report_skipped_rows() in ring.c counts its skipped rows against max_errors, and keeps their errors
- * for loader.skipped.  With "raise" the failure is that of the batch.
+ * report_skipped_rows() in ring.c counts its skipped rows against max_errors, and keeps their
+ * errors for loader.skipped.  With "raise" the failure is that of the batch.
  *
  * OWNERSHIP  The ring owns the struct and `memory`, and closes the rest.  Records are views into
  *            the arenas, or into the readers' files.

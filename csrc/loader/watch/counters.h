@@ -6,7 +6,7 @@
  */
 #ifndef PFD_LOADER_COUNTERS_H
 #define PFD_LOADER_COUNTERS_H
-#include "core/thread_usage.h"
+#include "core/multi_thread_loop.h"
 #include "loader/watch/work.h"
 
 /* ---- Steps: how long a program waits for batches, and how long it takes between them --------- */

@@ -3,7 +3,7 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
-#include "core/thread_usage.h"
+#include "core/multi_thread_loop.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@ struct pfd_trace {
     pfd_trace_event *unended; /* when it was stopped */
     int64_t num_unended;
     int32_t num_reads; /* that are in progress, without `lock`: it is not freed */
-    pfd_trace_buffer buffers[]; /* info.num_tracks: of the threads of the pool, then: */
+    pfd_trace_buffer buffers[]; /* info.num_tracks: first those of the threads of the pool */
 };
-enum { OF_CALLER = 2, OF_SLOTS = 1 }; /* from the end */
+enum { OF_CALLER = 2, OF_SLOTS = 1 }; /* the last two buffers, from the end */
 
 static pfd_trace_buffer *buffer_of(pfd_trace *trace, int32_t from_end)
 {
@@ -113,15 +113,6 @@ void pfd_traces_drop(pfd_traces *traces, const pfd_threads *threads)
             *at = trace->older;
             free_one(trace);
         }
-    }
-}
-
-void pfd_traces_close(pfd_traces *traces)
-{
-    while (traces->stopped) {
-        pfd_trace *trace = traces->stopped;
-        traces->stopped = trace->older;
-        free_one(trace);
     }
 }
 

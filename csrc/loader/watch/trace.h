@@ -44,10 +44,9 @@ pfd_status pfd_traces_start(pfd_traces *traces, pfd_threads *threads, int64_t by
 void pfd_traces_add_threads(const pfd_traces *traces, pfd_threads *threads);
 /* Stops the trace that is on, if any. */
 void pfd_traces_stop(pfd_traces *traces, pfd_threads *threads);
-/* Frees the traces that were stopped, except those that a thread still writes into or reads. */
+/* Frees the traces that were stopped, except those that are read, or that one of `threads` still
+ * writes into; NULL: no thread is left. */
 void pfd_traces_drop(pfd_traces *traces, const pfd_threads *threads);
-/* Frees all traces, when no thread is left. */
-void pfd_traces_close(pfd_traces *traces);
 
 /* Of the trace that was stopped last; PFD_END: there is none. */
 pfd_status pfd_traces_get_info(const pfd_traces *traces, pfd_trace_info *out);

@@ -211,6 +211,13 @@ static int32_t take_back(pfd_autotune *t)
 
 /* ---- Judging a trial ------------------------------------------------------------------------- */
 
+/* Keeps what is sure, and takes back what cannot be any more, or has taken too long. */
+static int32_t conclude(pfd_autotune *t, int32_t is_kept, int32_t may_be)
+{
+    if (is_kept) keep(t);
+    return is_kept || (may_be && t->now.n < MOST_SAMPLES) ? 0 : take_back(t);
+}
+
 static double needed_of_more_threads(const pfd_decision *made)
 {
     double more = (double)(made->to_threads - made->from_threads) / made->from_threads;
@@ -245,34 +252,22 @@ static int32_t judge_fewer_threads(pfd_autotune *t)
     static const double missed = -0.03, better = 0.03;
     gain rate = gain_of_rate(t);
     int32_t spare = last_decision(t)->to_threads >= t->bounds.usual_threads;
-    if (spare ? rate.value - rate.error >= missed : is_sure(rate, better)) {
-        keep(t);
-        return 0;
-    }
-    int32_t open = is_open(rate, spare ? missed : better);
-    return open && t->now.n < MOST_SAMPLES ? 0 : take_back(t);
+    int32_t is_kept = spare ? rate.value - rate.error >= missed : is_sure(rate, better);
+    return conclude(t, is_kept, is_open(rate, spare ? missed : better));
 }
 
 static int32_t judge_more_prefetch(pfd_autotune *t)
 {
     static const double needed = 0.02;
     gain use = gain_of_use(t);
-    if (is_sure(use, needed)) {
-        keep(t);
-        return 0;
-    }
-    return is_open(use, needed) && t->now.n < MOST_SAMPLES ? 0 : take_back(t);
+    return conclude(t, is_sure(use, needed), is_open(use, needed));
 }
 
 static int32_t judge_less_prefetch(pfd_autotune *t)
 {
     static const double missed = -0.01;
     gain use = gain_of_use(t);
-    if (use.value - use.error >= missed) {
-        keep(t);
-        return 0;
-    }
-    return is_open(use, missed) && t->now.n < MOST_SAMPLES ? 0 : take_back(t);
+    return conclude(t, use.value - use.error >= missed, is_open(use, missed));
 }
 
 /* Fewer threads are kept if the program still does not wait. */

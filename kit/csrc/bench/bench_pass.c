@@ -5,7 +5,7 @@
 #include "bench/op_bench.h"
 
 pfd_status pfd_bench_failed(pfd_bench *b, const pfd_node *node, int64_t n, pfd_status status,
-                         pfd_error *err)
+                            pfd_error *err)
 {
     const pfd_record *record = err->row >= 0 && err->row < n ? &b->records[err->row] : NULL;
     pfd_data_reader_locate(&b->reader, record, err);

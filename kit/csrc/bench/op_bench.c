@@ -101,9 +101,8 @@ static pfd_status open_reader(pfd_bench *b, double *best_ns, pfd_error *err)
     for (int32_t round = 0; round < b->options->rounds; round++) {
         int64_t round_began = pfd_clock_ns();
         pfd_data_reader_close(&b->reader);
-        PFD_TRY(
-            pfd_data_reader_open(&b->reader, b->chain.ops[0].node, b->chain.ops[0].node, 0, 0,
-                                 &b->bounds, err));
+        PFD_TRY(pfd_data_reader_open(&b->reader, b->chain.ops[0].node, b->chain.ops[0].node, 0, 0,
+                                     &b->bounds, err));
         int64_t now = pfd_clock_ns();
         if ((double)(now - round_began) < *best_ns) *best_ns = (double)(now - round_began);
         if (now - began > b->options->round_ns) break;

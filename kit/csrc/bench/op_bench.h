@@ -9,9 +9,9 @@
  */
 #ifndef PFD_KIT_OP_BENCH_H
 #define PFD_KIT_OP_BENCH_H
-#include "core/permutation.h"
 #include "bench/malloc_count.h"
 #include "bench/op_chain.h"
+#include "core/random.h"
 #include "loader/plan/data_reader.h"
 #include "pyflowdata_kit/kit.h"
 

@@ -1,9 +1,9 @@
 /* Collects the ops that some blobs depend on, in order, with memory for their outputs, and calls
  * them. */
+#include "bench/op_chain.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "bench/op_chain.h"
-#include "registry/reader_attrs.h"
+#include "registry/attrs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "pyflowdata_kit/kit.h"
 
 #define MIX(hash, type) ((hash)*31u + (uint32_t)sizeof(type))
-#define ABI_OF_CHECKS \
+#define ABI_OF_CHECKS                                                                              \
     MIX(MIX(MIX(MIX(1u, pfd_kit_draw), pfd_kit_options), pfd_kit_finding), pfd_kit_result)
 
 uint32_t pfd_kit_abi_version(void)

@@ -177,8 +177,8 @@ static void check_around_outputs(pfd_kit_call *call, const pfd_kit_attempt *a)
                            "compute() wrote %" PRId64 " bytes %s the %" PRId64
                            " rows of output '%s': these are the rows of another thread; write "
                            "row i at data + i * row_bytes, i from 0",
-                           outside < 0 ? -outside : outside, outside < 0 ? "before" : "after",
-                           a->n, a->node->op->op->outputs[i].name);
+                           outside < 0 ? -outside : outside, outside < 0 ? "before" : "after", a->n,
+                           a->node->op->op->outputs[i].name);
     }
 }
 

@@ -17,10 +17,10 @@ typedef struct pfd_kit_attempt {
     int32_t second;   /* the second of two equal calls: guards in front, other fill */
     int32_t *regions; /* of all that was copied for the call; the outputs come first */
     int64_t num_regions, capacity;
-    pfd_record *records;    /* const to the op */
-    pfd_tensor *outputs;    /* one per output */
-    pfd_tensor *inputs;     /* one per input; const to the op */
-    pfd_tensor **ports;     /* to the outputs, then to the inputs */
+    pfd_record *records; /* const to the op */
+    pfd_tensor *outputs; /* one per output */
+    pfd_tensor *inputs;  /* one per input; const to the op */
+    pfd_tensor **ports;  /* to the outputs, then to the inputs */
     pfd_kit_scratch scratch;
 } pfd_kit_attempt;
 

@@ -138,8 +138,8 @@ static void report_unwritten(pfd_kit_call *call, const pfd_kit_attempt *a, uint3
                        ": what a batch before left there is delivered; write every row, or "
                        "fail with host->fail_row()",
                        marks->first_without, name,
-                       pfd_kit_row_words(call, a, marks->first_without, words),
-                       marks->rows_without, a->n);
+                       pfd_kit_row_words(call, a, marks->first_without, words), marks->rows_without,
+                       a->n);
     else
         pfd_kit_report(call->run, "bytes-unwritten",
                        "compute() wrote only a part of row %" PRId64 " of output '%s' (%s): "
@@ -189,8 +189,7 @@ static void compare_ragged(pfd_kit_call *call, const pfd_kit_attempt *a, const p
                    "two calls of compute() with equal records gave different rows (output '%s', "
                    "row %" PRId64 ", %s, %s): what it writes must depend on record, attrs and "
                    "random_key only",
-                   a->node->op->op->outputs[port].name, row,
-                   pfd_kit_row_words(call, a, row, words),
+                   a->node->op->op->outputs[port].name, row, pfd_kit_row_words(call, a, row, words),
                    found.byte < 0 ? "of another size" : "of other bytes");
 }
 

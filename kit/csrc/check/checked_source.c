@@ -1,14 +1,14 @@
 /* Opens a reader's files and source, and checks every record that it returns. */
+#include "check/guard.h"
+#include "check/run_state.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
-#include "files/compression.h"
+#include "files/codecs.h"
 #include "files/input_files.h"
-#include "check/guard.h"
-#include "check/run_state.h"
-#include "registry/node_files.h"
-#include "registry/reader_attrs.h"
+#include "registry/attrs.h"
+#include "registry/node.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -170,8 +170,8 @@ static void tell_null(const pfd_kit_call *call)
 
 static void tell_fault(int signal, const siginfo_t *info, const void *context)
 {
-    const char *stack = pfd_kit_stack_fault(signal, info->si_addr, info->si_code == SI_KERNEL,
-                                            context);
+    const char *stack =
+        pfd_kit_stack_fault(signal, info->si_addr, info->si_code == SI_KERNEL, context);
     if (stack) {
         pfd_kit_active = NULL; /* it lies on the stack, and may be overwritten */
         tell("stack-overrun", stack,

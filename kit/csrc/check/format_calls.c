@@ -1,9 +1,9 @@
 /* Calls probe() and resync() of the formats that an op reads, with the first bytes of the sample's
  * files between forbidden pages. */
-#include "core/error.h"
 #include "check/guard.h"
 #include "check/run_state.h"
-#include "registry/node_files.h"
+#include "core/error.h"
+#include "registry/node.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Computes the ops upstream of the op under check, without checks. */
+#include "check/run_state.h"
 #include "core/error.h"
 #include "core/scratch.h"
-#include "check/run_state.h"
-#include "registry/reader_attrs.h"
+#include "registry/attrs.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Makes up rows: each is of one kind of numbers, such as all NaN. */
 #include "check/made_up_rows.h"
 
-#include "core/dtype.h"
+#include "core/convert.h"
 #include "core/narrow_floats.h"
 #include "core/random.h"
 
@@ -46,18 +46,30 @@ static double denormal_of(int32_t dtype)
 static double float_at(int32_t kind, int64_t i, int64_t n, int32_t dtype)
 {
     switch (kind) {
-    case 1: return 0;
-    case 2: return (double)NAN;
-    case 3: return (double)INFINITY;
-    case 4: return -(double)INFINITY;
-    case 5: return -0.0;
-    case 6: return i % 2 ? -denormal_of(dtype) : denormal_of(dtype);
-    case 7: return limit_of(dtype);
-    case 8: return -limit_of(dtype);
-    case 9: return i % 2 ? -limit_of(dtype) : limit_of(dtype);
-    case 10: return i == n - 1 ? (double)NAN : small_number(i);
-    case 12: return i % 2 ? 0 : small_number(i);
-    default: return small_number(i);
+    case 1:
+        return 0;
+    case 2:
+        return (double)NAN;
+    case 3:
+        return (double)INFINITY;
+    case 4:
+        return -(double)INFINITY;
+    case 5:
+        return -0.0;
+    case 6:
+        return i % 2 ? -denormal_of(dtype) : denormal_of(dtype);
+    case 7:
+        return limit_of(dtype);
+    case 8:
+        return -limit_of(dtype);
+    case 9:
+        return i % 2 ? -limit_of(dtype) : limit_of(dtype);
+    case 10:
+        return i == n - 1 ? (double)NAN : small_number(i);
+    case 12:
+        return i % 2 ? 0 : small_number(i);
+    default:
+        return small_number(i);
     }
 }
 
@@ -93,18 +105,28 @@ static uint64_t integer_at(int32_t kind, int64_t i, int64_t n, int32_t dtype)
     uint64_t largest = largest_of(dtype), smallest = is_signed(dtype) ? largest + 1 : 0;
     int64_t small = (int64_t)small_number(i) + (is_signed(dtype) ? 0 : 4);
     switch (kind) {
-    case 1: return 0;
-    case 2: return UINT64_MAX;
+    case 1:
+        return 0;
+    case 2:
+        return UINT64_MAX;
     case 3:
-    case 7: return largest;
+    case 7:
+        return largest;
     case 4:
-    case 8: return smallest;
-    case 5: return 1;
-    case 6: return 2;
-    case 9: return i % 2 ? smallest : largest;
-    case 10: return i == n - 1 ? largest : (uint64_t)small;
-    case 12: return i % 2 ? 0 : (uint64_t)small;
-    default: return (uint64_t)small;
+    case 8:
+        return smallest;
+    case 5:
+        return 1;
+    case 6:
+        return 2;
+    case 9:
+        return i % 2 ? smallest : largest;
+    case 10:
+        return i == n - 1 ? largest : (uint64_t)small;
+    case 12:
+        return i % 2 ? 0 : (uint64_t)small;
+    default:
+        return (uint64_t)small;
     }
 }
 
@@ -131,7 +153,7 @@ static void fill(uint8_t *data, int64_t n, int32_t dtype, int32_t kind)
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
 static const int64_t sizes[PFD_KIT_MADE_ROWS] = {5,  0,  1,   2,   3,    8,   16,
-                                                  17, 63, 255, 257, 1025, 4099};
+                                                 17, 63, 255, 257, 1025, 4099};
 
 /* The dimensions of a ragged row with about so many elements; returns how many they are. */
 static int64_t choose_shape(const pfd_row_type *type, int64_t wanted, int64_t *shape)
@@ -157,8 +179,8 @@ static int32_t make_ragged(pfd_tensor *tensor, int64_t n, int64_t large, int64_t
         int64_t *shape = pfd_scratch_alloc(scratch, PFD_MAX_DIMS * (int64_t)sizeof *shape);
         if (!shape) return 0;
         int64_t count = choose_shape(&tensor->type, large ? large : sizes[i], shape);
-        uint8_t *data = count * item > most_bytes ? NULL
-                                                  : pfd_scratch_alloc(scratch, count * item + 1);
+        uint8_t *data =
+            count * item > most_bytes ? NULL : pfd_scratch_alloc(scratch, count * item + 1);
         if (!data) return 0;
         fill(data, count, tensor->type.dtype, (int32_t)i);
         tensor->rows[i] = (pfd_ragged_row){count ? data : NULL, count, count ? shape : NULL};

@@ -62,8 +62,8 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     return status;
 }
 
-pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options,
-                               pfd_kit_result *out, pfd_error *err)
+pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options, pfd_kit_result *out,
+                               pfd_error *err)
 {
     const pfd_registered_op *found = pfd_registry_find(op, err);
     if (!found) return err->status;

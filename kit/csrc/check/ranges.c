@@ -98,11 +98,12 @@ static void report_all(range_trial *t)
         int32_t differs = !strcmp(fault->id, "range-dependent");
         uint32_t compared = t->tried & ~1u;
         if (differs && !t->apart && fault->lengths == compared)
-            pfd_kit_report_pattern(t->run, fault->id, PFD_KIT_PATTERN_ONE,
-                           "a range of one row is computed otherwise than longer ones, which agree "
-                           "with each other: %s; a row must depend on its own record alone, also "
-                           "where it is the only one of a batch",
-                           fault->text);
+            pfd_kit_report_pattern(
+                t->run, fault->id, PFD_KIT_PATTERN_ONE,
+                "a range of one row is computed otherwise than longer ones, which agree "
+                "with each other: %s; a row must depend on its own record alone, also "
+                "where it is the only one of a batch",
+                fault->text);
         else {
             int32_t pattern =
                 pfd_kit_length_words(fault->lengths, differs ? compared : t->tried, words);

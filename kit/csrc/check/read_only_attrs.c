@@ -51,7 +51,8 @@ static int64_t copy_pointed(const pfd_attr *row, uint8_t *field, uint8_t *to)
         memcpy(field, &list, sizeof list);
         return used;
     }
-    case PFD_ATTR_LIST_STRING: return copy_strings((void *)field, to);
+    case PFD_ATTR_LIST_STRING:
+        return copy_strings((void *)field, to);
     default: return 0;
     }
 }

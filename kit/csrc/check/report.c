@@ -16,9 +16,8 @@ static pfd_kit_finding *take_finding(pfd_kit_result *result, const char *id)
     return result->num_findings < most ? &result->findings[result->num_findings++] : NULL;
 }
 
-static __attribute__((format(printf, 4, 0))) void report(pfd_kit_run_state *run, const char *id,
-                                                         int32_t pattern, const char *format,
-                                                         va_list args)
+static __attribute__((format(printf, 4, 0))) void
+report(pfd_kit_run_state *run, const char *id, int32_t pattern, const char *format, va_list args)
 {
     pthread_mutex_lock(&lock);
     pfd_kit_finding *finding = take_finding(run->result, id);

@@ -1,11 +1,11 @@
 /* Runs the conformance kit over one op: opens its reader, goes through the records, closes. */
+#include "check/guard.h"
+#include "check/visit_records.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
-#include "check/guard.h"
-#include "check/visit_records.h"
+#include "registry/node.h"
 #include "watch/process_watch.h"
-#include "registry/node_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,8 +64,8 @@ static pfd_status check_mode(const pfd_kit_options *o, pfd_error *err)
     else if (is_other && (o->changed_draw || o->draws.capacity || o->generators))
         wrong = "changed_draw, draws or generators";
     if (!wrong) return PFD_OK;
-    return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "%s of pfd_kit_options is for another mode than %d", wrong, o->mode);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s of pfd_kit_options is for another mode than %d",
+                    wrong, o->mode);
 }
 
 static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
@@ -253,8 +253,8 @@ static void step(kit_round *round, pfd_kit_visit *visit, pfd_status *status)
 {
     if (*status != PFD_OK) return;
     pfd_kit_active = &visit->call;
-    *status = is_stream(round) ? pfd_kit_visit_stream_some(visit, &round->n)
-                               : pfd_kit_visit_some(visit);
+    *status =
+        is_stream(round) ? pfd_kit_visit_stream_some(visit, &round->n) : pfd_kit_visit_some(visit);
 }
 
 /* A range of the one, a range of the other, as long as there are any.  How an op fails is in the

@@ -30,7 +30,7 @@ typedef struct pfd_kit_run_state {
     _Atomic int64_t num_reads, num_allocs;
     _Atomic int32_t injected; /* a failure was, see options */
     int64_t file_bytes;
-    int32_t round; /* from 0 */
+    int32_t round;      /* from 0 */
     const void *source; /* of the reader, for its compute() */
     int32_t watch;      /* global memory of the plugin: nothing may change there any more */
     const void *attrs;  /* of the op, on pages that cannot be written to */
@@ -46,8 +46,8 @@ typedef struct pfd_kit_call {
     uint64_t arithmetic;           /* what belongs to the thread, as it was before the function */
     void *locale;                  /* a locale_t */
     sigset_t mask;
-    int32_t num_locks; /* that it held */
-    const char *reading;           /* what the kit looks at that the op returned; NULL: nothing */
+    int32_t num_locks;   /* that it held */
+    const char *reading; /* what the kit looks at that the op returned; NULL: nothing */
     int64_t reading_index;
     const char *const *row_words; /* what each made-up row is; NULL: rows are of records */
     const char *type_words; /* "in: float32, dense, shape (7)" of made-up inputs; NULL: none */
@@ -55,7 +55,7 @@ typedef struct pfd_kit_call {
 } pfd_kit_call;
 
 /* active_call.c */
-extern _Thread_local pfd_kit_call *pfd_kit_active; /* NULL: in none */
+extern _Thread_local pfd_kit_call *pfd_kit_active;      /* NULL: in none */
 extern _Thread_local const char *pfd_kit_last_function; /* which was called, for that message */
 
 /* watching_host.c: the checking host. */
@@ -176,7 +176,7 @@ void pfd_kit_generators_end(void);
 /* delays.c: makes threads meet where they could disturb each other, where the options say so. */
 void pfd_kit_delays_begin(pfd_kit_run_state *run);
 void pfd_kit_delays_end(void);
-void pfd_kit_delay(void); /* in functions of the host */
+void pfd_kit_delay(void);                      /* in functions of the host */
 void pfd_kit_delays_join(int32_t num_threads); /* each thread at first: waits for the others */
 void pfd_kit_delays_part(void);                /* and at last */
 

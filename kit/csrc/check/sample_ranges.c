@@ -22,8 +22,8 @@ static pfd_status read_records(pfd_kit_call *call, const pfd_kit_source *source,
     PFD_TRY(pfd_kit_source_seek(call, source, 0, err));
     for (*n = 0; *n < most_records;) {
         int64_t got;
-        pfd_status status = pfd_kit_source_next(call, source, most_records - *n, scratch,
-                                                records + *n, &got, err);
+        pfd_status status =
+            pfd_kit_source_next(call, source, most_records - *n, scratch, records + *n, &got, err);
         if (status == PFD_END) return PFD_OK;
         PFD_TRY(status);
         *n += got;
@@ -58,14 +58,12 @@ static pfd_status ask(pfd_kit_call *call, const pfd_kit_source *source, const pf
 {
     int64_t *ordinals = calloc(most_asked, sizeof *ordinals);
     pfd_record *records = calloc(most_asked, sizeof *records);
-    pfd_status status =
-        ordinals && records ? PFD_OK : pfd_fail_memory(err, most_asked, "records");
-    for (int64_t i = 0; status == PFD_OK && i < most_asked; i++)
-        ordinals[i] = known[i % n].ordinal;
+    pfd_status status = ordinals && records ? PFD_OK : pfd_fail_memory(err, most_asked, "records");
+    for (int64_t i = 0; status == PFD_OK && i < most_asked; i++) ordinals[i] = known[i % n].ordinal;
     for (int32_t i = 0; status == PFD_OK && i < PFD_KIT_NUM_LENGTHS; i++)
         if (pfd_kit_lengths[i] <= most_asked)
-            status = compare_asked(call, source, known, n, pfd_kit_lengths[i], ordinals, records,
-                                   err);
+            status =
+                compare_asked(call, source, known, n, pfd_kit_lengths[i], ordinals, records, err);
     free(ordinals);
     free(records);
     return status;

@@ -33,9 +33,9 @@ enum { num_shapes = sizeof shapes / sizeof *shapes };
 
 /* Of large rows: as float64 larger than a stack. */
 static const pfd_row_type large_shapes[] = {
-    {.ndim = 1, .shape = {1050000}},         {.ndim = 1, .shape = {-1}},
-    {.ndim = 2, .shape = {525000, 2}},      {.ndim = 2, .shape = {-1, 2}},
-    {.ndim = 3, .shape = {300, 400, 3}},    {.ndim = 3, .shape = {-1, -1, 3}},
+    {.ndim = 1, .shape = {1050000}},     {.ndim = 1, .shape = {-1}},
+    {.ndim = 2, .shape = {525000, 2}},   {.ndim = 2, .shape = {-1, 2}},
+    {.ndim = 3, .shape = {300, 400, 3}}, {.ndim = 3, .shape = {-1, -1, 3}},
 };
 enum { num_large_shapes = sizeof large_shapes / sizeof *large_shapes };
 
@@ -67,8 +67,8 @@ static void describe_types(trial *t)
         const pfd_row_type *type = &t->inputs[i];
         int32_t is_ragged = 0;
         for (int32_t d = 0; d < type->ndim; d++) is_ragged |= type->shape[d] < 0;
-        add_words(t, "%s'%.40s' %s, %s rows of shape (", i ? "; " : "inputs: ",
-                  op->inputs[i].name, pfd_dtype_name(type->dtype), is_ragged ? "ragged" : "dense");
+        add_words(t, "%s'%.40s' %s, %s rows of shape (", i ? "; " : "inputs: ", op->inputs[i].name,
+                  pfd_dtype_name(type->dtype), is_ragged ? "ragged" : "dense");
         for (int32_t d = 0; d < type->ndim; d++)
             add_words(t, "%s%" PRId64, d ? ", " : "", type->shape[d]);
         add_words(t, ")");
@@ -151,8 +151,8 @@ static void compute(trial *t, int64_t rows, int64_t large, int64_t most)
     const pfd_tensor **inputs = calloc(op->num_inputs + 1, sizeof *inputs);
     int32_t can = inputs != NULL && outputs_fit(t);
     for (uint32_t i = 0; can && i < op->num_inputs; i++)
-        can = (inputs[i] = pfd_kit_make_up(&t->inputs[i], rows, large, MOST_ROW_BYTES,
-                                           t->scratch)) != NULL;
+        can = (inputs[i] =
+                   pfd_kit_make_up(&t->inputs[i], rows, large, MOST_ROW_BYTES, t->scratch)) != NULL;
     for (int64_t i = 0; i < rows; i++)
         records[i] = (pfd_record){.data = (const uint8_t *)"", .ordinal = i};
     t->call.row_words = pfd_kit_made_words;
@@ -189,8 +189,8 @@ static void try_all(trial *t)
         compute(t, PFD_KIT_MADE_ROWS, 0, accepted == 1 ? most : 0);
     }
     /* A dense one and a ragged one are enough. */
-    for (int32_t i = 0, dense = 0, ragged = 0;
-         rows == PFD_KIT_LARGE_ROWS && i < num_large_shapes; i++) {
+    for (int32_t i = 0, dense = 0, ragged = 0; rows == PFD_KIT_LARGE_ROWS && i < num_large_shapes;
+         i++) {
         int32_t *done = large_shapes[i].shape[0] < 0 ? &ragged : &dense;
         if (*done || !offer(t, varied, &large_shapes[i])) continue;
         *done = 1;

@@ -2,7 +2,6 @@
 #include "check/visit_records.h"
 
 #include "core/error.h"
-#include "core/permutation.h"
 #include "core/random.h"
 
 #include <inttypes.h>
@@ -187,8 +186,7 @@ pfd_status pfd_kit_visit_some(pfd_kit_visit *visit)
 pfd_status pfd_kit_visit_records(pfd_kit_visit *visit)
 {
     pfd_status status;
-    do
-        status = pfd_kit_visit_some(visit);
+    do status = pfd_kit_visit_some(visit);
     while (status == PFD_OK);
     return status == PFD_END ? PFD_OK : status;
 }
@@ -262,9 +260,8 @@ pfd_status pfd_kit_visit_stream_some(pfd_kit_visit *visit, int64_t *yielded)
     int64_t left = options->most_records - visit->begin, n;
     int64_t most = visit->failures ? 1 : options->range;
     if (left <= 0) return PFD_END;
-    pfd_status status =
-        pfd_kit_source_next(&visit->call, visit->source, most < left ? most : left,
-                            &visit->scratch, visit->records, &n, &visit->err);
+    pfd_status status = pfd_kit_source_next(&visit->call, visit->source, most < left ? most : left,
+                                            &visit->scratch, visit->records, &n, &visit->err);
     if (status == PFD_END) {
         PFD_TRY(check_end(visit, visit->begin));
         return PFD_END;

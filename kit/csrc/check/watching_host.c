@@ -1,9 +1,9 @@
 /* The checking host: it guards all memory that it hands out, and fails where the options say so. */
-#include "core/error.h"
-#include "core/scratch.h"
-#include "files/compression.h"
 #include "check/guard.h"
 #include "check/run_state.h"
+#include "core/error.h"
+#include "core/scratch.h"
+#include "files/codecs.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -15,16 +15,16 @@
 #include <unistd.h>
 
 enum {
-    most_in_vain = 64,      /* waits of a kind in which nobody came */
-    yields_of_copy = 100,   /* that one wait takes at most */
+    most_in_vain = 64,    /* waits of a kind in which nobody came */
+    yields_of_copy = 100, /* that one wait takes at most */
     yields_of_seek = 2000,
-    most_files = 64,        /* whose positions are watched */
+    most_files = 64, /* whose positions are watched */
 };
 
 static _Atomic int32_t is_on;
-static _Atomic int32_t num_joined; /* threads that visit records */
-static _Atomic int64_t num_met;    /* arrivals of threads at such places */
-static _Atomic int32_t in_vain[2]; /* of copies, of seeks */
+static _Atomic int32_t num_joined;        /* threads that visit records */
+static _Atomic int64_t num_met;           /* arrivals of threads at such places */
+static _Atomic int32_t in_vain[2];        /* of copies, of seeks */
 static _Atomic int64_t seeks[most_files]; /* of each descriptor */
 static pfd_kit_run_state *watched_run;
 
@@ -191,8 +191,8 @@ void pfd_kit_delays_begin(pfd_kit_run_state *run)
     for (int i = 0; i < most_files; i++) atomic_store(&seeks[i], 0);
     for (int i = 0; i < 2; i++) atomic_store(&in_vain[i], 0);
     atomic_store(&num_joined, 0);
-    (void)pfd_interposition_open_all(&of_positions, positions,
-                                     sizeof positions / sizeof *positions, 1);
+    (void)pfd_interposition_open_all(&of_positions, positions, sizeof positions / sizeof *positions,
+                                     1);
     (void)pfd_interposition_open(&of_copies, copies, sizeof copies / sizeof *copies,
                                  pfd_kit_library_of(run));
     atomic_store(&is_on, 1);

@@ -93,8 +93,8 @@ static circumstances describe(const pfd_kit_result *result)
                        failed ? " that failed" : "");
         return at;
     }
-    (void)snprintf(at.rounds, sizeof at.rounds, "in which %s failed (\"%.160s\")",
-                   result->function, result->error.message);
+    (void)snprintf(at.rounds, sizeof at.rounds, "in which %s failed (\"%.160s\")", result->function,
+                   result->error.message);
     at.to_close = "close them before each return, also where the call fails";
     at.to_free = "free it before each return, also where the call fails, or take memory of "
                  "host->alloc(), which need not be freed";

@@ -60,7 +60,9 @@ static void describe(const held_lock *entry, char *out, size_t size)
     pfd_symbol_at(entry->lock, 0, name, sizeof name);
     int32_t is_static = dladdr(entry->lock, &found) != 0;
     (void)snprintf(out, size, "the %s%s", kinds[entry->kind],
-                   name[0] ? name : is_static ? "" : " of the source or of other memory");
+                   name[0]     ? name
+                   : is_static ? ""
+                               : " of the source or of other memory");
 }
 
 static void report_second(const held_lock *entry)

@@ -240,9 +240,9 @@ static int watched_prctl(int option, ...)
     for (int i = 0; i < 4; i++) given[i] = va_arg(args, unsigned long);
     va_end(args);
     if (option == PR_SET_NAME) report_setting("prctl()", "name of the program's thread");
-    return option == PR_SET_NAME && is_in_op() ? 0
-                                               : prctl(option, given[0], given[1], given[2],
-                                                       given[3]);
+    return option == PR_SET_NAME && is_in_op()
+               ? 0
+               : prctl(option, given[0], given[1], given[2], given[3]);
 }
 
 /* ---- Variables of the environment -------------------------------------------------------------
@@ -255,8 +255,7 @@ static char *watched_getenv(const char *name)
     char *value = getenv(name);
     pfd_kit_result *result = running->result;
     if (!is_in_op()) return value;
-    if (!result->variable[0])
-        (void)snprintf(result->variable, sizeof result->variable, "%s", name);
+    if (!result->variable[0]) (void)snprintf(result->variable, sizeof result->variable, "%s", name);
     if (!running->options->other_variables) return value;
     return value ? NULL : other;
 }

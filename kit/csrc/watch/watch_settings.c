@@ -57,8 +57,7 @@ void pfd_kit_settings_begin(int32_t is_full)
         memcpy(before.locale, locale, strlen(locale) + 1);
     if (!is_full) return;
     before.mask = mask_now();
-    for (int i = 0; i < num_resources; i++)
-        (void)getrlimit(resources[i].number, &before.limits[i]);
+    for (int i = 0; i < num_resources; i++) (void)getrlimit(resources[i].number, &before.limits[i]);
     (void)sched_getaffinity(0, sizeof before.processors, &before.processors);
 }
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ...errors import Error, FileError, InvalidArgumentError, UnsupportedError, shown
+from ...nodes.registry import COMPRESSIONS
 
 
 # ---- Names of files -----------------------------------------------------------------------------
@@ -23,7 +24,9 @@ from ...errors import Error, FileError, InvalidArgumentError, UnsupportedError, 
 
 _OWN_SHARD = r"-[0-9]{5,}-of-[0-9]{5,}"
 # Suffixes that say how the file is compressed; the number goes before the format's own suffix.
-COMPRESSION_SUFFIXES = {".gz": "gzip", ".zlib": "zlib", ".zst": "zstd", ".zstd": "zstd"}
+COMPRESSION_SUFFIXES = {
+    suffix: name for name, one in COMPRESSIONS.items() for suffix in one.suffixes
+}
 # Only decimal numbers, without blanks or signs: these can be found again.
 _SPEC = re.compile(r"(?:0[0-9]{0,2})?d?")
 
@@ -141,8 +144,6 @@ class Names:
 
 # A file that is written under a temporary name, and the streams that compress it.
 
-COMPRESSIONS = ("gzip", "zlib", "zstd")
-LEVELS = {"gzip": (0, 9), "zlib": (0, 9), "zstd": (-131072, 22)}
 _STEM = 200  # bytes of the target's name in that of its temporary file
 _BLOCK = 1 << 20  # bytes that are written at once
 _WINDOW_BITS = {"gzip": 31, "zlib": 15}  # zlib's gzip header names neither file nor time

@@ -16,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import Error, FileError, InvalidArgumentError, shown
+from ...nodes.registry import COMPRESSIONS
 from ...ragged import Ragged
 from .output import (
-    COMPRESSIONS,
-    LEVELS,
     Names,
     OutputFile,
     OutputFolder,
@@ -79,7 +78,7 @@ class Writer(ABC):
         paths: The files, once it is closed.
     """
 
-    compressions: ClassVar[tuple[str, ...]] = COMPRESSIONS
+    compressions: ClassVar[tuple[str, ...]] = tuple(COMPRESSIONS)
     suffixes: ClassVar[tuple[str, ...]] = ("",)
     is_sharded: ClassVar[bool] = True  # whether there may be several shards
     is_patched: ClassVar[bool] = False  # whether the head of a file is known at its end only
@@ -277,7 +276,8 @@ class Writer(ABC):
         """The compression and its level."""
         found = self._names.compression() if compression is None else compression
         if found is None or (isinstance(found, str) and found == "none"):
-            return None, self._whole("level", level, *LEVELS["zstd"])
+            least, most = zip(*(one.levels for one in COMPRESSIONS.values()))
+            return None, self._whole("level", level, min(least), max(most))
         if not isinstance(found, str) or found not in self.compressions:
             known = f"None, 'none' or one of {', '.join(map(repr, self.compressions))}"
             if not self.compressions:
@@ -286,7 +286,7 @@ class Writer(ABC):
             if compression is None:
                 what = f"the name {shown(self._names.name)} says {what}"
             raise InvalidArgumentError(f"{what}; it must be {known}", op=type(self).__name__)
-        return found, self._whole("level", level, *LEVELS[found])
+        return found, self._whole("level", level, *COMPRESSIONS[found].levels)
 
     @classmethod
     def obstacle(cls, path: Path) -> str | None:

@@ -377,7 +377,7 @@ def item_order(key: int, n: int) -> list[int]:
 
 @functools.cache
 def deal(key: int, n: int, group: int, round_: int) -> list[int]:
-    """The items of a round: see views/dealing.c, whose picture this builds as lists."""
+    """The items of a round: see csrc/views/sampling.c, whose picture this builds as lists."""
     rounds = group // math.gcd(n, group)
     set_, number = divmod(round_, rounds)
     body_key = random_bits(key, round_)
@@ -401,8 +401,8 @@ def deal(key: int, n: int, group: int, round_: int) -> list[int]:
 
 class RepeatFactor(View):
     """Systematic sampling: factors end to end on a line, of which each epoch has the points offset,
-    offset + 1 ...; see views/factor_cells.c.  All in 2^-32 of a row.  Records of a cell take turns,
-    the last ones in a random order."""
+    offset + 1 ...; see csrc/views/repeat_factor_dataset.c.  All in 2^-32 of a row.  Records of a
+    cell take turns, the last ones in a random order."""
 
     def __init__(self, inner: Node, factors: Sequence[float], seed: int) -> None:
         super().__init__("RepeatFactorDataset", inner)

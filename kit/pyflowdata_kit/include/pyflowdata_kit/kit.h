@@ -37,7 +37,8 @@ uint32_t pfd_kit_abi_version(void);
 /* What a run does. */
 #define PFD_KIT_PASS 0        /* goes through the records of the sample */
 #define PFD_KIT_TYPES 1       /* offers inputs of a dtype, with many shapes and values */
-#define PFD_KIT_RANGES 2      /* computes the first records, alone and in ranges of many lengths:
+#define PFD_KIT_RANGES                                                                             \
+    2                         /* computes the first records, alone and in ranges of many lengths:  \
                                  result.num_records is the longest */
 #define PFD_KIT_FORMATS 3     /* calls probe() and resync() of the op's formats */
 #define PFD_KIT_TWO_SOURCES 4 /* goes through two nodes, a range of the one, a range of the other */
@@ -95,48 +96,48 @@ typedef struct pfd_kit_varied {
 
 typedef struct pfd_kit_options {
     uint32_t struct_size;
-    int32_t mode;               /* PFD_KIT_PASS ... */
-    const char *doing;          /* for messages: what was done to the sample; NULL: nothing */
-    int32_t report_fd;          /* for crashes and endless calls; -1: signals are left alone */
-    int32_t limit_ms;           /* processor time of a run; 0: no limit.  Needs a report_fd */
-    int64_t seed;               /* of PFD_KIT_SHUFFLED and of the random key */
-    int32_t watch_state;        /* 1: all of the process's state around each call, also what takes
-                                   time to look at; of one thread */
+    int32_t mode;        /* PFD_KIT_PASS ... */
+    const char *doing;   /* for messages: what was done to the sample; NULL: nothing */
+    int32_t report_fd;   /* for crashes and endless calls; -1: signals are left alone */
+    int32_t limit_ms;    /* processor time of a run; 0: no limit.  Needs a report_fd */
+    int64_t seed;        /* of PFD_KIT_SHUFFLED and of the random key */
+    int32_t watch_state; /* 1: all of the process's state around each call, also what takes
+                            time to look at; of one thread */
     /* Of PFD_KIT_TYPES alone. */
     pfd_kit_varied varied;
     /* Of PFD_KIT_TWO_SOURCES alone: the second node, and a capacity as that of `seen`. */
     const pfd_blob *other;
     pfd_kit_seen other_seen;
     /* Of a pass through one node or two. */
-    int32_t order;              /* PFD_KIT_FORWARD ...; of a stream always PFD_KIT_STREAM */
-    int32_t only_output;        /* n > 0: seen.rows are of the n-th output alone */
-    int64_t range;              /* records of one call of at(), next() and compute(), 1 to 8192 */
-    int64_t most_records;       /* of more than these the first and last ones are looked at, >= 2 */
-    int64_t epoch;              /* that seek() is given, >= 0 */
+    int32_t order;        /* PFD_KIT_FORWARD ...; of a stream always PFD_KIT_STREAM */
+    int32_t only_output;  /* n > 0: seen.rows are of the n-th output alone */
+    int64_t range;        /* records of one call of at(), next() and compute(), 1 to 8192 */
+    int64_t most_records; /* of more than these the first and last ones are looked at, >= 2 */
+    int64_t epoch;        /* that seek() is given, >= 0 */
     pfd_kit_seen seen;
     /* Of PFD_KIT_PASS alone. */
-    int64_t seek;               /* PFD_KIT_STREAM: begin at this record; -1: without a seek() */
-    int64_t seek_from;          /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
-    int32_t rounds;             /* open to close, >= 1; from 6 on leaks are looked for */
-    int32_t num_threads;        /* in one source at once; above 1 some checks are left out */
-    int32_t twice;              /* 1: every compute() is called twice, and has to agree */
-    int32_t filler;             /* 1: every second record is marked as filler */
-    int32_t unguarded;          /* 1: host->read() and host->alloc() give plain memory, for very
-                                   many of them; a finding is then only what a call returns */
-    int32_t watch_globals;      /* 1: from the second round on, the plugin's global memory */
-    int32_t delays;             /* 1: threads wait for each other where the op calls the host or the
-                                   C library: after a seek, a copy or an allocation */
-    int32_t cancelled;          /* 1: is_cancelled() says so */
-    int64_t fail_read;          /* number of the read() that fails, from 1; 0: none */
-    int64_t fail_alloc;         /* number of the alloc() that fails, from 1; 0: none */
-    pfd_status fail_read_with;  /* PFD_IO or PFD_CORRUPT_DATA */
-    int32_t damaged_inputs;     /* n > 0: inputs of compute() get other bytes, in the n-th way */
-    int64_t changed_draw;       /* number of the random_bits() that gives another number, from 1 */
-    pfd_kit_draws draws;        /* what compute() draws */
-    int32_t generators;         /* PFD_KIT_NAME_GENERATORS | ... */
-    int64_t clock_delay_s;      /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
-    int32_t other_variables;    /* watch_state: 1: variables of the environment that the plugin asks
-                                   for are not set, and those that are not set are "1" */
+    int64_t seek;              /* PFD_KIT_STREAM: begin at this record; -1: without a seek() */
+    int64_t seek_from;         /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
+    int32_t rounds;            /* open to close, >= 1; from 6 on leaks are looked for */
+    int32_t num_threads;       /* in one source at once; above 1 some checks are left out */
+    int32_t twice;             /* 1: every compute() is called twice, and has to agree */
+    int32_t filler;            /* 1: every second record is marked as filler */
+    int32_t unguarded;         /* 1: host->read() and host->alloc() give plain memory, for very
+                                  many of them; a finding is then only what a call returns */
+    int32_t watch_globals;     /* 1: from the second round on, the plugin's global memory */
+    int32_t delays;            /* 1: threads wait for each other where the op calls the host or the
+                                  C library: after a seek, a copy or an allocation */
+    int32_t cancelled;         /* 1: is_cancelled() says so */
+    int64_t fail_read;         /* number of the read() that fails, from 1; 0: none */
+    int64_t fail_alloc;        /* number of the alloc() that fails, from 1; 0: none */
+    pfd_status fail_read_with; /* PFD_IO or PFD_CORRUPT_DATA */
+    int32_t damaged_inputs;    /* n > 0: inputs of compute() get other bytes, in the n-th way */
+    int64_t changed_draw;      /* number of the random_bits() that gives another number, from 1 */
+    pfd_kit_draws draws;       /* what compute() draws */
+    int32_t generators;        /* PFD_KIT_NAME_GENERATORS | ... */
+    int64_t clock_delay_s;     /* watch_state: seconds that the plugin's clocks are slow, >= 0 */
+    int32_t other_variables;   /* watch_state: 1: variables of the environment that the plugin asks
+                                  for are not set, and those that are not set are "1" */
 } pfd_kit_options;
 
 /* What the ranges have in common in which a fault shows. */
@@ -168,10 +169,10 @@ typedef struct pfd_kit_result {
     char generator[32]; /* the first of the system or with a state of the op: "rand_r"; "": none */
     char shared_position[256]; /* of which file a thread moved the position that another one had
                                   just set, "descriptor 7, /data/part-0"; "": none seen */
-    int64_t num_clock_reads; /* watch_state: of the plugin's code; -1: they cannot be counted */
-    int64_t num_accepted;        /* PFD_KIT_TYPES: how many shapes infer() has accepted */
-    char variable[64];           /* watch_state: of the environment, the first that the plugin asked
-                                    for; "": none seen */
+    int64_t num_clock_reads;   /* watch_state: of the plugin's code; -1: they cannot be counted */
+    int64_t num_accepted;      /* PFD_KIT_TYPES: how many shapes infer() has accepted */
+    char variable[64];         /* watch_state: of the environment, the first that the plugin asked
+                                  for; "": none seen */
 } pfd_kit_result;
 
 /* Checks the op that makes a blob.  PFD_OK whenever the op could be called at all: what it then did
@@ -183,8 +184,8 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
 /* From here on infer(), companions() and propose() of an op are watched where this process makes
  * nodes of it, until pfd_kit_watch_end() by the same thread.  *options and *out are borrowed until
  * then; of the options watch_state and those of a crash count. */
-pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options,
-                               pfd_kit_result *out, pfd_error *err);
+pfd_status pfd_kit_watch_begin(const char *op, const pfd_kit_options *options, pfd_kit_result *out,
+                               pfd_error *err);
 void pfd_kit_watch_end(void);
 
 /* Writes the paths of the files that the reader of a blob would read, in order, each with the NUL
@@ -230,12 +231,12 @@ typedef struct pfd_bench_result {
     int64_t num_records;                  /* of the dataset; -1: a stream */
     int64_t range_rows;                   /* rows of one compute(), as many as a loader takes */
     int64_t window_records, window_bytes; /* measured; bytes of their data */
-    uint64_t window_sum; /* of that data as 64-bit words, each record's last one filled with 0 */
-    double open_ns;      /* of the whole dataset: files, open(), index */
-    pfd_bench_cost locate;                    /* the source's at(), or a stream's next() */
-    pfd_bench_cost read;                      /* touching each cache line of the data */
-    pfd_bench_cost copy;                      /* limit: memcpy() of the data, record by record */
-    pfd_bench_cost sum;                       /* limit: summing the data in place */
+    uint64_t window_sum;   /* of that data as 64-bit words, each record's last one filled with 0 */
+    double open_ns;        /* of the whole dataset: files, open(), index */
+    pfd_bench_cost locate; /* the source's at(), or a stream's next() */
+    pfd_bench_cost read;   /* touching each cache line of the data */
+    pfd_bench_cost copy;   /* limit: memcpy() of the data, record by record */
+    pfd_bench_cost sum;    /* limit: summing the data in place */
     const char *op_names[PFD_BENCH_MOST_OPS]; /* live as long as the process */
     pfd_bench_cost ops[PFD_BENCH_MOST_OPS];   /* compute() of each */
 } pfd_bench_result;

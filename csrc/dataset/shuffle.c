@@ -1,0 +1,682 @@
+/* The shuffles: every epoch in a random order.
+ *
+ * All orders are pure functions of seed, order_key and epoch.  Over random access a shuffle maps
+ * positions; over a stream a buffer draws.
+ */
+#include "dataset/shuffle.h"
+
+#include "core/error.h"
+#include "core/random.h"
+#include "dataset/decorator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What all shuffles share ----------------------------------------------------------------- */
+
+typedef struct shuffle {
+    pfd_dataset base;
+    int64_t seed;
+    char *order_key;
+    int32_t reshuffle;
+} shuffle;
+
+static void shuffle_close(pfd_dataset *ds)
+{
+    pfd_dataset_close(ds->inner);
+    free(((shuffle *)ds)->order_key);
+    free(ds);
+}
+
+/* A zeroed struct of `bytes` that begins with a shuffle over `inner`; NULL: out of memory. */
+static void *shuffle_create(size_t bytes, const pfd_dataset_methods *methods, pfd_dataset *inner,
+                            int64_t seed, const char *order_key, int32_t reshuffle, pfd_error *err)
+{
+    shuffle *self = pfd_decorator_create(bytes, methods, inner, err);
+    if (!self) return NULL;
+    self->seed = seed;
+    self->reshuffle = reshuffle;
+    self->order_key = strdup(order_key);
+    if (self->order_key) return self;
+    (void)pfd_fail_memory(err, (int64_t)bytes, methods->name);
+    free(self);
+    return NULL;
+}
+
+static uint64_t key_of_epoch(const shuffle *self, int64_t epoch)
+{
+    return pfd_random_key(self->seed, self->reshuffle ? epoch : 0, self->order_key);
+}
+
+/* ---- All records: a keyed permutation of the positions --------------------------------------- */
+
+static void permute(const void *permutation, const int64_t *positions, int64_t count,
+                    int64_t *permuted)
+{
+    pfd_permute(permutation, positions, count, permuted);
+}
+
+static pfd_status random_shuffle_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
+                                    int64_t n, pfd_scratch *scratch, pfd_record *out,
+                                    pfd_error *err)
+{
+    pfd_permutation permutation;
+    pfd_permutation_init(&permutation, key_of_epoch((const shuffle *)ds, epoch),
+                         ds->inner->methods->size(ds->inner));
+    return pfd_dataset_at_mapped(ds->inner, epoch, positions, n, permute, &permutation, scratch,
+                                 out, err);
+}
+
+static const pfd_dataset_methods random_shuffle_methods = {
+    .name = "RandomShuffle",
+    .close = shuffle_close,
+    .size = pfd_decorator_size,
+    .at = random_shuffle_at,
+};
+
+pfd_status pfd_random_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                   int32_t reshuffle, pfd_error *err)
+{
+    shuffle *self =
+        shuffle_create(sizeof *self, &random_shuffle_methods, *ds, seed, order_key, reshuffle, err);
+    if (!self) return PFD_OUT_OF_MEMORY;
+    *ds = &self->base;
+    return PFD_OK;
+}
+
+/* ---- The order of windows, a pure function -----------------------------------------------------
+ *
+ * All blocks but the last have block_size records and are permuted among each other; the slot of
+ * the last one, which may be short, is drawn.  Together that is a random permutation of the blocks,
+ * and the slot of the short block, which shifts all others, is known without a search: a slot after
+ * it begins `gap` = block_size - last_size earlier than it would. */
+
+/* i / block_size for i < 2^31, exactly (Granlund and Montgomery: Division by invariant integers
+ * using multiplication, 1994): the reciprocal has 32 bits. */
+static inline int64_t slot_of(const pfd_window_order *order, int64_t i)
+{
+    return (int64_t)((uint64_t)i * order->reciprocal >> order->shift);
+}
+
+static void make_reciprocal(pfd_window_order *order)
+{
+    uint32_t bits = 0;
+    while (INT64_C(1) << bits < order->block_size) bits++;
+    order->shift = 31 + bits;
+    uint64_t divisor = (uint64_t)order->block_size, power = UINT64_C(1) << order->shift;
+    order->reciprocal = power / divisor + (power % divisor != 0);
+}
+
+void pfd_window_order_init(pfd_window_order *order, uint64_t key, int64_t n, int64_t block_size,
+                           int64_t window)
+{
+    int64_t full = n > 0 ? (n - 1) / block_size : 0;
+    *order = (pfd_window_order){
+        .n = n,
+        .block_size = block_size,
+        .window = window,
+        .num_slots = full + 1,
+        .last_slot = pfd_random_below(key, 0, full + 1),
+        .last_size = n - full * block_size,
+        .windows_key = pfd_random_bits(key, 1),
+    };
+    make_reciprocal(order);
+    pfd_permutation_init(&order->blocks, pfd_random_bits(key, 2), full);
+}
+
+/* One window: slots [slot, slot + num_slots), positions [begin, begin + size). */
+typedef struct window {
+    int64_t number, slot, num_slots, begin, size;
+    int64_t short_end; /* records of it from here on are after the last block; never: none is */
+    int64_t gap;
+} window;
+
+static window find_window(const pfd_window_order *order, int64_t position)
+{
+    int64_t block_size = order->block_size, gap = block_size - order->last_size;
+    int64_t last_end = order->last_slot * block_size + order->last_size;
+    int64_t even = position + (position >= last_end ? gap : 0); /* as if no block were short */
+    window found = {.number = even / (order->window * block_size), .gap = gap};
+    found.slot = found.number * order->window;
+    int64_t slots_left = order->num_slots - found.slot;
+    found.num_slots = slots_left < order->window ? slots_left : order->window;
+    int64_t before = order->last_slot - found.slot; /* slots of this window before the last block */
+    int32_t has_last = before >= 0 && before < found.num_slots;
+    found.begin = found.slot * block_size - (before < 0 ? gap : 0);
+    found.size = found.num_slots * block_size - (has_last ? gap : 0);
+    found.short_end = has_last ? before * block_size + order->last_size : INT64_MAX;
+    return found;
+}
+
+/* Slots become blocks, in place. */
+static void permute_slots(const pfd_window_order *order, int64_t *slots, int64_t count)
+{
+    int64_t last_block = order->num_slots - 1, last_slot = order->last_slot;
+    int64_t places[PFD_POSITIONS_PER_PIECE];
+    for (int64_t done = 0; done < count;) {
+        int64_t piece = count - done;
+        if (piece > PFD_POSITIONS_PER_PIECE) piece = PFD_POSITIONS_PER_PIECE;
+        for (int64_t i = 0; i < piece; i++) {
+            int64_t slot = slots[done + i];
+            places[i] = slot == last_slot ? 0 : slot - (slot > last_slot);
+        }
+        if (last_block > 0) pfd_permute(&order->blocks, places, piece, places);
+        for (int64_t i = 0; i < piece; i++)
+            slots[done + i] = slots[done + i] == last_slot ? last_block : places[i];
+        done += piece;
+    }
+}
+
+/* The window that a thread is in, so that what is the same for its records is done once: a call
+ * has some hundred records of a window that has very many.  It only saves work: where a thread
+ * alternates between orders, the blocks are found for each record instead. */
+enum { most_known_blocks = 4096 };
+typedef struct known_window {
+    uint64_t windows_key;
+    int64_t n, block_size, window_size; /* of the order; they and the key identify it */
+    window at;
+    pfd_permutation records;
+    int64_t served; /* records so far */
+    int32_t has_blocks;
+    int64_t first_records[most_known_blocks]; /* of the blocks, in the order of the slots */
+} known_window;
+
+static int32_t is_in(const known_window *known, const pfd_window_order *order, int64_t position)
+{
+    return position >= known->at.begin && position - known->at.begin < known->at.size &&
+           known->windows_key == order->windows_key && known->n == order->n &&
+           known->block_size == order->block_size && known->window_size == order->window;
+}
+
+static void enter(known_window *known, const pfd_window_order *order, int64_t position)
+{
+    known->windows_key = order->windows_key;
+    known->n = order->n;
+    known->block_size = order->block_size;
+    known->window_size = order->window;
+    known->at = find_window(order, position);
+    known->served = 0;
+    known->has_blocks = 0;
+    uint64_t key = pfd_random_bits(order->windows_key, (uint64_t)known->at.number);
+    pfd_permutation_init(&known->records, key, known->at.size);
+}
+
+static void find_blocks(known_window *known, const pfd_window_order *order)
+{
+    int64_t count = known->at.num_slots;
+    for (int64_t i = 0; i < count; i++) known->first_records[i] = known->at.slot + i;
+    permute_slots(order, known->first_records, count);
+    for (int64_t i = 0; i < count; i++) known->first_records[i] *= order->block_size;
+    known->has_blocks = 1;
+}
+
+/* Places of the window, in the order of its slots, become ordinals, in place. */
+static void place_to_ordinal(const known_window *known, const pfd_window_order *order,
+                             int64_t *places, int64_t count)
+{
+    const int64_t short_end = known->at.short_end, gap = known->at.gap;
+    const int64_t block_size = order->block_size;
+    int64_t blocks[PFD_POSITIONS_PER_PIECE];
+    for (int64_t i = 0; i < count; i++) {
+        int64_t even = places[i] + (places[i] >= short_end ? gap : 0), slot = slot_of(order, even);
+        if (known->has_blocks) {
+            places[i] = known->first_records[slot] + even - slot * block_size;
+        } else {
+            places[i] = even - slot * block_size;
+            blocks[i] = known->at.slot + slot;
+        }
+    }
+    if (known->has_blocks) return;
+    permute_slots(order, blocks, count);
+    for (int64_t i = 0; i < count; i++) places[i] += blocks[i] * block_size;
+}
+
+/* Returns how many of in[0, count) are in the window, and writes their places in it. */
+static int64_t find_places(const window *at, const int64_t *in, int64_t count, int64_t *places)
+{
+    int64_t run = 0;
+    if (count > PFD_POSITIONS_PER_PIECE) count = PFD_POSITIONS_PER_PIECE;
+    for (; run < count; run++) {
+        uint64_t place = (uint64_t)in[run] - (uint64_t)at->begin;
+        if (place >= (uint64_t)at->size) break;
+        places[run] = (int64_t)place;
+    }
+    return run;
+}
+
+void pfd_window_order_map(const pfd_window_order *order, const int64_t *in, int64_t count,
+                          int64_t *out)
+{
+    static _Thread_local known_window of_thread;
+    known_window *known = &of_thread;
+    __asm__("" : "+r"(known)); /* else its address is looked up for every record */
+    for (int64_t done = 0; done < count;) {
+        if (!is_in(known, order, in[done])) enter(known, order, in[done]);
+        int64_t run = find_places(&known->at, in + done, count - done, out + done);
+        known->served += run;
+        if (!known->has_blocks && known->at.num_slots <= most_known_blocks &&
+            known->served >= known->at.num_slots)
+            find_blocks(known, order);
+        pfd_permute(&known->records, out + done, run, out + done);
+        place_to_ordinal(known, order, out + done, run);
+        done += run;
+    }
+}
+
+int64_t pfd_window_order_blocks(const pfd_window_order *order, int64_t position,
+                                pfd_record_range *span, int64_t first, int64_t max,
+                                pfd_record_range *blocks)
+{
+    *span = (pfd_record_range){order->n, order->n};
+    if (position < 0 || position >= order->n) return 0;
+    window at = find_window(order, position);
+    *span = (pfd_record_range){at.begin, at.begin + at.size};
+    int64_t count = 0;
+    for (; count < max && first + count < at.num_slots; count++) {
+        int64_t block = at.slot + first + count;
+        permute_slots(order, &block, 1);
+        int64_t begin = block * order->block_size, left = order->n - begin;
+        blocks[count].begin = begin;
+        blocks[count].end = begin + (left < order->block_size ? left : order->block_size);
+    }
+    return count;
+}
+
+/* ---- Windows --------------------------------------------------------------------------------- */
+
+typedef struct window_shuffle {
+    shuffle base;
+    int64_t block_size, window;
+} window_shuffle;
+
+void pfd_window_shuffle_order(const pfd_dataset *ds, int64_t epoch, pfd_window_order *order)
+{
+    const window_shuffle *self = (const window_shuffle *)ds;
+    pfd_window_order_init(order, key_of_epoch(&self->base, epoch),
+                          ds->inner->methods->size(ds->inner), self->block_size, self->window);
+}
+
+static void map_windows(const void *order, const int64_t *positions, int64_t count,
+                          int64_t *ordinals)
+{
+    pfd_window_order_map(order, positions, count, ordinals);
+}
+
+static pfd_status window_shuffle_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
+                                    int64_t n, pfd_scratch *scratch, pfd_record *out,
+                                    pfd_error *err)
+{
+    pfd_window_order order;
+    pfd_window_shuffle_order(ds, epoch, &order);
+    return pfd_dataset_at_mapped(ds->inner, epoch, positions, n, map_windows, &order, scratch,
+                                 out, err);
+}
+
+static const pfd_dataset_methods window_shuffle_methods = {
+    .name = "WindowShuffle",
+    .close = shuffle_close,
+    .size = pfd_decorator_size,
+    .at = window_shuffle_at,
+};
+
+pfd_status pfd_window_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                   int32_t reshuffle, int64_t block_size, int64_t window_blocks,
+                                   pfd_error *err)
+{
+    window_shuffle *self =
+        shuffle_create(sizeof *self, &window_shuffle_methods, *ds, seed, order_key, reshuffle, err);
+    if (!self) return PFD_OUT_OF_MEMORY;
+    self->block_size = block_size;
+    self->window = window_blocks;
+    *ds = &self->base.base;
+    return PFD_OK;
+}
+
+/* ---- Lanes ----------------------------------------------------------------------------------- */
+
+void pfd_lanes_init(pfd_lanes *lanes, uint64_t key, int64_t n, int64_t num_lanes,
+                    int64_t block_size, int64_t batch_size)
+{
+    int64_t last_block = n > 0 ? (n - 1) / block_size : 0;
+    *lanes = (pfd_lanes){
+        .n = n,
+        .num_lanes = num_lanes,
+        .block_size = block_size,
+        .rows = batch_size / num_lanes,
+        .num_batches = n / batch_size,
+        .num_whole = last_block / num_lanes,
+        .last_block = last_block,
+    };
+    pfd_permutation_init(&lanes->blocks, key, last_block);
+}
+
+/* Where the part of a lane begins, if `total` records are cut into a part for each lane: the first
+ * total % num_lanes parts have one record more. */
+static int64_t part_begin(const pfd_lanes *lanes, int64_t total, int64_t lane)
+{
+    int64_t longer = total % lanes->num_lanes;
+    return lane * (total / lanes->num_lanes) + (lane < longer ? lane : longer);
+}
+
+int64_t pfd_lanes_size(const pfd_lanes *lanes, int64_t lane)
+{
+    return part_begin(lanes, lanes->n, lane + 1) - part_begin(lanes, lanes->n, lane);
+}
+
+/* The last batch: the lanes share its rows as ranks do, and so come to their ends together. */
+static pfd_lane_run find_in_short_batch(const pfd_lanes *lanes, int64_t total, int64_t row)
+{
+    int64_t least = total / lanes->num_lanes, longer = total % lanes->num_lanes;
+    int64_t beyond = row - longer * (least + 1); /* rows after the parts that are longer */
+    int64_t lane = beyond < 0 ? row / (least + 1) : longer + beyond / least;
+    int64_t at = row - part_begin(lanes, total, lane);
+    return (pfd_lane_run){.lane = lane,
+                          .place = lanes->num_batches * lanes->rows + at,
+                          .count = least + (lane < longer) - at};
+}
+
+pfd_lane_run pfd_lanes_find(const pfd_lanes *lanes, int64_t position)
+{
+    int64_t batch_size = lanes->rows * lanes->num_lanes, batch = position / batch_size;
+    int64_t row = position - batch * batch_size;
+    if (batch == lanes->num_batches)
+        return find_in_short_batch(lanes, lanes->n - batch * batch_size, row);
+    int64_t lane = row / lanes->rows, at = row - lane * lanes->rows;
+    return (pfd_lane_run){
+        .lane = lane, .place = batch * lanes->rows + at, .count = lanes->rows - at};
+}
+
+/* A slot is a place in the order of the blocks: first the whole blocks of lane 0, of lane 1 and so
+ * on, then the remaining ones, the last block last. */
+static void to_ordinals(const pfd_lanes *lanes, int64_t lane, int64_t *numbers, int64_t count)
+{
+    const int64_t block_size = lanes->block_size, whole = lanes->num_whole * block_size;
+    const int64_t remaining = lanes->num_lanes * whole;
+    const int64_t part = remaining + part_begin(lanes, lanes->n - remaining, lane) - whole;
+    int64_t slots[PFD_POSITIONS_PER_PIECE], blocks[PFD_POSITIONS_PER_PIECE];
+    for (int64_t i = 0; i < count; i++) {
+        int64_t place = numbers[i] + (numbers[i] < whole ? lane * whole : part);
+        slots[i] = place / block_size;
+        blocks[i] = slots[i] == lanes->last_block ? 0 : slots[i];
+        numbers[i] = place - slots[i] * block_size; /* in its block */
+    }
+    if (lanes->last_block > 0 && count > 0) pfd_permute(&lanes->blocks, blocks, count, blocks);
+    for (int64_t i = 0; i < count; i++)
+        numbers[i] += (slots[i] == lanes->last_block ? slots[i] : blocks[i]) * block_size;
+}
+
+void pfd_lanes_to_ordinals(const pfd_lanes *lanes, int64_t lane, int64_t *numbers, int64_t count)
+{
+    for (int64_t done = 0; done < count; done += PFD_POSITIONS_PER_PIECE) {
+        int64_t left = count - done;
+        to_ordinals(lanes, lane, numbers + done,
+                    left < PFD_POSITIONS_PER_PIECE ? left : PFD_POSITIONS_PER_PIECE);
+    }
+}
+
+/* ---- Windows in lanes: window shuffles side by side ------------------------------------------ */
+
+/* Counters of the random numbers of an epoch's key; a window order uses those from 0 to 2. */
+enum { blocks_counter = 3, first_lane_counter = 4 };
+
+typedef struct window_lanes {
+    shuffle base;
+    int64_t window;
+    pfd_lanes lanes;
+} window_lanes;
+
+static void make_order(const window_lanes *self, uint64_t key, int64_t lane,
+                       pfd_window_order *order)
+{
+    pfd_window_order_init(order, pfd_random_bits(key, first_lane_counter + (uint64_t)lane),
+                          pfd_lanes_size(&self->lanes, lane), self->lanes.block_size,
+                          self->window);
+}
+
+void pfd_window_lanes_order(const pfd_dataset *ds, int64_t epoch, int64_t lane,
+                            pfd_window_order *order)
+{
+    const window_lanes *self = (const window_lanes *)ds;
+    make_order(self, key_of_epoch(&self->base, epoch), lane, order);
+}
+
+typedef struct lanes_of_epoch {
+    const window_lanes *self;
+    uint64_t key;
+} lanes_of_epoch;
+
+/* The ordinals at positions[0, count); count <= PFD_POSITIONS_PER_PIECE. */
+static void map_lanes(const void *of_epoch, const int64_t *positions, int64_t count,
+                      int64_t *ordinals)
+{
+    const lanes_of_epoch *of = of_epoch;
+    const pfd_lanes *lanes = &of->self->lanes;
+    pfd_window_order order = {0};
+    int64_t lane = -1; /* that the order is of */
+    for (int64_t done = 0; done < count;) {
+        pfd_lane_run run = pfd_lanes_find(lanes, positions[done]);
+        int64_t first = done, n = 0;
+        while (done < count && n < run.count && positions[done] == positions[first] + n)
+            ordinals[done++] = run.place + n++;
+        if (run.lane != lane) make_order(of->self, of->key, run.lane, &order);
+        lane = run.lane;
+        pfd_window_order_map(&order, ordinals + first, n, ordinals + first);
+        pfd_lanes_to_ordinals(lanes, lane, ordinals + first, n);
+    }
+}
+
+static pfd_status window_lanes_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
+                                  int64_t n, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    const window_lanes *self = (const window_lanes *)ds;
+    const lanes_of_epoch of = {self, key_of_epoch(&self->base, epoch)};
+    return pfd_dataset_at_mapped(ds->inner, epoch, positions, n, map_lanes, &of, scratch, out, err);
+}
+
+static const pfd_dataset_methods window_lanes_methods = {
+    .name = "WindowLanes",
+    .close = shuffle_close,
+    .size = pfd_decorator_size,
+    .at = window_lanes_at,
+};
+
+const pfd_lanes *pfd_window_lanes(const pfd_dataset *ds)
+{
+    if (!ds || ds->methods != &window_lanes_methods) return NULL;
+    return &((const window_lanes *)ds)->lanes;
+}
+
+int64_t pfd_window_lanes_ranges(const pfd_lanes *lanes, int64_t lane, pfd_record_range *ranges,
+                                int64_t count)
+{
+    int64_t extra = -1, extra_end = 0; /* the range that lies in two blocks */
+    for (int64_t i = 0; i < count; i++) {
+        int64_t ends[] = {ranges[i].begin, ranges[i].end - 1};
+        int64_t length = ranges[i].end - ranges[i].begin;
+        pfd_lanes_to_ordinals(lanes, lane, ends, 2);
+        ranges[i] = (pfd_record_range){ends[0], ends[0] + length};
+        if (ends[1] - ends[0] == length - 1) continue;
+        extra = i;
+        extra_end = ends[1] + 1;
+    }
+    if (extra < 0) return count;
+    int64_t first_end = (ranges[extra].begin / lanes->block_size + 1) * lanes->block_size;
+    ranges[count] = (pfd_record_range){extra_end - (ranges[extra].end - first_end), extra_end};
+    ranges[extra].end = first_end;
+    return count + 1;
+}
+
+pfd_status pfd_window_lanes_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                 int32_t reshuffle, int64_t block_size, int64_t window_blocks,
+                                 int64_t num_lanes, int64_t batch_size, pfd_error *err)
+{
+    window_lanes *self =
+        shuffle_create(sizeof *self, &window_lanes_methods, *ds, seed, order_key, reshuffle, err);
+    if (!self) return PFD_OUT_OF_MEMORY;
+    self->window = window_blocks;
+    pfd_lanes_init(&self->lanes,
+                   pfd_random_bits(pfd_random_key(seed, 0, order_key), blocks_counter),
+                   (*ds)->methods->size(*ds), num_lanes, block_size, batch_size);
+    *ds = &self->base.base;
+    return PFD_OK;
+}
+
+/* ---- A buffer, from which a random record goes out for each one that comes in ------------------
+ *
+ * A draw is a function of key, position and the number of records in the buffer, so that an epoch
+ * read again comes out in the same order. */
+
+typedef struct shuffle_buffer {
+    shuffle base; /* base.base.position: records given out in base.base.epoch */
+    pfd_record_feed feed;
+    uint64_t key;           /* of the epoch */
+    pfd_record_cell *cells; /* the first `size` hold a record */
+    int64_t size, capacity, buffer_size;
+} shuffle_buffer;
+
+static void shuffle_buffer_close(pfd_dataset *ds)
+{
+    shuffle_buffer *self = (shuffle_buffer *)ds;
+    for (int64_t i = 0; i < self->capacity; i++) pfd_record_cell_free(&self->cells[i]);
+    free(self->cells);
+    pfd_record_feed_close(&self->feed);
+    shuffle_close(ds);
+}
+
+static void begin_epoch(shuffle_buffer *self, int64_t epoch)
+{
+    self->size = 0;
+    self->base.base.epoch = epoch;
+    self->base.base.position = 0;
+    self->key = key_of_epoch(&self->base, epoch);
+}
+
+/* The cells grow with what comes in: a large buffer costs nothing for a small dataset. */
+static pfd_status grow(shuffle_buffer *self, pfd_error *err)
+{
+    int64_t capacity = self->capacity < 32 ? 64 : self->capacity * 2;
+    if (capacity > self->buffer_size) capacity = self->buffer_size;
+    int64_t bytes = capacity * (int64_t)sizeof *self->cells;
+    pfd_record_cell *cells = realloc(self->cells, (size_t)bytes);
+    if (!cells) return pfd_fail_memory(err, bytes, "shuffle_buffer_size records");
+    memset(cells + self->capacity, 0, (size_t)(capacity - self->capacity) * sizeof *cells);
+    self->cells = cells;
+    self->capacity = capacity;
+    return PFD_OK;
+}
+
+/* Fills the buffer and fetches the record after it, or finds that there is none. */
+static pfd_status fill(shuffle_buffer *self, pfd_error *err)
+{
+    for (;;) {
+        const pfd_record *record;
+        pfd_status status = pfd_record_feed_peek(&self->feed, &record, err);
+        if (status == PFD_END) return PFD_OK;
+        if (status != PFD_OK || self->size == self->buffer_size) return status;
+        if (self->size == self->capacity) PFD_TRY(grow(self, err));
+        PFD_TRY(pfd_record_cell_store(&self->cells[self->size], record, err));
+        self->size++;
+        pfd_record_feed_take(&self->feed);
+    }
+}
+
+/* The record with its bytes copied into the scratch. */
+static pfd_status copy_record(const pfd_record *record, pfd_scratch *scratch, pfd_record *out,
+                              pfd_error *err)
+{
+    uint8_t *memory = pfd_scratch_alloc(scratch, record->size);
+    if (!memory) return pfd_fail_memory(err, record->size, "a record");
+    if (record->size > 0) memcpy(memory, record->data, (size_t)record->size);
+    *out = *record;
+    out->data = memory;
+    return PFD_OK;
+}
+
+static int64_t draw(const shuffle_buffer *self)
+{
+    return pfd_random_below(self->key, (uint64_t)self->base.base.position, self->size);
+}
+
+/* Replaces the drawn record by the following one, at the end of the epoch by the last one. */
+static pfd_status replace(shuffle_buffer *self, int64_t drawn, pfd_error *err)
+{
+    const pfd_record *record;
+    pfd_status status = pfd_record_feed_peek(&self->feed, &record, err);
+    if (status == PFD_OK) {
+        PFD_TRY(pfd_record_cell_store(&self->cells[drawn], record, err));
+        pfd_record_feed_take(&self->feed);
+    } else if (status == PFD_END) {
+        self->size--;
+        pfd_record_cell free_cell = self->cells[drawn];
+        self->cells[drawn] = self->cells[self->size];
+        self->cells[self->size] = free_cell;
+    } else {
+        return status;
+    }
+    self->base.base.position++;
+    return PFD_OK;
+}
+
+/* Delivers only records that need no further call of the inner dataset: so a failure always comes
+ * before a record leaves the buffer. */
+static pfd_status shuffle_buffer_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
+                                      pfd_record *out, int64_t *n, pfd_error *err)
+{
+    shuffle_buffer *self = (shuffle_buffer *)ds;
+    *n = 0;
+    PFD_TRY(fill(self, err));
+    if (self->size == 0) return PFD_END;
+    do {
+        int64_t drawn = draw(self);
+        pfd_status status = copy_record(&self->cells[drawn].record, scratch, &out[*n], err);
+        if (status == PFD_OK) status = replace(self, drawn, err);
+        if (status != PFD_OK && *n == 0) return status;
+        if (status != PFD_OK) break; /* the next call fails, if it must */
+        ++*n;
+    } while (*n < max && self->size > 0 && pfd_record_feed_is_ready(&self->feed));
+    pfd_error_clear(err);
+    return PFD_OK;
+}
+
+/* The buffer depends on the whole epoch before: it is read again up to there. Damaged records do
+ * not count in the order. */
+static pfd_status shuffle_buffer_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
+                                      pfd_error *err)
+{
+    shuffle_buffer *self = (shuffle_buffer *)ds;
+    begin_epoch(self, epoch);
+    PFD_TRY(pfd_record_feed_seek(&self->feed, epoch, err));
+    while (self->base.base.position < position) {
+        pfd_status status = fill(self, err);
+        if (status == PFD_OK && self->size == 0) break;
+        if (status == PFD_OK) status = replace(self, draw(self), err);
+        if (status != PFD_OK && !pfd_error_can_pass(status, err)) return status;
+    }
+    pfd_error_clear(err); /* of the damaged records that were skipped */
+    return PFD_OK;
+}
+
+static const pfd_dataset_methods shuffle_buffer_methods = {
+    .name = "RandomShuffle",
+    .close = shuffle_buffer_close,
+    .next = shuffle_buffer_next,
+    .seek = shuffle_buffer_seek,
+};
+
+pfd_status pfd_shuffle_buffer_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                   int32_t reshuffle, int64_t buffer_size, pfd_error *err)
+{
+    shuffle_buffer *self =
+        shuffle_create(sizeof *self, &shuffle_buffer_methods, *ds, seed, order_key, reshuffle, err);
+    if (!self) return PFD_OUT_OF_MEMORY;
+    self->buffer_size = buffer_size;
+    pfd_status status = pfd_record_feed_open(&self->feed, *ds, err);
+    if (status != PFD_OK) {
+        self->base.base.inner = NULL; /* still the caller's */
+        shuffle_buffer_close(&self->base.base);
+        return status;
+    }
+    begin_epoch(self, 0);
+    *ds = &self->base.base;
+    return PFD_OK;
+}

@@ -1,0 +1,422 @@
+/* Names of files: lists of them, those in a folder, those that a pattern matches, and what to say
+ * of one that is not there. */
+#include "files/file_names.h"
+
+#include "parse/words.h"
+#include "pyflowdata/pyflowdata.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Lists of paths -------------------------------------------------------------------------- */
+
+pfd_status pfd_path_list_take(pfd_path_list *list, char *path, pfd_error *err)
+{
+    if (path && list->size == list->capacity) {
+        int64_t capacity = list->capacity > 0 ? 2 * list->capacity : 16;
+        char **paths = realloc(list->paths, (size_t)capacity * sizeof *paths);
+        if (!paths) {
+            free(path);
+            path = NULL;
+        } else {
+            list->paths = paths;
+            list->capacity = capacity;
+        }
+    }
+    if (!path) return pfd_fail_memory(err, list->size * (int64_t)sizeof path, "a list of files");
+    list->paths[list->size++] = path;
+    return PFD_OK;
+}
+
+void pfd_path_list_free(pfd_path_list *list)
+{
+    for (int64_t i = 0; i < list->size; i++) free(list->paths[i]);
+    free(list->paths);
+    *list = (pfd_path_list){NULL, 0, 0};
+}
+
+/* ---- The names in a folder ------------------------------------------------------------------- */
+
+#define SECOND_NS INT64_C(1000000000)
+
+static int lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+/* Of texts of one length; ASCII alone, in every locale. */
+static int32_t is_same(const char *a, const char *b)
+{
+    while (*a && lower(*a) == lower(*b)) a++, b++;
+    return !*a;
+}
+
+static int32_t has_suffix(const char *name, const pfd_list_string *suffixes)
+{
+    size_t length = strlen(name);
+    for (int64_t i = 0; i < suffixes->size; i++) {
+        size_t size = strlen(suffixes->data[i]);
+        if (length >= size && is_same(name + length - size, suffixes->data[i])) return 1;
+    }
+    return suffixes->size == 0;
+}
+
+/* Programs can set the time of modification, as those that unpack archives do, but not this one. */
+static int64_t changed_ns(const struct stat *st)
+{
+    return (int64_t)st->st_ctim.tv_sec * SECOND_NS + st->st_ctim.tv_nsec;
+}
+
+int64_t pfd_folder_changed_ns(int parent, const char *path)
+{
+    struct stat st;
+    return fstatat(parent, path, &st, 0) == 0 ? changed_ns(&st) : -errno;
+}
+
+/* The clock of a file system ticks every 10 ms or faster; some keep whole seconds, or two. */
+int32_t pfd_is_just_changed(int64_t changed, int64_t now_ns)
+{
+    int64_t tick = changed % SECOND_NS == 0 ? 2 * SECOND_NS : SECOND_NS / 10;
+    return changed + tick >= now_ns;
+}
+
+typedef enum kind { FILE_NAME, FOLDER_NAME, OTHER } kind;
+
+static kind kind_of(int folder, const struct dirent *entry)
+{
+    struct stat st;
+    if (entry->d_type == DT_REG) return FILE_NAME;
+    if (entry->d_type == DT_DIR) return FOLDER_NAME;
+    if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) return OTHER;
+    if (fstatat(folder, entry->d_name, &st, 0) != 0) return FILE_NAME;
+    return S_ISREG(st.st_mode) ? FILE_NAME : S_ISDIR(st.st_mode) ? FOLDER_NAME : OTHER;
+}
+
+static int add_name(pfd_path_list *list, const char *name)
+{
+    pfd_error ignored = {.struct_size = sizeof ignored};
+    return pfd_path_list_take(list, strdup(name), &ignored) == PFD_OK ? 0 : ENOMEM;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void sort(pfd_path_list *list)
+{
+    if (list->size > 1) qsort(list->paths, (size_t)list->size, sizeof *list->paths, by_bytes);
+}
+
+static int read_names(DIR *folder, const pfd_list_string *suffixes, pfd_folder_names *out)
+{
+    int failure = errno = 0;
+    for (struct dirent *entry; !failure && (entry = readdir(folder)); errno = 0) {
+        if (entry->d_name[0] == '.') continue;
+        kind found = kind_of(dirfd(folder), entry);
+        if (found == FOLDER_NAME) failure = add_name(&out->folders, entry->d_name);
+        else if (found == FILE_NAME && !has_suffix(entry->d_name, suffixes)) out->num_others++;
+        else if (found == FILE_NAME) failure = add_name(&out->files, entry->d_name);
+    }
+    return failure ? failure : errno;
+}
+
+int pfd_folder_names_read(int parent, const char *path, const pfd_list_string *suffixes,
+                          pfd_folder_names *out)
+{
+    struct stat st;
+    int fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!folder) {
+        int failure = errno;
+        if (fd >= 0) close(fd);
+        return failure;
+    }
+    int failure = fstat(fd, &st) == 0 ? 0 : errno; /* before its names: one added meanwhile shows */
+    if (!failure) {
+        out->changed_ns = changed_ns(&st);
+        out->device = st.st_dev;
+        out->inode = st.st_ino;
+        failure = read_names(folder, suffixes, out);
+    }
+    closedir(folder);
+    sort(&out->files);
+    sort(&out->folders);
+    return failure;
+}
+
+void pfd_folder_names_free(pfd_folder_names *names)
+{
+    pfd_path_list_free(&names->files);
+    pfd_path_list_free(&names->folders);
+    *names = (pfd_folder_names){0};
+}
+
+/* ---- What to say of a missing file: what a folder holds -------------------------------------- */
+
+enum { shown_names = 5, most_names = 10000 };
+
+#define WILDCARDS "*?["
+
+/* Returns 0 or an errno. */
+static int read_all_names(const char *folder, pfd_folder_names *out)
+{
+    const pfd_list_string all = {0};
+    *out = (pfd_folder_names){0};
+    return pfd_folder_names_read(AT_FDCWD, folder, &all, out);
+}
+
+void pfd_write_names(const pfd_folder_names *names, int32_t folders_first, char *out,
+                     size_t capacity)
+{
+    const pfd_path_list *first = folders_first ? &names->folders : &names->files;
+    const pfd_path_list *then = folders_first ? &names->files : &names->folders;
+    int64_t all = first->size + then->size;
+    size_t used = (size_t)snprintf(out, capacity, "%s", all > 0 ? "holds " : "is empty");
+    for (int64_t i = 0; i < all && i < shown_names && used < capacity; i++) {
+        int32_t is_first = i < first->size;
+        const char *name = is_first ? first->paths[i] : then->paths[i - first->size];
+        used += (size_t)snprintf(out + used, capacity - used, "%s'%.60s%s'", i ? ", " : "", name,
+                                 is_first == folders_first ? "/" : "");
+    }
+    if (all > shown_names && used < capacity)
+        (void)snprintf(out + used, capacity - used, " and %" PRId64 " more", all - shown_names);
+}
+
+const char *pfd_folder_holds(const char *folder, char *out, size_t capacity)
+{
+    pfd_folder_names names;
+    out[0] = '\0';
+    if (read_all_names(folder, &names) == 0) pfd_write_names(&names, 1, out, capacity);
+    pfd_folder_names_free(&names);
+    return out;
+}
+
+const char *pfd_suggest_pattern(const char *folder, char *out, size_t capacity)
+{
+    pfd_folder_names names;
+    out[0] = '\0';
+    if (read_all_names(folder, &names) == 0 && names.files.size > 0) {
+        const char *name = names.files.paths[0], *suffix = strrchr(name, '.');
+        size_t size = strlen(folder);
+        (void)snprintf(out, capacity, "%s%s*%s", folder,
+                       size > 0 && folder[size - 1] == '/' ? "" : "/", suffix ? suffix : "");
+    }
+    pfd_folder_names_free(&names);
+    return out;
+}
+
+/* ---- What to say of a missing file: why it is not there -------------------------------------- */
+
+/* The file or folder of the folder whose name is most like `name`, or NULL. */
+static const char *nearest(const pfd_folder_names *names, const char *name)
+{
+    const char *found = NULL;
+    int64_t files = names->files.size, all = files + names->folders.size;
+    const char **list = all <= most_names ? calloc((size_t)all + 1, sizeof *list) : NULL;
+    for (int64_t i = 0; list && i < all; i++)
+        list[i] = i < files ? names->files.paths[i] : names->folders.paths[i - files];
+    if (list) found = pfd_nearest_name(name, list, all);
+    free(list);
+    return found;
+}
+
+/* The folder in which a name was looked for, without the slash at its end; "." for the current one.
+ * `size`: of the path with the slash. */
+static void write_folder(const char *path, size_t size, char *out, size_t capacity)
+{
+    int length = size > 1 ? (int)size - 1 : (int)size; /* the root keeps its slash */
+    (void)snprintf(out, capacity, "%.*s", size > 0 ? length : 1, size > 0 ? path : ".");
+}
+
+static void say_folder_missing(const char *path, int reason, char *out, size_t capacity)
+{
+    char above[PATH_MAX];
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    pfd_folder_names names;
+    if (reason == ENOTDIR) {
+        (void)snprintf(out, capacity, "'%.200s' is not a folder", path);
+    } else if (reason != ENOENT) {
+        (void)snprintf(out, capacity, "the folder '%.200s' cannot be read: %s", path,
+                       strerror(reason));
+    } else {
+        write_folder(path, (size_t)(name - path), above, sizeof above);
+        const char *near = read_all_names(above, &names) == 0 ? nearest(&names, name) : NULL;
+        (void)snprintf(out, capacity, "there is no folder '%.200s'%s%.*s%.200s%s", path,
+                       near ? "; did you mean '" : "", near ? (int)(name - path) : 0, path,
+                       near ? near : "", near ? "'?" : "");
+        pfd_folder_names_free(&names);
+    }
+}
+
+static void say_path(const char *path, char *out, size_t capacity)
+{
+    struct stat st;
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    pfd_folder_names names;
+    if (lstat(path, &st) == 0) {
+        (void)snprintf(out, capacity, "%s", S_ISLNK(st.st_mode)
+                                                ? "this is a link to something that is not there"
+                                                : "it cannot be read");
+        return;
+    }
+    write_folder(path, (size_t)(name - path), folder, sizeof folder);
+    int reason = read_all_names(folder, &names);
+    size_t used = (size_t)snprintf(out, capacity, "the file is not there");
+    const char *near = reason == 0 && *name ? nearest(&names, name) : NULL;
+    if (near) {
+        (void)snprintf(out + used, capacity - used, "; did you mean '%.*s%.200s'?",
+                       (int)(name - path), path, near);
+    } else if (reason == 0) {
+        used += (size_t)snprintf(out + used, capacity - used, "; the folder '%.200s' ", folder);
+        if (used < capacity) pfd_write_names(&names, 0, out + used, capacity - used);
+    } else {
+        used += (size_t)snprintf(out + used, capacity - used, ": ");
+        say_folder_missing(folder, reason, out + used, capacity - used);
+    }
+    pfd_folder_names_free(&names);
+}
+
+static void say_pattern(const char *pattern, char *out, size_t capacity)
+{
+    char folder[PATH_MAX];
+    size_t end = strcspn(pattern, WILDCARDS), used;
+    while (end > 0 && pattern[end - 1] != '/') end--;
+    write_folder(pattern, end, folder, sizeof folder);
+    pfd_folder_names names;
+    int reason = read_all_names(folder, &names);
+    used = (size_t)snprintf(out, capacity, "no file matches the pattern '%.400s'%s: ", pattern,
+                            strstr(pattern, "**") ? "; ** matches within one folder, as * does"
+                                                  : "");
+    if (used >= capacity) return;
+    if (reason != 0) {
+        say_folder_missing(folder, reason, out + used, capacity - used);
+    } else {
+        used += (size_t)snprintf(out + used, capacity - used, "the folder '%.200s' ", folder);
+        if (used < capacity) pfd_write_names(&names, 0, out + used, capacity - used);
+    }
+    pfd_folder_names_free(&names);
+}
+
+static void say_home(const char *path, char *out, size_t capacity)
+{
+    const char *home = getenv("HOME");
+    size_t used = (size_t)snprintf(
+        out, capacity, "'~' stands for a home folder only in a shell, and not in '%.200s'", path);
+    if (used >= capacity) return;
+    if (home && path[1] == '/')
+        (void)snprintf(out + used, capacity - used, ": write '%.200s%.200s'", home, path + 1);
+    else
+        (void)snprintf(out + used, capacity - used, ": write the whole path");
+}
+
+const char *pfd_missing_file_words(const char *pattern, char *out, size_t capacity)
+{
+    struct stat st;
+    if (strstr(pattern, "://"))
+        (void)snprintf(out, capacity,
+                       "'%.400s' is an address; files are read from mounted file systems: copy or "
+                       "mount it first", pattern);
+    else if (pattern[0] == '~')
+        say_home(pattern, out, capacity);
+    else if (strpbrk(pattern, WILDCARDS) && stat(pattern, &st) != 0)
+        say_pattern(pattern, out, capacity);
+    else
+        say_path(pattern, out, capacity);
+    return out;
+}
+
+void pfd_missing_file(const char *pattern, char *out, int64_t room)
+{
+    if (room > 0) (void)pfd_missing_file_words(pattern, out, (size_t)room);
+}
+
+/* ---- Patterns -------------------------------------------------------------------------------- */
+
+pfd_status pfd_fail_missing_path(const char *attr, const char *pattern, pfd_error *err)
+{
+    char words[700];
+    int32_t is_address = strstr(pattern, "://") != NULL;
+    pfd_status status = is_address ? PFD_UNSUPPORTED : PFD_IO;
+    (void)pfd_missing_file_words(pattern, words, sizeof words);
+    (void)pfd_fail_attr(err, attr, NULL, status, ": %s", words);
+    if (!is_address && !strpbrk(pattern, "*?[")) pfd_error_set_file(err, pattern);
+    return status;
+}
+
+/* Adds the matches of a pattern that are folders, or those that are none. */
+static pfd_status add_matches(const char *attr, const char *pattern, int32_t wants_folders,
+                              pfd_path_list *out, pfd_error *err)
+{
+    glob_t found = {0};
+    int result = glob(pattern, GLOB_NOSORT, NULL, &found); /* glob() sorts by locale */
+    pfd_status status = PFD_OK;
+    int64_t before = out->size;
+    if (result != 0 && result != GLOB_NOMATCH)
+        status = pfd_fail_attr(err, attr, NULL, PFD_IO,
+                               ": the pattern '%.400s' cannot be matched: %s", pattern,
+                               result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
+    for (size_t i = 0; status == PFD_OK && i < found.gl_pathc; i++) {
+        struct stat st;
+        int32_t is_folder = stat(found.gl_pathv[i], &st) == 0 && S_ISDIR(st.st_mode);
+        if (is_folder != wants_folders) continue;
+        status = pfd_path_list_take(out, strdup(found.gl_pathv[i]), err);
+    }
+    globfree(&found);
+    if (status != PFD_OK) return status;
+    if (out->size == before) return pfd_fail_missing_path(attr, pattern, err);
+    qsort(out->paths + before, (size_t)(out->size - before), sizeof *out->paths, by_bytes);
+    return PFD_OK;
+}
+
+pfd_status pfd_folder_pattern_find(const char *attr, const char *pattern, pfd_path_list *out,
+                                   pfd_error *err)
+{
+    return add_matches(attr, pattern, 1, out, err);
+}
+
+pfd_status pfd_check_each_path_once(const char *attr, char *const *paths, int64_t size,
+                                    pfd_error *err)
+{
+    size_t n = (size_t)size;
+    char **sorted = malloc(n * sizeof *sorted);
+    if (!sorted) return pfd_fail_memory(err, (int64_t)(n * sizeof *sorted), "a list of files");
+    memcpy(sorted, paths, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_bytes);
+    pfd_status status = PFD_OK;
+    for (size_t i = 1; i < n && status == PFD_OK; i++)
+        if (!strcmp(sorted[i], sorted[i - 1]))
+            status = pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                                   ": the file '%.400s' is named twice, so each of its records "
+                                   "would be read twice", sorted[i]);
+    free(sorted);
+    return status;
+}
+
+pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patterns,
+                                  int32_t keep_missing, pfd_path_list *out, pfd_error *err)
+{
+    for (int64_t i = 0; i < patterns->size; i++) {
+        const char *pattern = patterns->data[i];
+        struct stat st;
+        if (!pattern[0])
+            return pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                                 ": an element is empty; it must be a path or a pattern");
+        int32_t is_kept = keep_missing && !strpbrk(pattern, "*?[") && !strstr(pattern, "://");
+        if (is_kept || stat(pattern, &st) == 0)
+            PFD_TRY(pfd_path_list_take(out, strdup(pattern), err));
+        else
+            PFD_TRY(add_matches(attr, pattern, 0, out, err));
+    }
+    return pfd_check_each_path_once(attr, out->paths, out->size, err);
+}

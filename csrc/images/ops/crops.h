@@ -1,0 +1,58 @@
+/* images/ops/crops.h -- windows of an op's input images, which are pixels or still files, and
+ * padding.
+ *
+ * Of a file no more is decoded than a window needs. An op that takes windows is written once, and
+ * works alone and fused with the decoder before it (core/fusion.h); the pixels are the same.
+ */
+#ifndef PFD_IMAGE_OPS_CROPS_H
+#define PFD_IMAGE_OPS_CROPS_H
+#include "core/fusion.h"
+#include "images/codecs/image_codec.h"
+#include "images/pixels/image_rows.h"
+#include "images/pixels/image_window.h"
+#include "pyflowdata/op.h"
+
+/* ---- Padding --------------------------------------------------------------------------------- */
+
+#define PFD_PADDING_ATTR(owner, field, default_value, doc)                                         \
+    PFD_INTS_ATTR(owner, field, default_value, 0, 65535,                                           \
+                  doc ": one number for all sides, two for (top and bottom, left and right), or "  \
+                      "four for (top, left, bottom, right). torchvision's order of four is "       \
+                      "(left, top, right, bottom).")
+
+/* Pixels on each side. */
+typedef struct pfd_padding {
+    int64_t top, left, bottom, right;
+} pfd_padding;
+
+/* Fails unless the list has 0 numbers, which is no padding, or 1, 2 or 4. */
+pfd_status pfd_take_padding(const pfd_host *host, const char *attr, pfd_list_int64 list,
+                            pfd_padding *out, pfd_error *err);
+
+/* ---- Windows --------------------------------------------------------------------------------- */
+
+/* The image of a row, its pixels there or not. */
+typedef struct pfd_input_image {
+    int64_t height, width;
+    const pfd_producer *decoder; /* NULL: the pixels are there */
+    pfd_image pixels;
+    int64_t pixel_bytes;
+    pfd_image_file file;
+    pfd_image_header header;
+} pfd_input_image;
+
+/* Row i's image in input 0.  `decoder` is NULL where the rows are pixels, else the op that decodes
+ * them to uint8, whose attrs begin with pfd_decode_options.  An image without pixels is an error of
+ * its row, as in pfd_image_with_pixels(). */
+pfd_status pfd_open_image(const pfd_compute_args *args, const pfd_producer *decoder, int64_t i,
+                          pfd_input_image *out, pfd_error *err);
+
+/* The part of an image of uint8 that is in a window, which is not empty and lies in the image.
+ * Decoded pixels are in the call's scratch. */
+pfd_status pfd_take_window(const pfd_input_image *image, const pfd_window *window,
+                           pfd_image_part *out, pfd_error *err);
+
+/* As pfd_copy_window(). */
+pfd_status pfd_write_window(const pfd_input_image *image, const pfd_window *window,
+                            const pfd_border *border, uint8_t *out, pfd_error *err);
+#endif
