@@ -11,7 +11,7 @@
 
 /* ---- The header of a file of cached records -------------------------------------------------- */
 
-/* A file has three parts, as pyflowdata/formats/base/cache_file.py writes them:
+/* A file has three parts, as pyflowdata/formats/cache.py writes them:
  *
  *     header     cache_header, then a pfd_row_type for each field
  *     records    from `first_record` on, as sources/fields.h says, one after the other
