@@ -3,7 +3,7 @@
 #define PFD_SOURCES_OPENED_H
 #include "pyflowdata/op.h"
 
-/* Sets *out to a source whose opening returned `status`; after a failure closes it instead.  Returns
+/* Gives out a source whose opening returned `status`, or closes it after a failure; returns
  * status. */
 static inline pfd_status pfd_source_opened(pfd_status status, const pfd_source_methods *methods,
                                            void *self, pfd_source *out)
