@@ -2,11 +2,11 @@
 #include "sources/fixed.h"
 
 #include "core/error.h"
+#include "core/op_parts.h"
 #include "files/codecs.h"
 #include "files/file_read.h"
 #include "index/index_image.h"
 #include "index/record_index.h"
-#include "sources/opened.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,13 +3,13 @@
 
 #include "core/error.h"
 #include "core/multi_thread_loop.h"
+#include "core/op_parts.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
 #include "files/file_stream.h"
 #include "index/index_image.h"
 #include "index/record_index.h"
 #include "parse/row_type.h"
-#include "sources/opened.h"
 
 #include <inttypes.h>
 #include <stdio.h>

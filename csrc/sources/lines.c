@@ -2,6 +2,7 @@
 #include "sources/lines.h"
 
 #include "core/error.h"
+#include "core/op_parts.h"
 #include "core/scratch.h"
 #include "files/codecs.h"
 #include "files/file_read.h"
@@ -9,7 +10,6 @@
 #include "index/index_image.h"
 #include "index/line_scan.h"
 #include "index/record_index.h"
-#include "sources/opened.h"
 #include "sources/text.h"
 
 #include <inttypes.h>

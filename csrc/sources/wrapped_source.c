@@ -4,12 +4,12 @@
 
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/op_parts.h"
 #include "core/scratch.h"
 #include "core/search.h"
 #include "files/codecs.h"
 #include "files/file_read.h"
 #include "sources/lines.h"
-#include "sources/opened.h"
 #include "sources/text.h"
 
 #include <inttypes.h>
