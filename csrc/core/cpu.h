@@ -53,8 +53,8 @@ int32_t pfd_simd_is_plain(void);
 
 /* ---- Limits of control groups ---------------------------------------------------------------- */
 
-/* What the control groups of this process allow it; INT64_MAX: no limit.  `root` is put before every
- * path: "" for the machine, a folder for a test. */
+/* What the control groups of this process allow it; INT64_MAX: no limit.  `root` is put before
+ * every path: "" for the machine, a folder for a test. */
 int64_t pfd_cgroup_cpus(const char *root);   /* how many CPUs' worth of time, rounded up */
 int64_t pfd_cgroup_memory(const char *root); /* bytes */
 

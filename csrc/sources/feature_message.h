@@ -14,7 +14,7 @@
 typedef struct pfd_feature_kinds {
     const char *message; /* with its article: "an Example" */
     int32_t is_wrapped;  /* the map is field 1 of a message inside the record */
-    uint8_t list[PFD_BFLOAT16 + 1]; /* dtype -> field of its list; 0: a message cannot hold it.  Floats
+    uint8_t list[PFD_BFLOAT16 + 1]; /* dtype -> field of its list; 0: it cannot be held.  Floats
                                        of 16 bits are widened, and integers are varints. */
 } pfd_feature_kinds;
 
