@@ -14,7 +14,6 @@ from support.plugin_sources import compile_library
 
 import pyflowdata as flow
 from pyflowdata import testing
-from pyflowdata_kit.spec import Spec
 
 FAULTY = ROOT / "kit/tests/faulty"
 DATA = str(ROOT / "data")
