@@ -29,6 +29,7 @@ _RAISED = (
 _DAMAGED = "{}() says that the record is damaged"
 _kept: list[Any] = []  # machine code, which lives as long as the process
 _SCALARS = {bool: ("np.int32", "!= 0"), int: ("np.int64", ""), float: ("np.float64", "")}
+_SIGNATURE = numba_types.int32(numba_types.voidptr, numba_types.voidptr)
 _COMPUTE = "pfd_status (*)(const pfd_compute_args *, pfd_error *)"
 
 
@@ -78,7 +79,7 @@ def _of_cfunc(
     function: Any, inputs: Mapping[str, Any] | None, outputs: Mapping[str, Any]
 ) -> tuple[Described, CData]:
     signature = function._sig
-    if signature != numba_types.int32(numba_types.voidptr, numba_types.voidptr) or not inputs:
+    if signature != _SIGNATURE or not inputs:
         raise InvalidArgumentError(
             f"the CFunc has the signature {signature}; it must be int32(voidptr, voidptr), the "
             "compute() of pyflowdata/op.h, and inputs must name its inputs; an njit function needs "
@@ -262,8 +263,7 @@ def _compile(function: Any, described: Described, outputs: Sequence[RowType], pe
             "damaged": _text(_DAMAGED, name),
         }
         exec(_source(described, outputs, per, says), space)  # noqa: S102  (made above)
-        signature = numba_types.int32(numba_types.voidptr, numba_types.voidptr)
-        return numba.cfunc(signature)(space["compute"])
+        return numba.cfunc(_SIGNATURE)(space["compute"])
     except NumbaError as failure:
         raise InvalidArgumentError(
             f"numba cannot compile {name}() for rows of "

@@ -162,7 +162,7 @@ BYTES_LIKE = (bytes, bytearray, memoryview, str)
 
 
 def each_row(make: Callable[[Any], RowT], rows: Iterable[Any]) -> list[RowT]:
-    """What a function makes of each row; an InvalidArgumentError gets the row as its `ordinal`."""
+    """The results of a function for rows; an InvalidArgumentError gets the row as `ordinal`."""
     made = []
     for row, one in enumerate(rows):
         try:

@@ -149,5 +149,5 @@ def lengths_of(blob: Blob) -> Blob:
 
 
 def as_float32(blob: Blob) -> Blob:
-    """The same numbers as float32; one that is too large for it is an error."""
+    """The numbers as float32; a number that is too large for it is an error."""
     return Node(find_op("Cast"), None, [blob], {"dtype": "float32"}).outputs[0]
