@@ -86,7 +86,7 @@ $(KIT): $(KIT_OBJECTS) $(LIBRARY) $(KIT_DIR)/csrc/pyflowdata_kit.map
 # nothing installed.  Without Python they are left out, and the libraries are made all the same.
 WRITE = @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || \
     { echo '  $@ is left out: there is no $(PYTHON) of 3.10 or newer'; exit 0; }; echo '  write $@' && $(PYTHON)
-LISTS := csrc/registry/builtin_ops.c csrc/registry/builtin_formats.c
+LISTS := $(wildcard csrc/registry/builtin_*.c)
 HEADERS := $(wildcard csrc/include/pyflowdata/*.h $(KIT_DIR)/pyflowdata_kit/include/pyflowdata_kit/*.h)
 $(DECLARED): $(HEADERS) $(LISTS) tools/c_headers.py tools/declarations.py | $(LIBRARY)
 	$(WRITE) -m tools.declarations $@
@@ -251,7 +251,7 @@ check-warnings: objects
 check-lines:
 	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
 	    $$(find csrc pyflowdata kit tests examples bench tools -name '*.[ch]' -o -name '*.py' ! -name declared.py) || \
-	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
+	    { echo 'the rule: no tab, no blank at the end and at most 100 columns; these lines break it'; exit 1; }
 check-types: all .venv/types
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) -m mypy --strict --explicit-package-bases pyflowdata pyflowdata_kit tools/c_headers.py \

@@ -13,7 +13,7 @@ from pathlib import Path
 
 _CDEF = re.compile(r"/\* cdef-begin \*/(.*)/\* cdef-end \*/", re.DOTALL)
 _TOKEN = re.compile(r"\s*([A-Za-z_]\w*|\d+|\.\.\.|[^\s\w])")
-_NUMBER = re.compile(r"#define (\w+) (-?\d+)u?\s*$", re.MULTILINE)
+_NUMBER = re.compile(r"#define (\w+) +(-?\d+)u?\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,8 @@ class Declarations:
         found = _CDEF.search(text)
         if not found:
             raise ValueError("there are no cdef-begin and cdef-end marks")
-        plain = re.sub(r"/\*.*?\*/", "", found[1], flags=re.DOTALL)
+        joined = found[1].replace("\\\n", "")
+        plain = re.sub(r"/\*.*?\*/", "", joined, flags=re.DOTALL)
         self.numbers.update((name, int(value)) for name, value in _NUMBER.findall(plain))
         plain = _NUMBER.sub("", plain)
         _Reader(self, plain).read()

@@ -2,9 +2,9 @@
 
     python -m tools.declarations pyflowdata/native/declared.py
 
-`make` runs it for each module.  The modules are what cffi calls out-of-line ABI mode: with them only its part in C
-is imported, and neither a parser nor a lock is needed later.  cffi could write them, but `make`
-needs nothing that would have to be installed; a test compares what both say.
+`make` runs it for each module.  The modules are what cffi calls out-of-line ABI mode: with them
+only its part in C is imported, and neither a parser nor a lock is needed later.  cffi could write
+them, but `make` needs nothing that would have to be installed; a test compares what both say.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _INCLUDE = Path("csrc", "include", "pyflowdata")
 _HEADERS = (_INCLUDE / "op.h", _INCLUDE / "pyflowdata.h")
 _KIT_HEADER = Path("include", "pyflowdata_kit", "kit.h")
 # What Python has to agree with, besides the headers: what ops and formats there are.
-_LISTS = (Path("csrc/registry/builtin_ops.c"), Path("csrc/registry/builtin_formats.c"))
+_LISTS = tuple(
+    Path("csrc", "registry", f"builtin_{name}.c") for name in ("ops", "views", "formats")
+)
 
 # As in cffi's parse_c_type.h: a word of four bytes is a number and one of these.
 _PRIMITIVE, _POINTER, _ARRAY, _STRUCT, _FUNCTION, _FUNCTION_END = 1, 3, 5, 9, 13, 15

@@ -2,8 +2,8 @@
 
     python tools/requirements.py train test
 
-A name is `train` for what the package needs, a dependency group (PEP 735), or an extra of the package.
-pip has `--group` since 25.1, and Debian 12 has pip 23.
+A name is `train` for what the package needs, a dependency group (PEP 735), or an extra.  pip knows
+groups since 25.1, and Debian 12 has pip 23.
 """
 
 from __future__ import annotations

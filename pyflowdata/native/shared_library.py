@@ -38,9 +38,10 @@ def declared(module: str) -> Any:
     """
     try:
         made = importlib.import_module(module)
-    except ModuleNotFoundError as failure:
-        raise ImportError(f"{failure.name} was not made; {BUILD_HINT}") from None
-    _check_sources(made.SOURCES)
+        checksums = made.SOURCES
+    except (ModuleNotFoundError, AttributeError):
+        raise ImportError(f"{module} was not made of this version; {BUILD_HINT}") from None
+    _check_sources(checksums)
     return made.ffi
 
 

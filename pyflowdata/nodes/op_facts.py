@@ -77,8 +77,8 @@ ATTR_TYPES: dict[str, AttrType] = {  # by the rest of PFD_ATTR_*
 }
 
 
-# What a call on rows takes besides, unless the op has an attr of the name: the least value, which is
-# the default, and its doc.
+# What a call on rows takes besides, unless the op has an attr of the name: the least value, which
+# is the default, and its doc.
 ROW_OPTIONS = {
     "seed": (-1, "The seed of random numbers, as that of a reader; -1 or None draws one."),
     "epoch": (0, "The epoch whose random numbers are wanted."),
@@ -161,8 +161,8 @@ class Op:
         has_optional_input: Whether the last input may be left out.
         is_view: Whether its rows are those of its inputs in another order, before batches; or, if
             it is a reader, in batches.
-        host_outputs: The outputs that every reader can have besides its own.
         method: The method of a data set that makes the view; "": it is not a view.
+        host_outputs: The outputs that every reader can have besides its own.
     """
 
     name: str
@@ -180,8 +180,8 @@ class Op:
     keeps_equal_rows: bool = False
     has_optional_input: bool = False
     is_view: bool = False
-    host_outputs: tuple[str, ...] = ()
     method: str = ""
+    host_outputs: tuple[str, ...] = ()
 
     def attr(self, name: str) -> Attr | None:
         return next((attr for attr in self.attrs if attr.name == name), None)
@@ -221,11 +221,11 @@ class OpReader:
             text: Reads a `char *`; "" for NULL.
         """
         self._constants, self._text = constants, text
-        self._types = {getattr(constants, f"PFD_ATTR_{key}"): kind for key, kind in ATTR_TYPES.items()}
+        self._types = {
+            getattr(constants, f"PFD_ATTR_{key}"): kind for key, kind in ATTR_TYPES.items()
+        }
 
-    def op(
-        self, op: Any, origin: str, host_outputs: tuple[str, ...], method: str = ""
-    ) -> Op:
+    def op(self, op: Any, origin: str, host_outputs: tuple[str, ...]) -> Op:
         """
         Raises:
             ValueError: An attr has a type that is not known here.
@@ -252,12 +252,13 @@ class OpReader:
             has_optional_input=has("PFD_OPTIONAL_INPUT"),
             is_view=has("PFD_VIEW"),
             host_outputs=host_outputs,
-            method=method,
         )
 
     def ports(self, ports: Any, count: int) -> tuple[Port, ...]:
         """The inputs or outputs in an array of `pfd_port`."""
-        return tuple(Port(self._text(ports[i].name), self._text(ports[i].doc)) for i in range(count))
+        return tuple(
+            Port(self._text(ports[i].name), self._text(ports[i].doc)) for i in range(count)
+        )
 
     def _attr(self, row: Any) -> Attr:
         text = self._text

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import InternalError, InvalidArgumentError
 from ..native import CData, build_hint, check, encode, ffi, lib, new_error, text
-from .op_facts import Attr, AttrValue, Op, OpReader, Port
+from .op_facts import Op, OpReader
 
 def _host_outputs() -> Iterator[str]:
     i = 0
@@ -63,7 +63,7 @@ def with_ports_of(op: Op, own: CData) -> Op:
 
 def _read_op(op: CData, origin: str, method: str) -> Op:
     try:
-        return _ops.op(op, origin, HOST_OUTPUTS, method)
+        return replace(_ops.op(op, origin, HOST_OUTPUTS), method=method)
     except ValueError as failure:
         raise InternalError(str(failure), op=text(op.name)) from None
 

@@ -1,9 +1,9 @@
 """Makes the text of .pyi files with the types of op functions: of the built-in ops, and a plugin's.
 
-What ops share is written once.  The attrs of readers are TypedDicts that they unpack: a type checker
-takes their keys for keyword arguments, and editors complete them and show the text below each.  Ops
-that take and return the same are decorated: the decorator adds the overloads for rows and for
-outputs that are chosen, and `_P` stands for the op's own arguments in them.
+What ops share is written once.  The attrs of readers are TypedDicts that they unpack: a type
+checker takes their keys for keyword arguments, and editors complete them and show the text below
+each.  Ops that take and return the same are decorated: the decorator adds the overloads for rows
+and for outputs that are chosen, and `_P` stands for the op's own arguments in them.
 
 The build runs this module without the package, so that it imports only what does the same.
 """
@@ -105,7 +105,9 @@ class OnRows(TypedDict, total=False):
 
 '''
 _ANSWERS = {"_Row": "_Array", "_Rows": "list[_Array]"}
-_ONLY_BY_NAME = "_by_name: Never = ..."  # nothing has this type, so that no more is given by position
+_ONLY_BY_NAME = (
+    "_by_name: Never = ..."  # nothing has this type, so that no more is given by position
+)
 _COUNTS = ("Data", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
@@ -325,11 +327,15 @@ class _Shape:
     def declaration(self) -> str:
         taken = ", ".join([*self.taken, "_P"])
         overloads = "".join(f"    @overload\n{overload}\n" for overload in self.overloads)
-        return f"class _{self.op}(Protocol[_P]):\n{overloads}" + _declared(
-            f"def {self.decorator}",
-            [f"op: Callable[Concatenate[{taken}], object]"],
-            f" -> _{self.op}[_P]: ...",
-        ) + "\n"
+        return (
+            f"class _{self.op}(Protocol[_P]):\n{overloads}"
+            + _declared(
+                f"def {self.decorator}",
+                [f"op: Callable[Concatenate[{taken}], object]"],
+                f" -> _{self.op}[_P]: ...",
+            )
+            + "\n"
+        )
 
 
 def _sources(op: Op) -> list[Attr]:
@@ -410,11 +416,8 @@ def _docstring(op: Op, group: _Group | None) -> str:
         names = [attr.name for attr in _host_switches(op)]
         arguments += [f"{', '.join(names)}: Whether to return {' and '.join(op.host_outputs)} too."]
         arguments += [f"**attrs ({group.name}): {group.doc}."]
-    outputs = {
-        f"{port.name}{f' (with {switch.name})' if (switch := op.switch(port.name)) else ''}": port.doc
-        for port in op.outputs
-        if port.name not in op.host_outputs
-    }
+    own = [port for port in op.outputs if port.name not in op.host_outputs]
+    outputs = {f"{port.name}{_condition(op, port)}": port.doc for port in own}
     if len(outputs) > 1:
         said = (f"{name}: {doc}" for name, doc in outputs.items())
         returns = ["Returns:", *itertools.chain.from_iterable(map(entry, said))]
@@ -427,6 +430,11 @@ def _docstring(op: Op, group: _Group | None) -> str:
     if len(text) - text.rfind("\n") > _COLUMNS - 6:
         text += "\n"
     return textwrap.indent(f'{text}"""', "    ")
+
+
+def _condition(op: Op, port: Port) -> str:
+    switch = op.switch(port.name)
+    return f" (with {switch.name})" if switch else ""
 
 
 def _said_limits(attr: Attr) -> str:

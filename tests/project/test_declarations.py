@@ -54,7 +54,11 @@ def test_they_are_what_cffi_reads(which, of_cffi):
     ours, library, path, theirs = ffi, lib, library_path(), of_cffi[which]
     if which:
         binding = pytest.importorskip("pyflowdata_kit.binding")
-        ours, library, path = binding.ffi, binding.lib, ROOT / "kit/pyflowdata_kit/libpyflowdata_kit.so"
+        ours, library, path = (
+            binding.ffi,
+            binding.lib,
+            ROOT / "kit/pyflowdata_kit/libpyflowdata_kit.so",
+        )
     assert ours.list_types() == theirs.list_types()
     for name in ours.list_types()[0]:
         assert layout(ours, name) == layout(theirs, name)

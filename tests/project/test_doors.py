@@ -16,8 +16,12 @@ LARGE = 200  # lines, of a .c with its .h together
 MOST_FILES = {"csrc": 400, "pyflowdata": 220}
 MOST_IN_FOLDER = 40
 MOST_AT_THE_TOP = 8  # modules of pyflowdata
-OF_ONE_KIND = ("csrc/formats", "csrc/images/ops", "csrc/ops")  # folders that grow with what is added
-# A file of a kind: op, view, format, codec, command, integration, the lists of them, a public module.
+OF_ONE_KIND = (
+    "csrc/formats",
+    "csrc/images/ops",
+    "csrc/ops",
+)  # folders that grow with what is added
+# A file of a kind: op, view, format, codec, command, integration, their lists, a public module.
 KIND = re.compile(r"""
     csrc/(images/)?ops/ | csrc/views/\w+_dataset\.c | csrc/formats/\w+/\w+_format\.c
     | csrc/images/codecs/\w+_codec\.c | csrc/\w+/builtin_\w+\.c | csrc/include/
@@ -60,7 +64,9 @@ def c_includes():
     by_name = {path.name: path for path in paths}
     users = defaultdict(set)
     for path in paths:
-        for included in re.findall(r'^#\s*include "([^"]+)"', (ROOT / path).read_text(), re.MULTILINE):
+        for included in re.findall(
+            r'^#\s*include "([^"]+)"', (ROOT / path).read_text(), re.MULTILINE
+        ):
             if target := by_name.get(Path(included).name):
                 users[target].add(path)
     return paths, users
@@ -140,7 +146,9 @@ def test_each_module_of_python_earns_its_door():
 def test_the_top_of_the_package_has_few_modules():
     found = [path.name for path in (ROOT / "pyflowdata").glob("*.py")]
     own = sorted(name for name in found if name != "__main__.py")
-    assert len(own) <= MOST_AT_THE_TOP, f"pyflowdata/ has more than {MOST_AT_THE_TOP} modules: {own}"
+    assert len(own) <= MOST_AT_THE_TOP, (
+        f"pyflowdata/ has more than {MOST_AT_THE_TOP} modules: {own}"
+    )
 
 
 # ---- Both ---------------------------------------------------------------------------------------
@@ -162,7 +170,9 @@ def test_no_folder_is_too_full(top):
         for folder, count in counts.items()
         if count > MOST_IN_FOLDER and not str(folder).startswith(OF_ONE_KIND)
     }
-    assert not full, f"no folder has more than {MOST_IN_FOLDER} files, but those of one kind: {full}"
+    assert not full, (
+        f"no folder has more than {MOST_IN_FOLDER} files, but those of one kind: {full}"
+    )
 
 
 @pytest.mark.parametrize("top", MOST_FILES)

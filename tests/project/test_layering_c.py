@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.paths import ROOT
+from support.rules import keep, keep_no_circle, line_with
 from support.source_tree import C_FILES, FORMATS, OPS, code
 
 # The folders of csrc/ from the lowest up: a file may include its own and those before it.
@@ -47,10 +48,13 @@ def includes(path: Path) -> list[str]:
     return re.findall(r'#\s*include\s*"([^"]+)"', path.read_text())
 
 
+DOWN = "a folder of csrc uses only those below it in C_LAYERS; see docs/concepts/architecture.md"
+
+
 def upward_includes(csrc: Path) -> list[str]:
     """The includes of a tree that do not point down."""
     return [
-        f"{path.relative_to(csrc)} may not include {included}"
+        f"{line_with(path, included)}: this folder may not include {included}"
         for path in sorted(csrc.rglob("*.[ch]"))
         for included in includes(path)
         if not may_use(folder_of(path.relative_to(csrc)), folder_of(included))
@@ -58,7 +62,7 @@ def upward_includes(csrc: Path) -> list[str]:
 
 
 def test_c_includes_point_down():
-    assert not upward_includes(ROOT / "csrc")
+    keep(DOWN, upward_includes(ROOT / "csrc"))
 
 
 @pytest.mark.parametrize("user, used", [
@@ -69,14 +73,17 @@ def test_c_includes_point_down():
 def test_a_room_of_the_loader_sees_none_above_it(tmp_path, user, used):
     (tmp_path / user).parent.mkdir(parents=True)
     (tmp_path / user).write_text(f'#include "{used}"\n')
-    assert upward_includes(tmp_path) == [f"{user} may not include {used}"]
+    assert upward_includes(tmp_path) == [
+        f"{tmp_path / user}:1: this folder may not include {used}"
+    ]
 
 
 def test_file_names_of_c_are_unique():
     """A word like ring.h, in a message or a comment, means one file."""
     names = collections.Counter(path.name for path in C_FILES)
     assert len(names) > 200
-    assert [name for name, count in names.items() if count > 1] == []
+    twice = [path for path in C_FILES if names[path.name] > 1]
+    keep("the name of a file in csrc is there once", (line_with(path, "") for path in twice))
 
 
 def circle_in(graph: dict[str, set[str]]) -> list[str]:
@@ -109,8 +116,8 @@ def folders_of(files: dict[str, set[str]]) -> dict[str, set[str]]:
 def test_no_circle_of_c_files_or_folders():
     files = included_files(ROOT / "csrc")
     assert len(files) > 150
-    assert not circle_in(files)
-    assert not circle_in(folders_of(files))
+    keep_no_circle("files of C", circle_in(files))
+    keep_no_circle("folders of C", circle_in(folders_of(files)))
 
 
 @pytest.mark.parametrize("planted, circle, circle_of_folders", [
@@ -153,16 +160,19 @@ def test_c_calls_point_down():
     home = {name: path for path, name, is_defined in found if is_defined}
     used = [(path, name) for path, name, is_defined in found if not is_defined]
     assert len(used) > 500
+    above = []
     for path, name in used:
         if path.name not in LISTS:
             csrc = ROOT / "csrc"
             user, owner = (folder_of(one.relative_to(csrc)) for one in (path, home[name]))
-            assert may_use(user, owner), f"{path} may not use {name}"
+            if not may_use(user, owner):
+                above.append(f"{line_with(path, name)}: {user}/ may not use {name}() of {owner}/")
+    keep(DOWN, above)
     calls: dict[str, set[str]] = {}
     for path, name in used:
         if home[name] != path:
             calls.setdefault(str(path), set()).add(str(home[name]))
-    assert not circle_in(calls)
+    keep_no_circle("files of C, by the functions that they call,", circle_in(calls))
 
 
 PRIVATE_FAILURE = re.compile(r"\bpfd_fail\w*\(")
@@ -177,8 +187,11 @@ def test_ops_and_formats_fail_as_plugins_do():
     copied = ("formats", "ops", "images/ops")  # plugins cannot have views
     layers = [path for folder in copied for path in (ROOT / "csrc" / folder).rglob("*.[ch]")]
     assert len(layers) > 60
-    found = {path.name: fails_by_itself(path.read_text()) for path in layers}
-    assert not [name for name, calls in found.items() if calls]
+    found = {path: fails_by_itself(path.read_text()) for path in layers}
+    keep(
+        "an op or format fails by the functions of the host, as a plugin does",
+        (f"{line_with(path, calls[0])}: {calls[0]}" for path, calls in found.items() if calls),
+    )
     assert fails_by_itself('if (!copy) return pfd_fail_memory(err, 8, "a path");')
 
 
@@ -195,7 +208,10 @@ def test_one_file_names_the_ops():
         found = naming[f"pfd_op_{op}"] | naming[f'"{name}"']
         assert home in found
         own = {home, home.with_name(f"{home.parent.name}_format.c")}
-        assert found <= own, f"{op} is named in {found}"
+        keep(
+            "an op is named in its file, in its format's and in the list of ops, nowhere else",
+            (f"{line_with(path, op)}: names {op}" for path in found - own),
+        )
 
 
 def listed_formats() -> list[str]:
@@ -224,7 +240,10 @@ def test_a_format_is_named_in_its_folder_and_in_the_lists():
     for name in FORMATS:
         own = code(ROOT / f"csrc/formats/{name}/{name}_format.c")
         assert f"const pfd_format pfd_format_{name} = " in own and f'.name = "{name}"' in own
-    assert misplaced_format_names(ROOT / "csrc") == []
+    keep(
+        "a format's name stands in its folder and in the list of formats, nowhere else",
+        misplaced_format_names(ROOT / "csrc"),
+    )
 
 
 def test_a_format_that_is_named_elsewhere_is_found(tmp_path):

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from support.paths import ROOT
+from support.rules import keep, line_with
 from support.source_tree import FORMATS, OPS, PACKAGE, code, modules, parsed
 
 from pyflowdata import cli
@@ -104,18 +105,29 @@ def test_the_page_has_the_same_layers():
 
 def test_python_imports_point_down():
     tuple(graphlib.TopologicalSorter(PYTHON_LAYERS).static_order())  # raises if there is a circle
+    above = []
     for path, tree in modules():
         layer = layer_of(module_name(path))
         names = {layer_of(name) for name in imported(path, tree)} - {layer}
-        above = names - PYTHON_LAYERS[layer]
-        assert not above, f"{path.relative_to(PACKAGE)} may not import {above}"
+        above += [
+            f"{line_with(path, name)}: {layer} may not import {name}"
+            for name in sorted(names - PYTHON_LAYERS[layer])
+        ]
+    keep(
+        "a layer of Python imports only those of its row in PYTHON_LAYERS, which are below it",
+        above,
+    )
 
 
 def test_what_formats_share_is_theirs():
     """Commands and writers take from pyflowdata.formats what they need of it."""
     for path, tree in modules():
         inner = {name for name in imported(path, tree) if name.startswith("formats.base.")}
-        assert not inner or path.is_relative_to(PACKAGE / "formats"), f"{path} imports {inner}"
+        if not path.is_relative_to(PACKAGE / "formats"):
+            keep(
+                "what formats share is imported from pyflowdata.formats, not from formats.base",
+                (f"{line_with(path, 'formats.base')}: imports {name}" for name in inner),
+            )
 
 
 def test_python_modules_have_no_circle():
@@ -128,14 +140,20 @@ def test_python_modules_have_no_circle():
 def test_every_python_package_says_what_it_is():
     for path, tree in modules():
         if path.name == "__init__.py":
-            assert ast.get_docstring(tree), f"{path.relative_to(PACKAGE)} has no docstring"
+            keep(
+                "a package says in its docstring what it is",
+                [] if ast.get_docstring(tree) else [f"{line_with(path, '')}: has none"],
+            )
 
 
 def test_commands_know_nothing_of_each_other():
     commands = {f"cli.{name}" for name in cli.COMMANDS}
     for path, tree in modules("cli"):
         others = imported(path, tree) & commands
-        assert not others, f"{path.name} imports other commands: {others}"
+        keep(
+            "a command does not import another one",
+            (f"{line_with(path, name.split('.')[-1])}: imports {name}" for name in others),
+        )
 
 
 def test_formats_take_little_of_what_is_below():
@@ -146,7 +164,10 @@ def test_formats_take_little_of_what_is_below():
     }  # fmt: skip
     for path, tree in modules("formats"):
         names = {name for name in imported(path, tree) if layer_of(name) != "formats"}
-        assert names <= allowed, f"{path.name} imports {names - allowed}"
+        keep(
+            "a format needs little of what is below: the modules that this test lists",
+            (f"{line_with(path, name.split('.')[-1])}: imports {name}" for name in names - allowed),
+        )
 
 
 def format_of(module: str) -> str | None:
@@ -187,8 +208,11 @@ def format_names_outside(package: Path) -> list[str]:
 
 
 def test_a_format_is_known_in_its_own_module_alone():
-    assert formats_that_see_each_other(PACKAGE) == []
-    assert format_names_outside(PACKAGE) == []
+    keep("formats do not see each other", formats_that_see_each_other(PACKAGE))
+    keep(
+        "a format's name and its reader's stand in its own module alone",
+        format_names_outside(PACKAGE),
+    )
 
 
 def test_a_format_that_is_known_elsewhere_is_found(tmp_path):
@@ -227,10 +251,18 @@ def test_integrations_are_on_top():
     }  # fmt: skip
     for path, tree in modules("integrations"):
         names = {name for name in imported(path, tree) if layer_of(name) != "integrations"}
-        assert names <= allowed, f"{path.name} imports {names - allowed}"
+        keep(
+            "an integration takes the public face, types, and the graph as data",
+            (f"{line_with(path, name.split('.')[-1])}: imports {name}" for name in names - allowed),
+        )
     for path, _ in modules():
         if "integrations" not in path.parts and path.stem not in ("remedies", "name_hints"):
-            assert "integrations" not in path.read_text(), f"{path.name} may not know integrations"
+            keep(
+                "no module but messages knows of the integrations",
+                [f"{line_with(path, 'integrations')}: names them"]
+                if "integrations" in path.read_text()
+                else [],
+            )
 
 
 def private_attributes(*packages: str) -> dict[str, set[str]]:
@@ -270,4 +302,7 @@ def test_only_formats_names_ops():
     for path in sorted(PACKAGE.rglob("*.py")):
         if PACKAGE / "formats" not in path.parents:
             found = strings(parsed(path)) & names
-            assert not found, f"{path.relative_to(PACKAGE)} names {found}"
+            keep(
+                "only formats/ names ops: it chooses the reader of a file",
+                (f"{line_with(path, name)}: names {name}" for name in found),
+            )

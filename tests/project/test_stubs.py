@@ -83,7 +83,9 @@ wrong: int = flow.Affine(x)  # an error
 """
 
 
-FORM = ROOT / "tests/fixtures" / "stubs.pyi"  # `PYTHONPATH=tests python -m tests.project.test_stubs` writes it
+FORM = (
+    ROOT / "tests/fixtures" / "stubs.pyi"
+)  # `PYTHONPATH=tests python -m tests.project.test_stubs` writes it
 
 
 def attr(name, kind, default=None, **more):
@@ -94,10 +96,12 @@ def attr(name, kind, default=None, **more):
 def made_up_ops():
     """An op for each form of a declaration, and two of those that share one."""
     reads = (
-        attr("data_dir", "STRING", ""), attr("batch_size", "INT64", 1),
+        attr("data_dir", "STRING", ""),
+        attr("batch_size", "INT64", 1),
         attr("last_batch", "CHOICE", "short", choices=("short", "drop")),
-        attr("with_mask", "BOOL", False), attr("with_id", "BOOL", False),
-    )  # fmt: skip
+        attr("with_mask", "BOOL", False),
+        attr("with_id", "BOOL", False),
+    )
     host = (Port("mask", "Which rows are real."), Port("id", "Where they are."))
     out, x = Port("out", "What is read."), Port("in", "What is taken.")
     reader = {"is_reader": True, "origin": "built in", "host_outputs": ("mask", "id")}
@@ -105,23 +109,73 @@ def made_up_ops():
     masked = (attr("with_mask", "BOOL", False), attr("value", "FLOAT64", 0.0))
     columns = attr("columns", "LIST_STRING", is_found=True)
     return [
-        Op("AReader", "Reads a. In detail.", attrs=reads, inputs=(), outputs=(out, *host), **reader),
-        Op("BReader", "Reads b.", attrs=(*reads, attr("size", "SHAPE", minimum=-1)), inputs=(),
-           outputs=(out, *host), **reader),
-        Op("CReader", "Reads c.", attrs=(*reads, columns), inputs=(), outputs=(out, *host),
-           outputs_attr="columns", **reader),
-        Op("Scale", "Scales.", attrs=(attr("by", "FLOAT64"),), inputs=(x,), outputs=(out,), **takes),
-        Op("Turn", "Turns.", attrs=(attr("angles", "LIST_FLOAT64", (0.0,)), attr("to", "DTYPE", "int8")),
-           inputs=(x,), outputs=(out,), **takes),
-        Op("Pad", "Pads.", attrs=masked, inputs=(x,), outputs=(out, Port("mask", "Where.")), **takes),
-        Op("PadMore", "Pads more.", attrs=masked, inputs=(x,), outputs=(out, Port("mask", "Where.")),
-           **takes),
+        Op(
+            "AReader", "Reads a. In detail.", attrs=reads, inputs=(), outputs=(out, *host), **reader
+        ),
+        Op(
+            "BReader",
+            "Reads b.",
+            attrs=(*reads, attr("size", "SHAPE", minimum=-1)),
+            inputs=(),
+            outputs=(out, *host),
+            **reader,
+        ),
+        Op(
+            "CReader",
+            "Reads c.",
+            attrs=(*reads, columns),
+            inputs=(),
+            outputs=(out, *host),
+            outputs_attr="columns",
+            **reader,
+        ),
+        Op(
+            "Scale", "Scales.", attrs=(attr("by", "FLOAT64"),), inputs=(x,), outputs=(out,), **takes
+        ),
+        Op(
+            "Turn",
+            "Turns.",
+            attrs=(attr("angles", "LIST_FLOAT64", (0.0,)), attr("to", "DTYPE", "int8")),
+            inputs=(x,),
+            outputs=(out,),
+            **takes,
+        ),
+        Op(
+            "Pad",
+            "Pads.",
+            attrs=masked,
+            inputs=(x,),
+            outputs=(out, Port("mask", "Where.")),
+            **takes,
+        ),
+        Op(
+            "PadMore",
+            "Pads more.",
+            attrs=masked,
+            inputs=(x,),
+            outputs=(out, Port("mask", "Where.")),
+            **takes,
+        ),
         Op("Join", "Joins.", attrs=(), inputs=(x,), outputs=(out,), has_many_inputs=True, **takes),
-        Op("Mix", "Mixes.", attrs=(attr("seed", "INT64", -1),), inputs=(x, Port("y", "The other one.")),
-           outputs=(out, Port("share", "How much.")), has_optional_input=True, **takes),
-        Op("TakeView", "Takes.", attrs=(attr("n", "INT64"),), inputs=(x,), outputs=(out,),
-           is_view=True, **takes),
-    ]  # fmt: skip
+        Op(
+            "Mix",
+            "Mixes.",
+            attrs=(attr("seed", "INT64", -1),),
+            inputs=(x, Port("y", "The other one.")),
+            outputs=(out, Port("share", "How much.")),
+            has_optional_input=True,
+            **takes,
+        ),
+        Op(
+            "TakeView",
+            "Takes.",
+            attrs=(attr("n", "INT64"),),
+            inputs=(x,),
+            outputs=(out,),
+            is_view=True,
+            **takes,
+        ),
+    ]
 
 
 def test_the_form_of_stubs():
@@ -130,7 +184,14 @@ def test_the_form_of_stubs():
 
 def test_stubs_are_written_without_the_package(tmp_path):
     """With nothing but Python, and the same text as with cffi."""
-    command = [sys.executable, "-S", "-m", "tools.write_stubs", library_path(), tmp_path / "ops.pyi"]
+    command = [
+        sys.executable,
+        "-S",
+        "-m",
+        "tools.write_stubs",
+        library_path(),
+        tmp_path / "ops.pyi",
+    ]
     subprocess.run(command, cwd=ROOT, check=True)
     text = (tmp_path / "ops.pyi").read_text()
     assert text == make_stubs(registered_ops()) and text.count("\n") < 2500
@@ -139,7 +200,13 @@ def test_stubs_are_written_without_the_package(tmp_path):
 
 def test_a_library_of_another_machine_leaves_stubs_as_they_are(tmp_path):
     (tmp_path / "other.so").write_bytes(b"\x7fELF of another machine")
-    command = [sys.executable, "-m", "tools.write_stubs", tmp_path / "other.so", tmp_path / "ops.pyi"]
+    command = [
+        sys.executable,
+        "-m",
+        "tools.write_stubs",
+        tmp_path / "other.so",
+        tmp_path / "ops.pyi",
+    ]
     for said in ("is left out", "stays as it was"):
         run = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
         assert f"ops.pyi {said}: " in run.stdout
