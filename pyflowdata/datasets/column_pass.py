@@ -22,6 +22,7 @@ from ..errors import CorruptDataError, InvalidArgumentError, UnsupportedError
 from ..nodes import Blob
 from ..nodes.node import nodes_of, reader_nodes
 from ..loader import DataLoader
+from ..loader.open_loader import open_loader_of
 from ..loader.state import Reader
 from ..ragged import Ragged
 from ..insight.progress import Bar
@@ -123,7 +124,7 @@ def _cached(
     given = (str(node.values.get("index_dir", "")) for node in nodes)
     named = next((folder for folder in given if folder), "")
     folder, graph = cache_folder(named), of_blobs(wanted.blobs)
-    paths = [os.path.abspath(path) for path in loader._core.places.files()]
+    paths = [os.path.abspath(path) for path in open_loader_of(loader).files()]
     if folder is None or wanted.key is None or graph is None or not paths:
         return None, False
     reader = loader.readers[0]

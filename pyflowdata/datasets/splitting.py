@@ -22,6 +22,7 @@ from ..nodes.objects import Object
 from ..nodes.argument_hints import says_how
 from ..nodes.tables import Prepared, Table
 from ..loader import DataLoader
+from ..loader.open_loader import open_loader_of
 from .base import DatasetBase, named_view
 from .column_pass import ID, Columns, Computation, evaluate
 from .columns import files_state, refuse_changing_order, words_of
@@ -286,8 +287,8 @@ class _Records:
     def prepare(self, loader: DataLoader[Columns]) -> None:
         """Looks at the files.  Of files with the same name, each has the number of those before."""
         self._sizes.check(loader.readers[0].records)
-        self._places = loader._core.places
-        self._paths = self._places.files()
+        self._open_loader = open_loader_of(loader)
+        self._paths = self._open_loader.files()
         self._are_folders = bool(self._paths) and os.path.isdir(self._paths[0])
         before: Counter[str] = Counter()
         names = []
@@ -296,7 +297,7 @@ class _Records:
             names.append(hash_bytes(os.fsencode(f"{name}\0{before[name]}")))
             before[name] += 1
         count = len(names)
-        firsts = [0] * count if self._are_folders else self._places.first_records(count)
+        firsts = [0] * count if self._are_folders else self._open_loader.first_records(count)
         self._names = np.array([*names, 0], np.uint64)  # the last one: records without a file
         self._firsts = np.array([*firsts, 0], np.int64)
 
@@ -311,5 +312,5 @@ class _Records:
 
     def _name_in_folder(self, file: int, number: int) -> int:
         """The hash of a file's path in the folder of its data set."""
-        path = self._places.file_of_record(file, number)
+        path = self._open_loader.file_of_record(file, number)
         return hash_bytes(os.fsencode(os.path.relpath(path, self._paths[file])))

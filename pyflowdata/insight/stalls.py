@@ -212,7 +212,7 @@ class _Failure(NamedTuple):
 
 
 class Wait:
-    """What the watch knows of one loader, a LoaderCore.
+    """What the watch knows of one loader, an OpenLoader.
 
     Attributes:
         stall: The last one, or None.
@@ -361,7 +361,7 @@ _watch = _Watch()
 
 
 def begin(loader: Any) -> Wait | None:
-    """Watches a LoaderCore from here on, until it is closed; None: the environment says no."""
+    """Watches an OpenLoader from here on, until it is closed; None: the environment says no."""
     seconds = stall_seconds()
     if seconds == 0:
         return None

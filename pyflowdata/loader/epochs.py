@@ -128,7 +128,7 @@ class Batches(Iterator[BatchT]):
     __slots__ = ("_cursor", "_endless", "_loader", "_number", "_over", "_resumes")
 
     def __init__(self, loader: Any, number: int, endless: bool) -> None:
-        """Args: the LoaderCore, the number that its cursor gave, whether epochs follow."""
+        """Args: the OpenLoader, the number that its cursor gave, whether epochs follow."""
         self._loader = loader
         self._cursor: Cursor = loader.cursor
         self._number = number
@@ -179,7 +179,7 @@ class Batches(Iterator[BatchT]):
                     self._end_epoch(is_second=ended)
                     ended = True
                 loader.check_life()
-                loader.observed.raise_stall(cursor)
+                loader.observation.raise_stall(cursor)
         except BaseException:
             loader.arrays.give_back()
             raise

@@ -1,4 +1,4 @@
-"""What a loader says once of attrs of its readers that were left out, where that may surprise."""
+"""Warnings about the readers of a loader, each once, also where loaders are opened repeatedly."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from collections.abc import Iterable, Sequence
 from ..native.calling_line import is_ours, warn_program
 from ..nodes import Blob, Node
 from ..nodes.node import reader_nodes
+from ..words.plain_text import counted
 from .state import Reader
 
 _said_of_batches: list[str] = []  # readers; one is enough
-_said_of_orders: set[str] = set()
+_told: set[tuple[str, ...]] = set()  # subjects, and the names of the readers
+
+
+def _tell_once(subject: str, names: tuple[str, ...], text: str) -> None:
+    if (subject, *names) not in _told:
+        _told.add((subject, *names))
+        warn_program(UserWarning(text))
 
 
 def _pairs(blobs: Iterable[Blob], readers: Sequence[Reader]) -> list[tuple[Node, Reader]]:
@@ -22,8 +29,11 @@ def _pairs(blobs: Iterable[Blob], readers: Sequence[Reader]) -> list[tuple[Node,
 
 
 def advise_on_batches(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
-    """Says which batch size is used where a program gives none, once.  The caller is the
-    core of a DataLoader, whose caller has the blobs; this package itself is told nothing."""
+    """Says which batch size is used where a program gives none, once.
+
+    The caller is an OpenLoader, and the caller of its DataLoader has the blobs; where that is a
+    module of this package, there is no warning.
+    """
     if _said_of_batches or is_ours(sys._getframe(3)):
         return
     for node, reader in _pairs(blobs, readers):
@@ -56,12 +66,63 @@ def repeating_orders(
 def advise_on_orders(repeating: Iterable[tuple[str, str]]) -> None:
     """Says of these readers that a second epoch has the order of the first one, once for each."""
     for name, attr in repeating:
-        if name not in _said_of_orders:
-            _said_of_orders.add(name)
+        _tell_once(
+            "order",
+            (name,),
+            f"{name}: every epoch has the same random order, as shuffle_after_epoch is left out; "
+            f"give the reader {attr} for a new order in each, or shuffle_after_epoch=False to keep "
+            "this one.",
+        )
+
+
+def warn_of_readers(readers: tuple[Reader, ...]) -> None:
+    """Warns of attrs of readers that do not go together, or not with the number of ranks."""
+    for reader in readers:
+        name, spec = reader.name, reader.spec
+        is_random = spec.get("random_shuffle") == "true"
+        if spec.get("shuffle_after_epoch") == "true" and spec.get("random_shuffle") == "false":
+            _tell_once(
+                "shuffle",
+                (name,),
+                f"{name}: shuffle_after_epoch=True has no effect without random_shuffle=True or a "
+                "shuffle; the records come in the order of the files.",
+            )
+        if reader.steps.empty_ranks:
+            _tell_once("ranks", (name,), _of_empty_ranks(reader))
+        if reader.seed_is_default and is_random and ("seed", name) not in _told:
             warn_program(
                 UserWarning(
-                    f"{name}: every epoch has the same random order, as shuffle_after_epoch is "
-                    f"left out; give the reader {attr} for a new order in each, or "
-                    "shuffle_after_epoch=False to keep this one."
+                    f"{name}: seed is left open in one of several processes; {reader.seed} is "
+                    "used, so that all have the same order. Give a seed."
                 )
             )
+            _told.add(("seed", name))  # where the warning is an error, each loader raises it
+    _warn_of_unpaired(readers)
+
+
+def _of_empty_ranks(reader: Reader) -> str:
+    rest = reader.steps.last_rows
+    return (
+        f"{reader.name}: the last batch of an epoch has {counted(rest, 'record')} for "
+        f"{reader.world_size} ranks: those from rank {rest} on get 0 rows, and may fail or make "
+        'the others wait. last_batch="even", or data.batch(n, last="even"), leaves such records '
+        'out; "drop" leaves out the whole batch, "pad" and "wrap" fill it.'
+    )
+
+
+def _warn_of_unpaired(readers: tuple[Reader, ...]) -> None:
+    """Readers of equal length are most often columns of one dataset, whose rows belong together."""
+    shuffled = [one for one in readers if one.spec.get("random_shuffle") == "true"]
+    names = tuple(one.name for one in shuffled)
+    keys = [one.spec["order_key"] for one in shuffled]
+    is_left_open = all(one.name == key for one, key in zip(shuffled, keys, strict=True))
+    lengths = {one.records for one in shuffled}
+    if len(names) < 2 or not is_left_open or len(lengths) != 1:
+        return
+    _tell_once(
+        "key",
+        names,
+        f"{' and '.join(names)} have {shuffled[0].records} records each, and are shuffled each in "
+        "an order of its own. For rows that belong together give them the same order_key; "
+        "otherwise give each a key of its own.",
+    )

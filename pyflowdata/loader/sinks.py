@@ -6,7 +6,6 @@ loader.  What brings batches to a device is a HandOver; without one they stay Nu
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import weakref
@@ -18,15 +17,15 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from ..errors import CancelledError, InvalidArgumentError, UnsupportedError, WrongUseError, shown
 from ..insight.counters import StepTimes
 from ..nodes.argument_hints import takes_own_arguments
+from .converting_loader import ConvertingLoader
 from .data_loader import DataLoader
 from .epochs import Cursor
 from .lease import CLOSED, Lease
-from .loader_argument_hints import not_a_loader
-from .loader_wrapper import LoaderWrapper
+from .loader_arguments import not_a_loader
+from .open_loader import open_loader_of
 
 if TYPE_CHECKING:
     from ..insight.report import Report
-    from .data_loader import DataLoader
 
 __all__ = ["HandOver", "OnHost", "Sink"]
 
@@ -105,7 +104,8 @@ class _Filler:
         self.room: SimpleQueue[None] = SimpleQueue()
         for _ in range(queue):
             self.room.put(None)
-        self._loader, self._begin, self._hand_over = loader, begin, hand_over
+        self._loader, self._opened = loader, open_loader_of(loader)
+        self._begin, self._hand_over = begin, hand_over
         self._counters = counters
         self._lease, self._turn, self.batches = lease, turn, batches
         self.is_stopped = self._is_at_start = False
@@ -138,7 +138,7 @@ class _Filler:
         """One batch, or what comes in its place; False: the thread is to end."""
         counters = self._counters
         begin = _clock()
-        with self._loader._core.lent() as cursor:
+        with self._opened.lent() as cursor:
             if self._lease.over is not None:
                 self.stop()  # it came before this thread was known
             if self.is_stopped:
@@ -153,7 +153,7 @@ class _Filler:
             return False
         waited = _clock()
         counters.push_wait += waited - fetched
-        with self._loader._core.observed.shows("hand over"):
+        with self._opened.observation.shows("hand over"):
             made = self._hand_over.send(batch) if kind == _BATCH else batch
         counters.copy += _clock() - waited
         self.ready.put((kind, made, place))
@@ -228,7 +228,7 @@ class Sink(Generic[ResultT]):
         """
         if not isinstance(loader, DataLoader):
             kind = type(loader)
-            if not isinstance(loader, LoaderWrapper):
+            if not isinstance(loader, ConvertingLoader):
                 raise not_a_loader("sink", loader)
             raise WrongUseError(
                 f"sink() takes a pyflowdata.DataLoader, and a {kind.__name__} was given: give it "
@@ -245,12 +245,13 @@ class Sink(Generic[ResultT]):
             )
         if type(queue) is not int or queue < 1:
             raise InvalidArgumentError(f"queue = {shown(queue)}; it must be an int above 0")
-        self._loader, self._step, self._hand_over = loader, step, hand_over
+        self._loader, self._opened = loader, open_loader_of(loader)
+        self._step, self._hand_over = step, hand_over
         self._sink_size, self._queue = sink_size, queue
         self._begin = begin or loader.__iter__
         self._counters = _Counters(queue)
         self._times, self._before = StepTimes(stacked), loader.report()
-        with loader._core.lent() as cursor:
+        with self._opened.lent() as cursor:
             self._lease = cursor.lend()
         self._turn = threading.Lock()
         self._finalizer = weakref.finalize(self, self._lease.stop)
@@ -276,7 +277,7 @@ class Sink(Generic[ResultT]):
         if self._is_inside:
             raise UnsupportedError("a call of this sink is running already")
         self._check_over()
-        self._loader._core.check_process()
+        self._opened.check_process()
         try:
             self._is_inside = True
             # A signal may come at any time, also where another one is dealt with: unless a call
@@ -376,11 +377,11 @@ class Sink(Generic[ResultT]):
 
     def _end(self) -> None:
         """Waits for the thread's end, and gives the loader back; that takes it back otherwise."""
-        if self._loader._core.must_not_wait():
+        if self._opened.must_not_wait():
             return
         self._filler.wait()
         if self._loader.is_open:
-            with self._loader._core.lent() as cursor:
+            with self._opened.lent() as cursor:
                 if cursor.lease is self._lease:
                     cursor.take_back()
 
@@ -394,7 +395,7 @@ class Sink(Generic[ResultT]):
 
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): consumed batches count, those in the queue do not."""
-        return self._loader._core.state_at(*self._lease.place)
+        return self._opened.state_at(*self._lease.place)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(): the next call goes on where the state was taken."""
@@ -403,7 +404,7 @@ class Sink(Generic[ResultT]):
         self._check_over()
         self._goes_on = False
         self._lease.stop()
-        with self._loader._core.lent() as cursor:
+        with self._opened.lent() as cursor:
             self._check_over()  # by another thread
             try:
                 cursor.lease = None  # this sink goes on

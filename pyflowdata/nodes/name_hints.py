@@ -168,8 +168,8 @@ def unknown_name(name: str, known: Iterable[str], place: str = "pyflowdata") -> 
     Args:
         place: The module that was asked for it.
     """
-    # Tools ask every module for names such as `__wrapped__`: a search for each took a quarter of the
-    # time in which pytest collects this package's tests.
+    # Tools ask every module for names such as `__wrapped__`: a search for each of these names took
+    # a quarter of the time in which pytest collects this package's tests.
     meant = "" if name.startswith("_") else what_is_meant(name, known)
     return f"{place} has no {name!r}" + (f"; {meant}" if meant else "")
 

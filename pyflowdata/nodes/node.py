@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error, InvalidArgumentError, shown
-from ..native import CData, build_hint, check, encode, ffi, lib, new_error, text
+from ..native import CData, build_hint, check, encode, ffi, lib, new_error
 from .attr_values import Plain, attr_values, found_values, plain_values
 from .blob_hints import BlobHints
 from .op_facts import Op

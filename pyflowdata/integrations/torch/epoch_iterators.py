@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import CancelledError, DataLoader, Error
 from ...loader.epochs import OVER, as_epoch
-from ...loader.loader_wrapper import WrappedLoader
+from ...loader.open_loader import open_loader_of
 from .hand_over import HandOver
 from .lookahead import Lookahead
 
@@ -28,7 +28,7 @@ class EpochPlace:
     """
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        self._loader, self._wrapped = loader, WrappedLoader(loader)
+        self._loader, self._open_loader = loader, open_loader_of(loader)
         self.ahead: Ahead | None = None
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
 
@@ -42,8 +42,8 @@ class EpochPlace:
         """
         ahead = self.ahead
         if ahead is None:
-            return self._wrapped.place
-        return ahead.end if ahead.at_end and not self._wrapped.is_shared else ahead.place
+            return self._open_loader.place
+        return ahead.end if ahead.at_end and not self._open_loader.is_shared else ahead.place
 
     @property
     def epoch(self) -> int:
@@ -54,7 +54,7 @@ class EpochPlace:
         """As TorchLoader.state_dict()."""
         if self.ahead is None:
             return self._loader.state_dict()
-        return self._wrapped.state_at(*self.next())
+        return self._open_loader.state_at(*self.next())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As TorchLoader.load_state_dict()."""
@@ -67,21 +67,21 @@ class EpochPlace:
         """As TorchLoader.set_epoch()."""
         epoch = as_epoch(epoch)
         here, step = self.next()
-        started = self._wrapped.started
+        started = self._open_loader.started
         self._chosen = None
         if started is not None and step > 0:
             self._chosen = epoch
         elif here != epoch or here == started:
             self._go(epoch, 0)
         else:
-            self._wrapped.stay_in_epoch()
+            self._open_loader.stay_in_epoch()
 
     def go_to_step(self, step: int) -> None:
         """A step of the next epoch; after load_state_dict() or set_epoch(), of that epoch."""
         epoch = self.next()[0]
         if self._chosen is not None:
             epoch = self._chosen
-        elif self._wrapped.started is not None and step == 0:
+        elif self._open_loader.started is not None and step == 0:
             epoch = self.epoch + 1
         self._go(epoch, step)
 
@@ -117,11 +117,11 @@ class EpochPlace:
 
     def of_loader(self) -> tuple[tuple[int, int], int]:
         """Where the DataLoader is, and its last started epoch."""
-        return self._wrapped.place, self._loader.epoch
+        return self._open_loader.place, self._loader.epoch
 
     def move_loader_back(self, place: tuple[int, int]) -> bool:
         """Moves the DataLoader to where it was, if it is elsewhere; its iterators end then."""
-        if self._wrapped.place == place:
+        if self._open_loader.place == place:
             return False
         self._loader.seek(place[1], epoch=place[0])
         return True

@@ -1,4 +1,4 @@
-"""What a DataLoader is made of: its handle in the library, its turns and where it is."""
+"""An open loader: its handle in the library, whose turn it is, where it is, what is seen of it."""
 
 from __future__ import annotations
 
@@ -11,38 +11,41 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, Protocol, SupportsIndex
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 
-from ..errors import CancelledError, CorruptDataError, Error, UnsupportedError
+from ..errors import (
+    CancelledError,
+    CorruptDataError,
+    Error,
+    InvalidArgumentError,
+    UnsupportedError,
+    shown,
+)
+from ..insight.at_end import report_at_end
 from ..native import CData, check, exception, ffi, lib, new_error
 from ..native.calls import inside, interrupts, raised, take_interrupt
-from ..nodes import Node
+from ..nodes import Blob, Node
 from ..nodes.node import nodes_of
 from .batches import Batch, BatchArrays
 from .epochs import Cursor
-from .observed import Observed
-from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
-from .reader_advice import advise_on_batches, repeating_orders
+from .opening import open_handle, rank_of, read_info, read_readers
+from .reader_advice import advise_on_batches, repeating_orders, warn_of_readers
 from .shares import find_share
-from .state import make_state, read_state
+from .state import Reader, make_state, read_state
+
+if TYPE_CHECKING:
+    from ..insight.counters import CountedLoader, DataFacts
+    from ..insight.report import Report
+    from ..insight.stalls import Stall, Wait
+    from ..insight.trace import Trace
 
 
-# ---- The end of a process -----------------------------------------------------------------------
+# ---- The end of a process, and forks ------------------------------------------------------------
 
-# The end of a process, and its forks: open loaders are closed, or told that they lack threads.
-
-class Closable(Protocol):
-    """An open loader."""
-
-    def close(self) -> None: ...
-
-    def forget(self) -> None:
-        """In a forked child."""
-
-
-open_loaders: weakref.WeakSet[Closable] = weakref.WeakSet()  # of this process
+open_loaders: weakref.WeakSet[OpenLoader] = weakref.WeakSet()  # of this process
 
 
 def _close_all() -> None:
@@ -62,8 +65,6 @@ os.register_at_fork(after_in_child=_forget_all)
 
 
 # ---- Turns --------------------------------------------------------------------------------------
-
-# Whose turn it is to take batches of a loader, or to move it.
 
 class Turns:
     """The threads that use a loader take turns.
@@ -103,46 +104,122 @@ class Turns:
             )
 
 
-# ---- Places -------------------------------------------------------------------------------------
+# ---- Observation --------------------------------------------------------------------------------
 
-# Where the records of an open loader lie.
-
-class Places:
-    """Files and records of an open loader."""
-
-    def __init__(self, handle: CData) -> None:
-        self._handle = handle
-
-    def files(self, reader: int = 0) -> list[str]:
-        """The paths of a reader's files, as its blob "id" numbers them; of a view, all its
-        readers'."""
-        paths: list[str] = []
-        while (path := lib.pfd_loader_file(self._handle, reader, len(paths))) != ffi.NULL:
-            paths.append(os.fsdecode(ffi.string(path)))
-        return paths
-
-    def first_records(self, count: int, reader: int = 0) -> list[int]:
-        """The number, as in "id", of the first record of each of `count` files, in the order of
-        which the records are."""
-        found, err = ffi.new("int64_t *"), new_error()
-        firsts = []
-        for index in range(count):
-            check(lib.pfd_loader_first_record(self._handle, reader, index, found, err), err)
-            firsts.append(int(found[0]))
-        return firsts
-
-    def file_of_record(self, file: int, ordinal: int, reader: int = 0) -> str:
-        """The path of the file that has the record with an "id", of a folder one in it."""
-        place = new_error()
-        check(lib.pfd_loader_locate(self._handle, reader, file, ordinal, place), place)
-        return os.fsdecode(ffi.string(place.file))
+_NOTHING = contextlib.nullcontext()
 
 
-# ---- Types that were found in a sample ----------------------------------------------------------
+def _check_count(name: str, value: object) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < float("inf"):  # type: ignore[operator]
+        raise InvalidArgumentError(f"{name} = {shown(value)}; it must be a number from 0 on")
 
-# What is said of a record that does not fit types which were found in the first records.
 
-def say_sample(failure: Error, nodes: Iterable[Node]) -> None:
+class Observation:
+    """What is seen of one loader besides its batches: copies, reports, a trace, stalls.
+
+    It does nothing in the steps of the loader, and changes neither batches nor their order.  It
+    has no reference to the OpenLoader, whose finalizer uses it.
+
+    Attributes:
+        trace_on: The trace that is on.
+    """
+
+    def __init__(self, handle: CData, blobs: tuple[Blob, ...], readers: tuple[Reader, ...]) -> None:
+        self._handle, self._blobs, self._readers = handle, blobs, readers
+        self.trace_on: Trace | None = None
+        self._wait: Wait | None = None  # from the first epoch on, if stalls are watched for
+        self._waits: list[Wait] = []  # of it, for reports
+        self._at_end: weakref.finalize[Any, Any] | None = None
+
+    # ---- Reports ------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def _counted(self) -> CountedLoader:
+        from ..insight.counters import CountedLoader
+
+        return CountedLoader(self._handle, self._blobs, self._readers, waits=self._waits)
+
+    def report(self, since: Report | None, describe_data: Callable[[], DataFacts]) -> Report:
+        """As `DataLoader.report`; `describe_data` is called if the report says more of the data."""
+        from ..insight.report import Report
+
+        report = Report(self._counted.count(), describe_data)
+        return report if since is None else report.since(since)
+
+    def count_copy(self, seconds: float, size: int, device: str, overlaps: bool) -> None:
+        """As `DataLoader.count_copy`."""
+        _check_count("seconds", seconds)
+        _check_count("size", size)
+        if not isinstance(device, str):
+            raise InvalidArgumentError(f"device = {shown(device)}; it must be a str")
+        copies = self._counted.ahead if overlaps else self._counted.hand_over
+        copies.device = device
+        copies.batches += 1
+        copies.bytes += size
+        copies.seconds += seconds
+
+    def report_at_end_of(self, loader: object) -> None:
+        """Has PYFLOWDATA_REPORT obeyed at the end of this OpenLoader."""
+        self._at_end = report_at_end(loader, lambda: self._counted)
+
+    def drop_report_at_end(self) -> None:
+        """PYFLOWDATA_REPORT is not about this loader."""
+        if self._at_end is not None:
+            self._at_end.detach()
+
+    # ---- A trace ------------------------------------------------------------------------------
+
+    def shows(self, what: str) -> contextlib.AbstractContextManager[None]:
+        """Shows in a trace that this thread does something with a batch in a `with` block."""
+        trace = self.trace_on  # another thread may end it
+        return _NOTHING if trace is None else trace.span(what)
+
+    # ---- Stalls -------------------------------------------------------------------------------
+
+    def watch(self, loader: object) -> None:
+        """Has the waits of this OpenLoader watched, from its first iterator on."""
+        if self._wait is None:
+            from ..insight.stalls import begin
+
+            self._wait = begin(loader)
+            if self._wait is not None:
+                self._waits.append(self._wait)
+
+    @property
+    def stall(self) -> Stall | None:
+        return None if self._wait is None else self._wait.stall
+
+    def raise_stall(self, cursor: Cursor) -> None:
+        """In next(): raises a StallWarning about this batch that a filter has made an error."""
+        if self._wait is not None and self._wait.failure is not None:
+            self._wait.raise_failure(*cursor.next())
+
+    # ---- The end ------------------------------------------------------------------------------
+
+    def end(self) -> None:
+        """Before the loader is closed.
+
+        Raises:
+            FileError: A trace cannot be written; the rest is done.
+        """
+        trace = self.trace_on
+        try:
+            if trace is not None:
+                trace.end()
+        finally:
+            if self._wait is not None:
+                self._wait.end()
+
+    def report_end(self) -> None:
+        """After the loader was closed."""
+        if self._at_end is not None:
+            self._at_end()
+
+# ---- The open loader ----------------------------------------------------------------------------
+
+
+def _say_sample(failure: Error, nodes: Iterable[Node]) -> None:
     """Adds to the failure of a record that the types it does not fit are those of a sample."""
     for node in nodes:
         listed = node.op.outputs_attr
@@ -156,16 +233,13 @@ def say_sample(failure: Error, nodes: Iterable[Node]) -> None:
             return
 
 
-# ---- The open loader ----------------------------------------------------------------------------
-
-
 _read = lib.pfd_loader_read
 _new_positions = functools.partial(ffi.new, "int64_t[]")
 _FEW = 64  # positions; of a longer range NumPy makes them, at a tenth of the time
 
 
-class LoaderCore:
-    """For the modules of this package that work with a DataLoader; iterators and sinks keep it.
+class OpenLoader:
+    """What a DataLoader has opened.  Iterators and sinks keep it, and get it by open_loader_of().
 
     Attributes:
         blobs: Whose arrays a batch has, in order.
@@ -179,42 +253,41 @@ class LoaderCore:
         cursor: Where it is.
         readers: As of DataLoader.
         rank: In words.
-        observed: What is seen of it besides batches.
+        observation: What is seen of it besides batches.
         repeating: Readers that have the same order in each epoch, to be told of once.
         life: "open", "closed" or "forked".
     """
 
     def __init__(
         self,
-        given: tuple[Any, ...],
+        blobs: list[Blob],
+        form: Callable[[list[Batch]], Any],
         num_threads: int | Literal["auto"] | None,
         prefetch: int | Literal["auto"] | None,
         memory_budget: int | None,
         zip: str,
         share: tuple[int, int] | None = None,
     ) -> None:
-        """Args: as of DataLoader."""
-        self.form: Callable[[list[Batch]], Any]
-        wanted, self.form = arrange(given)
-        self.blobs = tuple(wanted)
+        """Args: blobs and form as of arrange(), the others as of DataLoader."""
+        self.blobs, self.form = tuple(blobs), form
         self.life = "open"
         self.turns = Turns()
         self.err = new_error()
-        self.share = find_share(share, wanted)
-        self.handle, self._in_use = open_loader(
-            wanted, num_threads, prefetch, memory_budget, zip, self.share
+        self.share = find_share(share, blobs)
+        self.handle, self._in_use = open_handle(
+            blobs, num_threads, prefetch, memory_budget, zip, self.share
         )
         open_loaders.add(self)
         self.info = read_info(self.handle)
         self.cursor = Cursor(self.info.num_batches, self.share)
-        self.arrays = BatchArrays(wanted, self.info)
-        self.rank = rank_of(wanted)
+        self.arrays = BatchArrays(blobs, self.info)
+        self.rank = rank_of(blobs)
         self.readers = read_readers(self.handle, self.info.num_readers)
-        self.observed = Observed(self.handle, self.blobs, self.readers)
-        self.observed.report_at_end_of(self)
+        self.observation = Observation(self.handle, self.blobs, self.readers)
+        self.observation.report_at_end_of(self)
         warn_of_readers(self.readers)
-        advise_on_batches(wanted, self.readers)
-        self.repeating = repeating_orders(wanted, self.readers)
+        advise_on_batches(blobs, self.readers)
+        self.repeating = repeating_orders(blobs, self.readers)
 
     # ---- Turns --------------------------------------------------------------------------------
 
@@ -230,6 +303,28 @@ class LoaderCore:
         """Whether this thread is inside a call of this loader, as a signal handler may be, or in a
         function that a loader calls; another thread may wait for it."""
         return threading.get_ident() in inside or self.turns.is_mine()
+
+    # ---- Where it is --------------------------------------------------------------------------
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Epoch and step of the batch after the last one that it delivered, as in state_dict()."""
+        return self.cursor.consumed()
+
+    @property
+    def started(self) -> int | None:
+        """The last started epoch; None: it was moved, and the next iterator starts at `place`."""
+        return self.cursor.started
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other loaders have steps of the same epoch, which may be left after its own."""
+        return self.share.count > 1
+
+    def stay_in_epoch(self) -> None:
+        """Where it was moved to the end of a stream, the next iterator has no batch; else it would
+        go on with the next epoch."""
+        self.cursor.stays_in_epoch = self.started is None
 
     # ---- Batches ------------------------------------------------------------------------------
 
@@ -265,7 +360,7 @@ class LoaderCore:
         self.check_life()
         failure = exception(status, self.err)
         self.err = new_error()
-        say_sample(failure, nodes_of(self.blobs))
+        _say_sample(failure, nodes_of(self.blobs))
         return failure
 
     # ---- State --------------------------------------------------------------------------------
@@ -309,11 +404,32 @@ class LoaderCore:
             self.cursor.go_back(kept)
             self.repeating = repeating
 
-    @property
-    def places(self) -> Places:
-        """Where its records lie; of an open loader."""
+    # ---- Files --------------------------------------------------------------------------------
+
+    def files(self, reader: int = 0) -> list[str]:
+        """The paths of a reader's files, as its blob "id" numbers them; of a view, all its
+        readers'."""
         self.check_life()
-        return Places(self.handle)
+        paths: list[str] = []
+        while (path := lib.pfd_loader_file(self.handle, reader, len(paths))) != ffi.NULL:
+            paths.append(os.fsdecode(ffi.string(path)))
+        return paths
+
+    def first_records(self, count: int, reader: int = 0) -> list[int]:
+        """The number, as in "id", of the first record of each of `count` files, in the order of
+        which the records are."""
+        found, err = ffi.new("int64_t *"), new_error()
+        firsts = []
+        for index in range(count):
+            check(lib.pfd_loader_first_record(self.handle, reader, index, found, err), err)
+            firsts.append(int(found[0]))
+        return firsts
+
+    def file_of_record(self, file: int, ordinal: int, reader: int = 0) -> str:
+        """The path of the file that has the record with an "id"; of a folder, one in it."""
+        place = new_error()
+        check(lib.pfd_loader_locate(self.handle, reader, file, ordinal, place), place)
+        return os.fsdecode(ffi.string(place.file))
 
     # ---- Life ---------------------------------------------------------------------------------
 
@@ -348,11 +464,11 @@ class LoaderCore:
 
     def _stop(self) -> None:
         try:
-            self.observed.end()
+            self.observation.end()
         finally:
             lib.pfd_loader_close(self.handle)
             self._in_use.release()
-            self.observed.report_end()
+            self.observation.report_end()
 
     def forget(self) -> None:
         """In a forked child, which lacks the loader's threads; the lock may stay held there."""
@@ -366,3 +482,12 @@ def _positions(positions: Iterable[SupportsIndex]) -> Any:
         numbers = np.arange(positions.start, positions.stop, positions.step, dtype=np.int64)
         return ffi.from_buffer("int64_t[]", numbers)
     return _new_positions(list(map(operator.index, positions)))
+
+
+def open_loader_of(loader: Any) -> OpenLoader:
+    """What the DataLoader has opened that this is, or that this has taken over.
+
+    Integrations get by this what they need besides the face of a DataLoader.
+    """
+    opened: OpenLoader = loader.data_loader._opened
+    return opened
