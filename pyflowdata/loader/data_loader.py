@@ -5,7 +5,16 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NoReturn,
+    SupportsIndex,
+    TypedDict,
+    TypeVar,
+    overload,
+)
 
 from ..errors import InvalidArgumentError, WrongUseError, shown
 from ..insight.at_end import check_report_variable
@@ -25,6 +34,8 @@ from .reader_advice import advise_on_orders
 from .state import LAST_EPOCH, Reader
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..insight.report import Report
 
 __all__ = ["DataLoader"]
@@ -78,10 +89,15 @@ def _rest(count: int, what: str) -> Html:
 
 # ---- The loader ---------------------------------------------------------------------------------
 
-
 BatchT = TypeVar("BatchT", covariant=True)
 
-_OPTIONS = ("num_threads", "prefetch", "memory_budget", "zip", "share")
+
+class _Options(TypedDict, total=False):
+    num_threads: int | Literal["auto"] | None
+    prefetch: int | Literal["auto"] | None
+    memory_budget: int | None
+    zip: Literal["strict", "shortest"]
+    share: tuple[int, int] | None
 
 
 class DataLoader(Loader[BatchT]):
@@ -110,12 +126,7 @@ class DataLoader(Loader[BatchT]):
         self: DataLoader[Array],
         blob: Blob,
         /,
-        *,
-        num_threads: int | Literal["auto"] | None = ...,
-        prefetch: int | Literal["auto"] | None = ...,
-        memory_budget: int | None = ...,
-        zip: Literal["strict", "shortest"] = ...,
-        share: tuple[int, int] | None = ...,
+        **options: Unpack[_Options],
     ) -> None: ...
 
     @overload
@@ -123,12 +134,7 @@ class DataLoader(Loader[BatchT]):
         self: DataLoader[dict[str, Array]],
         blobs: Mapping[str, Blob],
         /,
-        *,
-        num_threads: int | Literal["auto"] | None = ...,
-        prefetch: int | Literal["auto"] | None = ...,
-        memory_budget: int | None = ...,
-        zip: Literal["strict", "shortest"] = ...,
-        share: tuple[int, int] | None = ...,
+        **options: Unpack[_Options],
     ) -> None: ...
 
     @overload
@@ -136,12 +142,7 @@ class DataLoader(Loader[BatchT]):
         self: DataLoader[tuple[Array, ...]],
         blobs: Sequence[Blob],
         /,
-        *,
-        num_threads: int | Literal["auto"] | None = ...,
-        prefetch: int | Literal["auto"] | None = ...,
-        memory_budget: int | None = ...,
-        zip: Literal["strict", "shortest"] = ...,
-        share: tuple[int, int] | None = ...,
+        **options: Unpack[_Options],
     ) -> None: ...
 
     @overload
@@ -151,11 +152,7 @@ class DataLoader(Loader[BatchT]):
         second: Blob,
         /,
         *blobs: Blob,
-        num_threads: int | Literal["auto"] | None = ...,
-        prefetch: int | Literal["auto"] | None = ...,
-        memory_budget: int | None = ...,
-        zip: Literal["strict", "shortest"] = ...,
-        share: tuple[int, int] | None = ...,
+        **options: Unpack[_Options],
     ) -> None: ...
 
     def __init__(
@@ -193,7 +190,7 @@ class DataLoader(Loader[BatchT]):
         """
         if blobs:  # what is no blob comes first
             arrange(blobs)
-        refuse_arguments(others, "DataLoader", _OPTIONS)
+        refuse_arguments(others, "DataLoader", _Options.__annotations__)
         check_report_variable()
         wanted, form = arrange(blobs)
         self._opened = OpenLoader(wanted, form, num_threads, prefetch, memory_budget, zip, share)
@@ -306,7 +303,7 @@ class DataLoader(Loader[BatchT]):
         padded as the readers' on_error says.
 
         Args:
-            positions: Of rows, counted from 0 over all ranks; at most as many as a batch has on
+            positions: The rows, counted from 0 over all ranks; at most as many as a batch has on
                 this rank.
             epoch: Counted from 0.
 
@@ -402,10 +399,10 @@ class DataLoader(Loader[BatchT]):
         and sinks do so themselves.
 
         Args:
-            seconds: That a thread took, for starting the copy and for waiting.
+            seconds: Time that a thread took to start the copy and to wait for it.
             size: Bytes of the batch.
-            device: Where to, in a word.
-            overlaps: The thread is another one than the training loop's, which trains meanwhile.
+            device: The place of the copy, in a word.
+            overlaps: Another thread than the training loop copies, which trains meanwhile.
 
         Raises:
             InvalidArgumentError: Seconds or size are no numbers from 0 on, or device is no str.

@@ -188,7 +188,7 @@ class Loader(Generic[BatchT]):
         ends, or the loader is closed.
 
         Args:
-            path: Of the file; one that ends in ".gz" is compressed.
+            path: Where to write the file; one that ends in ".gz" is compressed.
             memory: Bytes for events, 80 each.  When they are full, later events are dropped, with
                 a RuntimeWarning.
 
@@ -211,12 +211,11 @@ class Loader(Generic[BatchT]):
             slots, slots_held, slots_ready: Memory for batches: allocated, in the program's hands,
                 and complete but not yet delivered.
             batches, records: Delivered, on this rank.
-            bytes: Of record data that were parsed.
+            bytes: Bytes of records that were parsed.
             skipped: Records that were left out or padded after an error.
             left_out: Records, of all ranks, that last_batch left out at the ends of epochs.
             wait_seconds, help_seconds: next() waited for other threads, and worked itself.
-            thread_seconds, idle_seconds: Threads were there to work, summed over threads, and of
-                it had no work.
+            thread_seconds, idle_seconds: Time of all threads together, and the part without work.
             slot_bytes: Memory of all slots, with ragged values.
             read_bytes: Read from files that are not mapped, also to index them.
             cpu_seconds, runnable_seconds, major_faults: The threads computed, waited for a
@@ -227,13 +226,16 @@ class Loader(Generic[BatchT]):
             asked_seconds, delivered_seconds: When the program asked for the latest batch (0:
                 never), and when it got one.
             batches_made: Complete, also those that were not delivered.
-            starts, start_seconds: First batches of an epoch, or after a seek, and next() for them.
-            steps, waited_steps: The other batches, and of them those not complete when asked for.
-            step_wait_seconds, step_train_seconds: next() for these, and the program between them.
+            starts, start_seconds: First batches of an epoch or after a seek, and the time in
+                next() for them.
+            steps, waited_steps: The other batches, and how many were not complete when the program
+                asked for them.
+            step_wait_seconds, step_train_seconds: Time in next() for steps, and in the program
+                between steps.
             no_memory_seconds: No further batch could be started: memory_budget was used up.
-            processors: That this process may use.
-            process_cpu_seconds: All threads of the process computed, since the loader was opened.
-            throttled_seconds: The quota of the cgroup was used up, since then.
+            processors: Processors that this process may use.
+            process_cpu_seconds: All threads of the process computed.
+            throttled_seconds: The quota of the cgroup was used up.
         """
         return read_stats(self._of_this_process().handle)
 

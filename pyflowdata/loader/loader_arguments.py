@@ -46,7 +46,7 @@ def _of_function(function: Callable[..., Any]) -> str:
 
 
 def _instead_of(value: Any) -> str:
-    """How blobs are made of a thing that is none."""
+    """How to make blobs of a value that is no blob."""
     if isinstance(value, (str, os.PathLike)):
         return f"open the files, flow.open({shown(os.fspath(value))}).batch(32)"
     if isinstance(value, Loader):
@@ -77,14 +77,11 @@ def _kind(value: object) -> str:
 
 
 def _check_blobs(given: tuple[Any, ...], blobs: Iterable[Any]) -> None:
-    """Refuses what a DataLoader cannot take.
+    """Refuses values that are no blobs; the error says how to make blobs of them.
 
     Args:
-        given: Its arguments.
+        given: The arguments of the DataLoader.
         blobs: The elements of the tuple or dict that was given, or the arguments.
-
-    Raises:
-        InvalidArgumentError: Says how blobs are made of the thing.
     """
     for blob in blobs:
         if isinstance(blob, Records):
@@ -123,12 +120,7 @@ def _dict_form(keys: list[Any]) -> Callable[[list[Batch]], dict[Any, Batch]]:
 
 
 def not_a_loader(function: str, given: Any) -> WrongUseError:
-    """What is said of an argument that should be a DataLoader.
-
-    Args:
-        function: What was called.
-        given: Its first argument.
-    """
+    """The error of a function whose first argument, `given`, should be a DataLoader."""
     said = f"{function}() takes a pyflowdata.DataLoader, and {_kind(given)} was given"
     if isinstance(given, Records):
         return WrongUseError(f"{said}: {function}(flow.DataLoader(data.batch(n)))")

@@ -49,7 +49,7 @@ open_loaders: weakref.WeakSet[OpenLoader] = weakref.WeakSet()  # of this process
 
 
 def _close_all() -> None:
-    with contextlib.ExitStack() as closing:  # all of them, also if one cannot write its trace
+    with contextlib.ExitStack() as closing:  # also the others, if one cannot write its trace
         for loader in list(open_loaders):
             closing.callback(loader.close)
 
@@ -71,7 +71,7 @@ class Turns:
 
     Attributes:
         lock: Held by the thread that takes batches or moves the loader.
-        is_busy: Whether its holder is inside a call that must not be entered again.
+        is_busy: The holder is inside a call that must not be entered again.
     """
 
     __slots__ = ("is_busy", "lock")
@@ -81,12 +81,12 @@ class Turns:
         self.is_busy = False
 
     def is_mine(self) -> bool:
-        """Whether this thread has the lock, as further out where a signal handler runs."""
+        """Whether this thread has the lock, perhaps further out where a signal handler runs."""
         lock: Any = self.lock
         return bool(lock._is_owned())
 
     def check_idle(self) -> None:
-        """Only for who holds the lock: then a busy holder is this same thread, further out."""
+        """The caller holds the lock, so that a busy holder is this same thread, further out."""
         if self.is_busy:
             raise UnsupportedError(
                 "this thread is inside next() of the DataLoader already, and a signal handler or "
@@ -95,7 +95,7 @@ class Turns:
             )
 
     def check_not_inside(self) -> None:
-        """A function that C runs for a batch must not wait for that batch, nor for who does."""
+        """A function that C runs for a batch must not wait for that batch, nor for its taker."""
         if threading.get_ident() in inside and not self.is_mine():
             raise UnsupportedError(
                 "a function that a DataLoader calls, of register_decoder or in the source of a "
@@ -125,12 +125,12 @@ class Observation:
         trace_on: The trace that is on.
     """
 
-    def __init__(self, handle: CData, blobs: tuple[Blob, ...], readers: tuple[Reader, ...]) -> None:
-        self._handle, self._blobs, self._readers = handle, blobs, readers
+    def __init__(self, loader: OpenLoader) -> None:
+        self._handle, self._blobs, self._readers = loader.handle, loader.blobs, loader.readers
         self.trace_on: Trace | None = None
-        self._wait: Wait | None = None  # from the first epoch on, if stalls are watched for
-        self._waits: list[Wait] = []  # of it, for reports
-        self._at_end: weakref.finalize[Any, Any] | None = None
+        self._wait: Wait | None = None  # from the first epoch on, unless stalls are not watched
+        self._waits: list[Wait] = []  # [self._wait], for reports
+        self._at_end = report_at_end(loader, lambda: self._counted)
 
     # ---- Reports ------------------------------------------------------------------------------
 
@@ -159,12 +159,8 @@ class Observation:
         copies.bytes += size
         copies.seconds += seconds
 
-    def report_at_end_of(self, loader: object) -> None:
-        """Has PYFLOWDATA_REPORT obeyed at the end of this OpenLoader."""
-        self._at_end = report_at_end(loader, lambda: self._counted)
-
     def drop_report_at_end(self) -> None:
-        """PYFLOWDATA_REPORT is not about this loader."""
+        """Leaves the loader out of what PYFLOWDATA_REPORT shows."""
         if self._at_end is not None:
             self._at_end.detach()
 
@@ -178,7 +174,7 @@ class Observation:
     # ---- Stalls -------------------------------------------------------------------------------
 
     def watch(self, loader: object) -> None:
-        """Has the waits of this OpenLoader watched, from its first iterator on."""
+        """Watches the waits of this OpenLoader, from its first iterator on."""
         if self._wait is None:
             from ..insight.stalls import begin
 
@@ -191,7 +187,7 @@ class Observation:
         return None if self._wait is None else self._wait.stall
 
     def raise_stall(self, cursor: Cursor) -> None:
-        """In next(): raises a StallWarning about this batch that a filter has made an error."""
+        """In next(): raises the StallWarning about this batch, if a filter makes it an error."""
         if self._wait is not None and self._wait.failure is not None:
             self._wait.raise_failure(*cursor.next())
 
@@ -242,17 +238,17 @@ class OpenLoader:
     """What a DataLoader has opened.  Iterators and sinks keep it, and get it by open_loader_of().
 
     Attributes:
-        blobs: Whose arrays a batch has, in order.
-        form: Makes a batch of the arrays.
-        handle: The library's loader.
-        share: Which steps it delivers.
-        info: What the library says of it when it is opened.
-        err: For calls of its turn.
-        arrays: Those of the batch that is taken.
+        blobs: The blobs whose arrays a batch has, in order.
+        form: Makes a batch, such as a dict, of a list with the arrays of the blobs.
+        handle: The `pfd_loader *`.
+        share: The steps that it delivers.
+        info: The `pfd_loader_info` from when it was opened.
+        err: The `pfd_error *` of the thread that has the turn.
+        arrays: Makes the arrays of batches.
         turns: Whose turn it is.
         cursor: Where it is.
         readers: As of DataLoader.
-        rank: In words.
+        rank: Rank and world size in words.
         observation: What is seen of it besides batches.
         repeating: Readers that have the same order in each epoch, to be told of once.
         life: "open", "closed" or "forked".
@@ -283,8 +279,7 @@ class OpenLoader:
         self.arrays = BatchArrays(blobs, self.info)
         self.rank = rank_of(blobs)
         self.readers = read_readers(self.handle, self.info.num_readers)
-        self.observation = Observation(self.handle, self.blobs, self.readers)
-        self.observation.report_at_end_of(self)
+        self.observation = Observation(self)
         warn_of_readers(self.readers)
         advise_on_batches(blobs, self.readers)
         self.repeating = repeating_orders(blobs, self.readers)
@@ -293,7 +288,7 @@ class OpenLoader:
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[Cursor]:
-        """Where the loader is, while no other thread can take batches or move it."""
+        """The cursor, while no other thread can take batches or move the loader."""
         self.turns.check_not_inside()
         with self.turns.lock:
             self.turns.check_idle()
@@ -385,7 +380,7 @@ class OpenLoader:
         self.cursor.go(place.epoch, place.position)
 
     def _pasts(self, epoch: int, position: int) -> list[int]:
-        """Of each reader: a hash of what may change from this batch on; 0 for most."""
+        """For each reader, a hash of what may change from this batch on; 0 for most readers."""
         handle, count = self.handle, len(self.readers)
         return [lib.pfd_loader_get_past(handle, i, epoch, position) for i in range(count)]
 
@@ -397,7 +392,7 @@ class OpenLoader:
         check(lib.pfd_loader_pause_counts(self.handle, 1, err), err)
         try:
             self.cursor.lease = None  # what is done here does not end a sink
-            self.repeating = ()  # which is to be said where the program repeats it
+            self.repeating = ()  # the warning is for epochs that the program repeats
             yield
         finally:
             lib.pfd_loader_pause_counts(self.handle, 0, err)
@@ -416,8 +411,8 @@ class OpenLoader:
         return paths
 
     def first_records(self, count: int, reader: int = 0) -> list[int]:
-        """The number, as in "id", of the first record of each of `count` files, in the order of
-        which the records are."""
+        """The number, as in "id", of the first record of each of `count` files: records lie in
+        the order of the files."""
         found, err = ffi.new("int64_t *"), new_error()
         firsts = []
         for index in range(count):
@@ -439,13 +434,13 @@ class OpenLoader:
         return self.life == "open"
 
     def check_life(self) -> None:
-        """Raises CancelledError when it is closed, and as check_process()."""
+        """Raises CancelledError if the loader is closed, and as check_process()."""
         if self.life == "closed":
             raise CancelledError("the DataLoader is closed")
         self.check_process()
 
     def check_process(self) -> None:
-        """Raises UnsupportedError in a forked child of the process that opened it."""
+        """Raises UnsupportedError in a forked child of the process that opened the loader."""
         if self.life == "forked":
             raise UnsupportedError(
                 f"the DataLoader was opened by another process than this one ({os.getpid()}), "
@@ -457,7 +452,7 @@ class OpenLoader:
         if self.is_open:
             self.life = "closed"
             open_loaders.discard(self)
-            if threading.get_ident() in inside:  # the threads cannot be waited for by one of them
+            if threading.get_ident() in inside:  # a thread of the loader cannot wait for itself
                 threading.Thread(target=self._stop, name="pyflowdata close").start()
             else:
                 self._stop()

@@ -1,7 +1,7 @@
-"""The order of an epoch as a picture needs it: where the records of its first batches lie.
+"""Facts about the data of a loader for reports: where the records of its first batches lie.
 
-A small loader of its own reads the numbers of the records, so that the one that is looked at goes
-on undisturbed.  It decodes nothing, and stops after a time and a number of batches.
+A second, small loader reads the numbers of the records, so that the first loader goes on
+undisturbed.  It decodes nothing, and stops after a time and a number of batches.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def sample_order(
 
     Args:
         loader_class: The class `DataLoader`.
-        blobs: Of a loader.
-        readers: Of the same; the order of the first one is read, all ranks together.
-        epoch: Which one.
-        seconds: Reading stops after them.
+        blobs: The blobs of a loader.
+        readers: Its readers; the order of the first reader is read, of all ranks together.
+        epoch: The number of the epoch.
+        seconds: How long this may read.
 
     Returns:
         For JSON: "reader", its name, and "missing", why there is no order, or "" and
@@ -201,8 +201,6 @@ def _labels(wanted: Sequence[Blob], values: Sequence[Sequence[Numbers]]) -> dict
 
 # ---- What a report says of the data -------------------------------------------------------------
 
-# What a loader's report says of its data.
-
 def data_facts(
     loader_class: Callable[..., Any], form: Callable[[list[Any]], Any], blobs: Sequence[Blob],
     readers: Sequence[Reader], epoch: int,
@@ -212,9 +210,9 @@ def data_facts(
     Args:
         loader_class: The class `DataLoader`.
         form: Makes a batch of the blobs' arrays: a dict, a tuple, or a bare array.
-        blobs: Of the loader.
-        readers: Of the loader.
-        epoch: Whose order is looked at.
+        blobs: The blobs of the loader.
+        readers: Its readers.
+        epoch: The epoch whose order is shown.
     """
     return DataFacts(
         readers=[{**dataclasses.asdict(one), "shuffle": one.shuffle} for one in readers],

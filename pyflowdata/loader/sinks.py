@@ -1,7 +1,10 @@
-"""The queue, the thread and the calls of sink mode.
+"""Sink mode: a thread fills a bounded queue ahead, and a call runs many steps from it.
 
-Between two steps the calling thread takes a batch from a queue, and does nothing else for the
-loader.  What brings batches to a device is a HandOver; without one they stay NumPy arrays.
+    run = flow.sink(loader, step, sink_size=100)
+    losses = run()                     # what 100 calls of step(batch) returned
+
+Between two steps the calling thread takes a batch from the queue, and does nothing else for the
+loader.  A HandOver brings batches to a device, or leaves them as NumPy arrays.
 """
 
 from __future__ import annotations
@@ -28,9 +31,6 @@ if TYPE_CHECKING:
     from ..insight.report import Report
 
 __all__ = ["HandOver", "OnHost", "Sink"]
-
-
-# ---- Sinks --------------------------------------------------------------------------------------
 
 
 BatchT = TypeVar("BatchT")
@@ -84,11 +84,11 @@ class _Filler:
     It knows nothing of the Sink, so that a Sink that is dropped can end it.
 
     Attributes:
-        ready: Of (kind, what was made, the loader's place after it); up to `queue` of them, and
-            one that ends a wait for it.
-        room: A None for each that may be put there.
-        batches: The iterator over the loader; None: there was none yet.
-        is_stopped: It takes no more batches.
+        ready: Items (kind, batch or failure, the loader's place after it): up to `queue` of them,
+            and one that ends a wait for an item.
+        room: A None for each item that may be put into `ready`.
+        batches: The iterator over the loader; None: not made yet.
+        is_stopped: The thread takes no more batches.
     """
 
     def __init__(
@@ -97,8 +97,8 @@ class _Filler:
         batches: Iterator[Any] | None,
     ) -> None:  # fmt: skip
         """Args:
-        turn: Held while the thread runs: the next thread of the sink waits for the end of this.
-        batches: To go on with; None: seek.
+        turn: Held while the thread runs: the next thread of the sink waits for its end.
+        batches: The iterator to go on with; None: seek.
         """
         self.ready: SimpleQueue[tuple[int, Any, tuple[int, int]]] = SimpleQueue()
         self.room: SimpleQueue[None] = SimpleQueue()
@@ -224,7 +224,7 @@ class Sink(Generic[ResultT]):
         Args:
             hand_over: What brings batches to a device.
             begin: Makes an iterator over batches; None: iter(loader).
-            stacked: Batches of the loader in each of these.
+            stacked: Batches of the loader in each batch of `begin`.
         """
         if not isinstance(loader, DataLoader):
             kind = type(loader)
@@ -343,7 +343,7 @@ class Sink(Generic[ResultT]):
     # ---- The thread ---------------------------------------------------------------------------
 
     def _start(self, batches: Iterator[Any] | None) -> _Filler:
-        """A new queue and thread, in place of those before; batches: to go on with, None: seek."""
+        """A new queue and thread in place of the earlier ones; batches: as of _Filler."""
         self._lease.stop()
         self._has_failed, self._is_first = False, True
         self._filler = self._lease.thread = filler = _Filler(
@@ -463,13 +463,6 @@ class Sink(Generic[ResultT]):
             f"{self._hand_over}{closed})"
         )
 
-
-# ---- The function -------------------------------------------------------------------------------
-
-# Sink mode: a thread fills a bounded queue ahead, and a call runs many steps from it.
-#
-# run = flow.sink(loader, step, sink_size=100)
-# losses = run()                     # what 100 calls of step(batch) returned
 
 @takes_own_arguments
 def sink(

@@ -29,10 +29,7 @@ from .registry import with_ports_of
 from .row_types import NUMBERS, RAGGED_ROW, dtype_name, dtype_number, read_row_type
 
 
-# ---- Rows that are given, and rows that come back -----------------------------------------------
-
-# Rows that a program has, as inputs of an op.
-#
+# ---- Rows that a program has --------------------------------------------------------------------
 # One row is an array, bytes or a number.  A batch is a list of rows, or a Ragged.
 
 Array = npt.NDArray[Any]
@@ -50,9 +47,9 @@ class Rows(ABC):
     """The rows of one input.
 
     Attributes:
-        count: How many; None: one row that is no batch.
-        dtype: Of the elements.
-        shape: Of a row, with -1 for a dimension that varies.
+        count: Number of rows; None: one row that is no batch.
+        dtype: The dtype of the elements.
+        shape: The shape of a row, with -1 for a dimension that varies.
     """
 
     __slots__ = ("_items", "count", "dtype", "shape")
@@ -140,15 +137,15 @@ def _address(array: Array) -> np.uint64:
     return address
 
 
-# ---- What is given ------------------------------------------------------------------------------
+# ---- Rows of arguments --------------------------------------------------------------------------
 
 
 def take(name: str, value: object, *, takes_ragged: bool) -> Rows:
     """The rows that were given for the input `name`.
 
     Args:
-        takes_ragged: Whether the op takes rows that differ in size: rows of bytes then do, even if
-            they happen not to.
+        takes_ragged: The op takes rows that differ in size: rows of bytes then count as such, even
+            if they have one size.
 
     Raises:
         InvalidArgumentError: It is neither a row nor a batch of rows.
@@ -198,7 +195,7 @@ def _row(name: str, value: Any) -> Array | bytes:
 
 
 def _other_array(name: str, value: object) -> Array:
-    """Of a number, of a nested list of them, or of another library's array."""
+    """The array of a number, of a nested list of numbers, or of another library's array."""
     if isinstance(value, np.ma.MaskedArray):
         raise InvalidArgumentError(
             f"input '{name}' is a masked array, whose mask would be lost: give {name}.filled(VALUE)"
@@ -291,8 +288,7 @@ def _is_sound(ragged: Ragged) -> bool:
     return all(is_fit) and np.array_equal(shapes.prod(axis=1), elements)
 
 
-# ---- Calls --------------------------------------------------------------------------------------
-
+# ---- Prepared ops -------------------------------------------------------------------------------
 
 _DEFAULTS = tuple(least for least, _ in ROW_OPTIONS.values())
 _SIGNALS_NS = 50_000_000  # how long a call may keep Python from looking for signals
@@ -305,7 +301,7 @@ _Types = tuple[tuple[np.dtype[Any], tuple[int, ...]], ...]
 
 
 class _Output(NamedTuple):
-    """One output: its place among those of the op, and a row of it."""
+    """One output: its place among those of the op, and the type of its rows."""
 
     place: int
     dtype: np.dtype[Any]
@@ -353,7 +349,7 @@ class _Prepared:
     def run(
         self, inputs: Sequence[Rows], count: int | None, seed: int, epoch: int, ordinal: int
     ) -> Any:
-        """The answers: of each output a row, or a list of rows.
+        """The answer of each output: a row, or a list of rows.
 
         Args:
             count: Rows of each input; None: one row, and not a batch.
@@ -375,8 +371,8 @@ class _Prepared:
         return answers[0] if len(answers) == 1 else tuple(answers)
 
     def run_bytes(self, inputs: Sequence[Rows], count: int) -> tuple[Array, Array]:
-        """The rows of the only output, which are bytes: all of them one after another, and the size
-        of each."""
+        """The rows of the only output, which are bytes: all rows one after another, and the size of
+        each."""
         with self._done(inputs, count, [None], _DEFAULTS, count) as done:
             return _ragged_values(done, self._outputs[0], count)
 
@@ -459,13 +455,17 @@ _lock = threading.RLock()  # of changes to _kept; a signal handler may come in
 
 
 def forget() -> None:
-    """An op was replaced by another of its name."""
+    """Drops what was prepared: an op was replaced by another of its name."""
     with _lock:
         _kept.clear()
 
 
 def _frozen(value: object) -> object:
-    """Equal only for values that an attr takes for the same; of mutable objects a TypeError."""
+    """A key that is equal only for values that an attr takes for the same.
+
+    Raises:
+        TypeError: The value is a mutable object.
+    """
     if isinstance(value, (list, tuple)):
         return (list, *map(_frozen, value))
     if isinstance(value, np.ndarray):
@@ -514,15 +514,15 @@ def _made(
 
 
 def _varying(types: _Types) -> _Types:
-    """The same types of rows that only happen to be of one size."""
+    """The types, if the first dimension of rows varies."""
     return tuple((dtype, (-1, *shape[1:]) if shape else shape) for dtype, shape in types)
 
 
 def _are_rows(
     op: Op, name: str | None, values: Mapping[str, object], inputs: Sequence[Rows]
 ) -> bool:
-    """Whether the op takes what the first dimension of the given arrays counts, and would not take
-    the arrays if only their sizes were others."""
+    """Whether the op takes the parts along the first dimension of the given arrays, and would not
+    take the arrays with any other sizes."""
     if any(rows.count is not None or not rows.shape for rows in inputs):
         return False
     others = tuple((rows.dtype, (*(-1 for _ in rows.shape[1:]), rows.shape[-1])) for rows in inputs)
@@ -545,12 +545,12 @@ def call(op: Op, name: str | None, values: dict[str, object], inputs: Mapping[st
     """Calls an op on rows.
 
     Args:
-        name: Of the op in a graph, which its random numbers depend on; None for none.
+        name: The name of the node in a graph, on which its random numbers depend; None for none.
         values: Attrs, and those of `ROW_OPTIONS` that are given.
         inputs: What is given for each input, by its name.
 
     Returns:
-        Of each output a row, or a list of rows where batches are given; of several a tuple.
+        A row, or a list of rows where batches are given; of several outputs a tuple.
 
     Raises:
         Error: As the nodes of a graph and the loader raise them; `row` is the row that failed.
@@ -612,7 +612,7 @@ def _fitted(
 
 
 def _is_small(value: object) -> bool:
-    """Whether it is an int of Python, or a list of them, in the range of int8."""
+    """Whether it is an int of Python, or a list of such ints, in the range of int8."""
     numbers = value if type(value) is list else [value]
     return all(type(number) is int and -128 <= number < 128 for number in numbers)
 

@@ -29,9 +29,8 @@ from .world import World, find_world, is_left_open
 
 # ---- Nodes and blobs ----------------------------------------------------------------------------
 
-
-# Names of ops that no module makes when it is imported -> what becomes the name of the op when it
-# is pickled and unpickled, and makes the op.
+# Name of an op that no import of a module makes -> an object to pickle in its place: unpickled, it
+# makes the op and becomes its name.
 carried_ops: dict[str, object] = {}
 
 _MOST_NAMED = 12  # inputs in a message
@@ -51,10 +50,10 @@ class Node:
     Attributes:
         op: With the inputs and outputs of this node.
         values: The attrs that were given, and those that were inferred from the files.
-        found: Names of the latter.
-        sampled: Names of those among them that the first records say, and no header -> the argument
-            that states them.
-        notes: Name of an output -> why its type is perhaps not the one that is wanted.
+        found: Names of the inferred attrs.
+        sampled: Name of an attr that was inferred from the first records, and not from a header ->
+            the argument that states it.
+        notes: Name of an output -> why its type is perhaps not the wanted one.
         worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
             rank and world_size has those of `world()` when its node is made.  Without a batch_size,
             too, its records are for a data set, of whose batches each rank takes its part.
@@ -73,7 +72,7 @@ class Node:
         """Checks everything and infers the outputs.
 
         Args:
-            op: Which op.
+            op: The op that the node uses.
             name: Name of the node; None or "" for none.
             inputs: One blob per input of the op; one or more for an op with many.
             values: Attrs by name; the others take their defaults.
@@ -199,7 +198,7 @@ def check_is_batched(node: Node) -> None:
 
 
 def _given_world(values: Mapping[str, Any]) -> World:
-    """Of attrs that C has accepted."""
+    """Rank and world size in attrs that C has accepted."""
     rank, world_size = (operator.index(values[name]) for name in ("rank", "world_size"))
     return World(rank, world_size, "as given")
 
@@ -307,11 +306,10 @@ def _output(node: Node, index: int) -> Blob:
 
 
 def nodes_of(blobs: Iterable[Blob]) -> list[Node]:
-    """The nodes that blobs are computed by, each once, and after those of its inputs."""
+    """The nodes that compute some blobs, each once, and after the nodes of its inputs."""
     found: dict[Node, None] = {}
 
     def walk(node: Node) -> None:
-        """Adds a node after those of its inputs."""
         if node not in found:
             for blob in node.inputs:
                 walk(blob.node)
@@ -327,7 +325,6 @@ def reader_nodes(blobs: Iterable[Blob]) -> list[Node]:
     seen: dict[Node, None] = {}
 
     def walk(node: Node) -> None:
-        """Notes a node and those of its inputs, depth first."""
         if node in seen:
             return
         seen[node] = None
@@ -346,7 +343,7 @@ def with_reader_attrs(
     """The same blobs of a graph whose readers have these attrs besides, or in place of, their own.
 
     Args:
-        blobs: Of the existing graph, which does not change.
+        blobs: Blobs of the existing graph, which does not change.
         attrs: The new attrs of the readers.
     """
     made: dict[Node, Node] = {}
@@ -371,7 +368,6 @@ def is_present(op: Op, output: str, values: Mapping[str, object]) -> bool:
 
 # ---- The files of a reader ----------------------------------------------------------------------
 
-# The files of a reader, as the C library finds them.
 
 def files_of(reader: Node) -> list[str]:
     """The paths of a reader's files; none if it does not read files.
@@ -394,10 +390,9 @@ def files_of(reader: Node) -> list[str]:
 
 # ---- Data sets in place of blobs ----------------------------------------------------------------
 
-# What is given in place of blobs by mistake: a data set, whose records have no batches yet.
 
 class Records(ABC):
-    """The base of data sets, for ops and loaders, which take blobs, to know them by."""
+    """The base of data sets, by which ops and loaders, which take blobs, recognise a data set."""
 
     @property
     @abstractmethod

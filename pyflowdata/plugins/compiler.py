@@ -81,11 +81,11 @@ def _flag_list(flags: Sequence[str] | str) -> list[str]:
         raise InvalidArgumentError(f"flags = {shown(flags)}; it must be a str or a list of str")
     made: list[str] = []
     for word in words:
-        behind_flag = bool(made) and _PATH_FLAG.fullmatch(made[-1]) is not None
+        follows_flag = bool(made) and _PATH_FLAG.fullmatch(made[-1]) is not None
         joined = _PATH_FLAG.fullmatch(word)
         if joined:
             made.append(joined[1] + _from_here(joined[2]))
-        elif not word.startswith("-") and (behind_flag or word.endswith(_FILES)):
+        elif not word.startswith("-") and (follows_flag or word.endswith(_FILES)):
             made.append(_from_here(word))
         else:
             made.append(word)
