@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 # Messages for a Ragged that is used like an array: rows of different lengths have no sums.
 
-ClassT = TypeVar("ClassT", bound=type)
+_ClassT = TypeVar("_ClassT", bound=type)
 
-AS_ARRAY = (
+_AS_ARRAY = (
     "np.asarray(a) is an array where all rows are of one shape, a.to_padded() one with a mask, and "
     "a.values has the elements of all rows"
 )
@@ -35,7 +35,7 @@ def _refuse_index(index: object) -> NoReturn:
         said = "several rows are [a[row] for row in rows]"
     raise TypeError(
         f"a Ragged takes the number of a row or a slice, and this is a {type(index).__name__}: "
-        f"{said}; {AS_ARRAY}"
+        f"{said}; {_AS_ARRAY}"
     ) from None
 
 
@@ -43,10 +43,10 @@ def _refuse_attribute(name: str) -> NoReturn:
     """Raises AttributeError; for what arrays have, it says how the Ragged becomes one."""
     said = f"a Ragged has no attribute '{name}'"
     is_of_arrays = not name.startswith("_") and hasattr(np.ndarray, name)
-    raise AttributeError(f"{said}: {AS_ARRAY}" if is_of_arrays else said)
+    raise AttributeError(f"{said}: {_AS_ARRAY}" if is_of_arrays else said)
 
 
-def _refuses_arithmetic(cls: ClassT) -> ClassT:
+def _refuses_arithmetic(cls: _ClassT) -> _ClassT:
     """Makes operators with a number or another Ragged raise an error that names the alternatives;
     arrays and tensors handle theirs themselves."""
     for name, sign in _RAGGED_SIGNS.items():
@@ -59,7 +59,7 @@ def _refuses_arithmetic(cls: ClassT) -> ClassT:
 def _refusing(cls: type, sign: str) -> Callable[[Any, object], Any]:
     def refuse(self: object, other: object) -> Any:
         if isinstance(other, (int, float, list, cls)) and not isinstance(other, np.generic):
-            raise TypeError(f"a Ragged has no operator {sign}: {AS_ARRAY}")
+            raise TypeError(f"a Ragged has no operator {sign}: {_AS_ARRAY}")
         return NotImplemented
 
     return refuse

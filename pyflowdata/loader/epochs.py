@@ -75,7 +75,7 @@ class Cursor:
 
     def begin(self, epoch: int, position: int) -> int:
         """Starts an iterator at this place, and returns its number."""
-        check_epoch(epoch)
+        _check_epoch(epoch)
         self.iterator += 1
         self.epoch, self.position, self.started = epoch, position, epoch
         self.must_seek = True
@@ -112,11 +112,11 @@ def as_epoch(epoch: SupportsIndex) -> int:
         number = -1
     if number < 0:
         raise InvalidArgumentError(f"epoch = {shown(epoch)}; it must be an int from 0 on")
-    check_epoch(number)
+    _check_epoch(number)
     return number
 
 
-def check_epoch(epoch: int) -> None:
+def _check_epoch(epoch: int) -> None:
     """The last epoch can be the next one of a state, but cannot start: it has no successor."""
     if epoch >= LAST_EPOCH:
         raise InvalidArgumentError(f"there is no epoch after {LAST_EPOCH - 1}")
@@ -210,7 +210,7 @@ class Batches(Iterator[BatchT]):
         is_over = self._resumes and cursor.share.count == 1
         goes_on, self._resumes = self._endless or is_over, False
         if goes_on:
-            check_epoch(cursor.epoch + 1)
+            _check_epoch(cursor.epoch + 1)
             advise_on_orders(self._loader.repeating)
         cursor.epoch, cursor.position, self._over = cursor.epoch + 1, 0, not goes_on
         if self._over:

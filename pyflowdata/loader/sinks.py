@@ -67,11 +67,12 @@ class OnHost:
 
 
 class _Counters:
-    """What a sink's threads count; each field has one thread that writes it."""
+    """What a sink's threads count, as Sink.stats(); each field has one thread that writes it."""
 
     def __init__(self, queue: int) -> None:
-        self.sent = self.steps = 0
-        self.fetch = self.push_wait = self.copy = self.pop_wait = self.step = 0.0
+        self.batches_sent = self.steps = 0
+        self.fetch_seconds = self.copy_seconds = self.push_wait_seconds = 0.0
+        self.pop_wait_seconds = self.step_seconds = 0.0
         self.depths = [0] * (queue + 1)
         self.recent_depths: deque[int] = deque(maxlen=_RECENT)
         self.push_starts: deque[float] = deque(maxlen=_RECENT)
@@ -146,19 +147,19 @@ class _Filler:
             kind, batch = self._fetch(cursor)
             place = cursor.next()
         fetched = _clock()
-        counters.fetch += fetched - begin
+        counters.fetch_seconds += fetched - begin
         counters.push_starts.append(time.time())
         self.room.get()
         if self.is_stopped:
             return False
         waited = _clock()
-        counters.push_wait += waited - fetched
+        counters.push_wait_seconds += waited - fetched
         with self._opened.observation.shows("hand over"):
             made = self._hand_over.send(batch) if kind == _BATCH else batch
-        counters.copy += _clock() - waited
+        counters.copy_seconds += _clock() - waited
         self.ready.put((kind, made, place))
         counters.push_ends.append(time.time())
-        counters.sent += kind == _BATCH
+        counters.batches_sent += kind == _BATCH
         return kind != _FAILURE
 
     def _fetch(self, cursor: Cursor) -> tuple[int, Any]:
@@ -312,7 +313,7 @@ class Sink(Generic[ResultT]):
             room.put(None)
             got = _clock()
             waited = got - done
-            counters.pop_wait += waited
+            counters.pop_wait_seconds += waited
             if filler.is_stopped:
                 raise self._cancelled()
             if kind != _BATCH:
@@ -333,7 +334,7 @@ class Sink(Generic[ResultT]):
             left -= 1
             counters.steps += 1
             done = _clock()
-            counters.step += done - got
+            counters.step_seconds += done - got
             if self._is_first:
                 self._times.add_start(waited)
                 self._is_first = False
@@ -418,30 +419,20 @@ class Sink(Generic[ResultT]):
 
         Keys:
             batches_sent: Batches that were put into the queue.
-            steps: That were run.
+            steps: Steps that were run.
             fetch_seconds: The thread waited for the loader.
-            copy_seconds: It brought batches to the device, or began to.
-            push_wait_seconds: It waited because the queue was full.
+            copy_seconds: The thread brought batches to the device, or started to.
+            push_wait_seconds: The thread waited because the queue was full.
             pop_wait_seconds: Calls waited for a batch.
             step_seconds: Calls were inside of steps.
             depths: How many steps found 0, 1, ... batches in the queue.
-            recent_depths: The same of the last 10 steps, one by one.
+            recent_depths: How many batches each of the last 10 steps found there.
             push_starts, push_ends: When the last 10 batches were ready to be put into the queue,
                 and were there, as time.time(); one more start than ends is a push that waits.
         """
-        counters = self._counters
         return {
-            "batches_sent": counters.sent,
-            "steps": counters.steps,
-            "fetch_seconds": counters.fetch,
-            "copy_seconds": counters.copy,
-            "push_wait_seconds": counters.push_wait,
-            "pop_wait_seconds": counters.pop_wait,
-            "step_seconds": counters.step,
-            "depths": list(counters.depths),
-            "recent_depths": list(counters.recent_depths),
-            "push_starts": list(counters.push_starts),
-            "push_ends": list(counters.push_ends),
+            name: list(count) if isinstance(count, (list, deque)) else count
+            for name, count in vars(self._counters).items()
         }
 
     def report(self, *, since: Report | None = None) -> Report:

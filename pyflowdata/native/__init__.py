@@ -29,7 +29,7 @@ from .shared_library import include_dir as include_dir
 
 CData = Any  # an object of cffi
 
-LIBRARY_VARIABLE = "PYFLOWDATA_LIBRARY"  # path of a library to load instead of the package's own
+_LIBRARY_VARIABLE = "PYFLOWDATA_LIBRARY"  # path of a library to load instead of the package's own
 
 ffi: Any = declared("pyflowdata.native.declared")
 _interface = Interface(
@@ -45,10 +45,10 @@ _interface = Interface(
 
 def library_path() -> Path:
     """The shared library of this package, or the one that PYFLOWDATA_LIBRARY names."""
-    chosen = os.environ.get(LIBRARY_VARIABLE)
+    chosen = os.environ.get(_LIBRARY_VARIABLE)
     path = Path(chosen) if chosen else PACKAGE / "libpyflowdata.so"
     if not path.is_file():
-        hint = f"{LIBRARY_VARIABLE} names it" if chosen else BUILD_HINT
+        hint = f"{_LIBRARY_VARIABLE} names it" if chosen else BUILD_HINT
         raise ImportError(f"the library {path} does not exist; {hint}")
     return path.resolve()
 

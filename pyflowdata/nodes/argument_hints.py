@@ -62,7 +62,7 @@ ARGUMENTS = {
 ARGUMENTS["num_epochs"] = ARGUMENTS["epochs"]
 
 # Attrs of readers that other libraries give to a loader.
-OF_READERS = {
+_OF_READERS = {
     "batch_size": remedies.BATCH_SIZE,
     "random_shuffle": remedies.SHUFFLE,
     "shuffle": remedies.SHUFFLE,
@@ -80,7 +80,7 @@ ATTRS = {
     "usecols": "fields",
 }
 
-SOURCE_THREADS = (
+_SOURCE_THREADS = (
     "thread_safe=True lets calls of the source overlap, in flow.DataLoader(blobs, num_threads=8); "
     "data.map(function, processes=2) has worker processes"
 )
@@ -118,8 +118,8 @@ def refuse_arguments(given: Iterable[str], function: str, own: Iterable[str]) ->
 
 
 def _said_of(name: str, own: Iterable[str]) -> str:
-    if name in OF_READERS:
-        return f": {OF_READERS[name]}"
+    if name in _OF_READERS:
+        return f": {_OF_READERS[name]}"
     if name in ARGUMENTS:
         return f": {ARGUMENTS[name]}"
     near = did_you_mean(name, own, 0.8)
@@ -196,6 +196,6 @@ def refuse_other_argument(op: Op, name: str) -> None:
     if op.attr(word) is not None or (word == "fields" and op.attr("columns") is not None):
         meant = f"it is {word}= of flow.open here" if word == "fields" else f"it is {word}= here"
     if name in ("num_workers", "num_parallel_workers") and op.attr("thread_safe") is not None:
-        meant = SOURCE_THREADS
+        meant = _SOURCE_THREADS
     if meant is not None:
         raise WrongUseError(f"unknown attr '{name}': {meant}", op=op.name, attr=name)

@@ -21,7 +21,7 @@ from ..errors import Error, InvalidArgumentError, OutOfMemoryError, shown
 from ..native import CData, check, encode as encode_text, exception, ffi, lib, new_error
 from ..native.calls import raised, take_interrupt
 from ..ragged import Ragged
-from .attr_values import attr_values, plain_values
+from .attr_values import attr_values, encode_node_name, plain_values
 from .node import is_present
 from .op_facts import ROW_OPTIONS, Op
 from .op_texts import ROWS_RULE
@@ -318,10 +318,7 @@ class _Prepared:
     def __init__(
         self, op: Op, name: str | None, values: Mapping[str, object], types: _Types
     ) -> None:
-        if not isinstance(name, (str, type(None))):
-            raise InvalidArgumentError(
-                f"name = {shown(name)} ({type(name).__name__}); it must be a str or None"
-            )
+        node_name = encode_node_name(name)
         plain = plain_values(op, values)
         slots, keep = attr_values(plain)
         rows = ffi.new("pfd_row_type[]", len(types))
@@ -330,8 +327,8 @@ class _Prepared:
             row.shape[0 : len(shape)] = shape
         out, err = ffi.new("pfd_eager **"), new_error()
         status = lib.pfd_eager_create(
-            encode_text(op.name, "op name"), encode_text(name or "", "name"), slots, len(plain),
-            rows, len(types), out, err,
+            encode_text(op.name, "op name"), node_name, slots, len(plain), rows, len(types), out,
+            err,
         )  # fmt: skip
         keep.clear()  # C used raw pointers into these until here
         take_interrupt()

@@ -111,7 +111,7 @@ NAMES = {
 }
 
 
-def in_modules(name: str) -> str:
+def _in_modules(name: str) -> str:
     """How to import a name that a module of this package has; "": the name does not look so."""
     if name == "integrations":
         return "import one of its modules: " + _INTEGRATION.format("torch", "TorchLoader")
@@ -146,7 +146,7 @@ def _begins(name: str, names: Iterable[str]) -> str | None:
 def what_is_meant(name: str, known: Iterable[str]) -> str:
     """What does the same here as a name of another library, or the known name that is meant; "":
     no name is like it."""
-    if said := in_modules(name):
+    if said := _in_modules(name):
         return said
     elsewhere = _FOLDED.get(name.casefold())
     if elsewhere is not None:
@@ -162,7 +162,7 @@ def what_is_meant(name: str, known: Iterable[str]) -> str:
     return f"{_FOLDED[likely]}: {NAMES[_FOLDED[likely]]}" if likely else ""
 
 
-def unknown_name(name: str, known: Iterable[str], place: str = "pyflowdata") -> str:
+def _unknown_name(name: str, known: Iterable[str], place: str = "pyflowdata") -> str:
     """The message for a name that the module `place` does not have."""
     # Tools ask every module for names such as `__wrapped__`: a search for each of these names took
     # a quarter of the time in which pytest collects this package's tests.
@@ -173,7 +173,7 @@ def unknown_name(name: str, known: Iterable[str], place: str = "pyflowdata") -> 
 def missing(name: str, known: Iterable[str], place: str = "pyflowdata") -> Exception:
     """What `__getattr__` of the module `place` raises for a name: for `from module import name` an
     ImportError, as Python drops the text of an AttributeError there."""
-    said, frame = unknown_name(name, known, place), sys._getframe(2)
+    said, frame = _unknown_name(name, known, place), sys._getframe(2)
     if opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM":
         return ImportError(said, name=place)
     # With a name, but no object, Python adds no suggestion of its own.

@@ -18,11 +18,11 @@ import numpy as np
 
 from ..errors import Error, InvalidArgumentError, shown
 from ..native import CData, build_hint, check, encode, ffi, lib, new_error
-from .attr_values import Plain, attr_values, found_values, plain_values
+from .attr_values import Plain, attr_values, encode_node_name, found_values, plain_values
 from .blob_hints import BlobHints
 from .op_facts import Op
 from .registry import find_op, with_ports_of
-from .row_types import dtype_name, dtype_of
+from .row_types import dtype_name, read_row_type
 from .sampled_attrs import Found, sampled_values, say_notes
 from .world import World, find_world, is_left_open
 
@@ -125,10 +125,7 @@ class Node:
     def _create(
         self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, Plain]
     ) -> None:
-        if not isinstance(name, (str, type(None))):
-            raise InvalidArgumentError(
-                f"name = {shown(name)} ({type(name).__name__}); it must be a str or None"
-            )
+        node_name = encode_node_name(name)
         slots, keep = attr_values(values)
         blobs = ffi.new("pfd_blob[]", len(inputs))
         for slot, blob in zip(blobs, inputs, strict=True):
@@ -136,7 +133,7 @@ class Node:
         out, err = ffi.new("pfd_node **"), new_error()
         status = lib.pfd_node_create(
             encode(op.name, "op name"),
-            encode(name or "", "name"),
+            node_name,
             slots,
             len(values),
             blobs,
@@ -292,10 +289,11 @@ def _make_blob(node: Node, index: int) -> Blob:
     blob.node, blob.output = node.handle, index
     batch_size = ffi.new("int64_t *")
     check(lib.pfd_blob_type(blob, row, batch_size, err), err)
+    dtype, shape = read_row_type(row)
     return Blob(
         name=f"{node.name or node.op.name}/{node.op.outputs[index].name}",
-        shape=(batch_size[0], *(None if n < 0 else n for n in row.shape[0 : row.ndim])),
-        dtype=dtype_of(row.dtype),
+        shape=(batch_size[0], *shape),
+        dtype=dtype,
         node=node,
         index=index,
     )
@@ -305,13 +303,17 @@ def _output(node: Node, index: int) -> Blob:
     return next(blob for blob in node.outputs if blob.index == index)
 
 
-def nodes_of(blobs: Iterable[Blob]) -> list[Node]:
-    """The nodes that compute some blobs, each once, and after the nodes of its inputs."""
+def nodes_of(blobs: Iterable[Blob], *, enters_readers: bool = True) -> list[Node]:
+    """The nodes that compute some blobs, each once, and after the nodes of its inputs.
+
+    Args:
+        enters_readers: Also the nodes of a data set of whose records a reader makes batches.
+    """
     found: dict[Node, None] = {}
 
     def walk(node: Node) -> None:
         if node not in found:
-            for blob in node.inputs:
+            for blob in node.inputs if enters_readers or not node.op.is_reader else ():
                 walk(blob.node)
             found[node] = None
 
@@ -322,19 +324,7 @@ def nodes_of(blobs: Iterable[Blob]) -> list[Node]:
 
 def reader_nodes(blobs: Iterable[Blob]) -> list[Node]:
     """The readers upstream of some blobs, each once; the batches of a data set are one reader."""
-    seen: dict[Node, None] = {}
-
-    def walk(node: Node) -> None:
-        if node in seen:
-            return
-        seen[node] = None
-        if not node.op.is_reader:  # those of a data set are a part of its batches
-            for blob in node.inputs:
-                walk(blob.node)
-
-    for blob in blobs:
-        walk(blob.node)
-    return [node for node in seen if node.op.is_reader]
+    return [node for node in nodes_of(blobs, enters_readers=False) if node.op.is_reader]
 
 
 def with_reader_attrs(

@@ -109,7 +109,7 @@ def _compiler(language: _Language) -> list[str]:
 # ---- The cache ----------------------------------------------------------------------------------
 
 
-def cache_dir() -> Path:
+def _cache_dir() -> Path:
     """The folder of compiled plugins: $XDG_CACHE_HOME/pyflowdata/plugins, made if need be.
 
     May be removed at any time; processes that have loaded from it keep what they loaded.
@@ -300,7 +300,7 @@ def compile(  # noqa: A001  (named after what it does; the built-in one is not u
             "source text as a str of several lines"
         )
     given = _flag_list(flags)
-    library = _build(source, chosen, given, cache_dir())
+    library = _build(source, chosen, given, _cache_dir())
     plugin = load(str(library), replace=True)
     if isinstance(source, Path):
         _sources[os.path.abspath(library)] = (str(source), tuple(given))
