@@ -5,20 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from ..native.calling_line import is_ours, warn_program
+from ..native.calling_line import is_ours, warn_program_once
 from ..nodes import Blob, Node
 from ..nodes.node import reader_nodes
 from ..words.plain_text import counted
 from .state import Reader
-
-_said_of_batches: list[str] = []  # readers; one is enough
-_told: set[tuple[str, ...]] = set()  # subjects, and the names of the readers
-
-
-def _tell_once(subject: str, names: tuple[str, ...], text: str) -> None:
-    if (subject, *names) not in _told:
-        _told.add((subject, *names))
-        warn_program(UserWarning(text))
 
 
 def _pairs(blobs: Iterable[Blob], readers: Sequence[Reader]) -> list[tuple[Node, Reader]]:
@@ -34,17 +25,17 @@ def advise_on_batches(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
     The caller is an OpenLoader, and the caller of its DataLoader has the blobs; where that is a
     module of this package, there is no warning.
     """
-    if _said_of_batches or is_ours(sys._getframe(3)):
+    if is_ours(sys._getframe(3)):
         return
     for node, reader in _pairs(blobs, readers):
         if not node.op.is_view and "batch_size" not in node.values:
-            _said_of_batches.append(reader.name)
-            warn_program(
+            warn_program_once(
+                "batch_size",
                 UserWarning(
                     f"{reader.name}: batch_size is left out, so that a batch has "
                     f"{reader.batch_size} record; give the reader batch_size=32, or the number "
                     "that you want."
-                )
+                ),
             )
             return
 
@@ -66,44 +57,45 @@ def repeating_orders(
 def advise_on_orders(repeating: Iterable[tuple[str, str]]) -> None:
     """Says of these readers that a second epoch has the order of the first one, once for each."""
     for name, attr in repeating:
-        _tell_once(
-            "order",
-            (name,),
-            f"{name}: every epoch has the same random order, as shuffle_after_epoch is left out; "
-            f"give the reader {attr} for a new order in each, or shuffle_after_epoch=False to keep "
-            "this one.",
+        warn_program_once(
+            ("same order", name),
+            UserWarning(
+                f"{name}: every epoch has the same random order, as shuffle_after_epoch is "
+                f"left out; give the reader {attr} for a new order in each, or "
+                "shuffle_after_epoch=False to keep this one."
+            ),
         )
 
 
 def warn_of_readers(readers: tuple[Reader, ...]) -> None:
     """Warns of attrs of readers that do not go together, or not with the number of ranks."""
     for reader in readers:
-        name, spec = reader.name, reader.spec
-        is_random = spec.get("random_shuffle") == "true"
-        if spec.get("shuffle_after_epoch") == "true" and spec.get("random_shuffle") == "false":
-            _tell_once(
-                "shuffle",
-                (name,),
-                f"{name}: shuffle_after_epoch=True has no effect without random_shuffle=True or a "
-                "shuffle; the records come in the order of the files.",
-            )
+        shuffled = reader.spec.get("random_shuffle")
+        if reader.spec.get("shuffle_after_epoch") == "true" and shuffled == "false":
+            _warn_of(
+                reader, "in order",
+                "shuffle_after_epoch=True has no effect without random_shuffle=True or a shuffle; "
+                "the records come in the order of the files.",
+            )  # fmt: skip
         if reader.steps.empty_ranks:
-            _tell_once("ranks", (name,), _of_empty_ranks(reader))
-        if reader.seed_is_default and is_random and ("seed", name) not in _told:
-            warn_program(
-                UserWarning(
-                    f"{name}: seed is left open in one of several processes; {reader.seed} is "
-                    "used, so that all have the same order. Give a seed."
-                )
-            )
-            _told.add(("seed", name))  # where the warning is an error, each loader raises it
+            _warn_of(reader, "empty ranks", _of_empty_ranks(reader))
+        if reader.seed_is_default and shuffled == "true":
+            _warn_of(
+                reader, "seed",
+                f"seed is left open in one of several processes; {reader.seed} is used, so that "
+                "all have the same order. Give a seed.",
+            )  # fmt: skip
     _warn_of_unpaired(readers)
+
+
+def _warn_of(reader: Reader, what: str, text: str) -> None:
+    warn_program_once((what, reader.name), UserWarning(f"{reader.name}: {text}"))
 
 
 def _of_empty_ranks(reader: Reader) -> str:
     rest = reader.steps.last_rows
     return (
-        f"{reader.name}: the last batch of an epoch has {counted(rest, 'record')} for "
+        f"the last batch of an epoch has {counted(rest, 'record')} for "
         f"{reader.world_size} ranks: those from rank {rest} on get 0 rows, and may fail or make "
         'the others wait. last_batch="even", or data.batch(n, last="even"), leaves such records '
         'out; "drop" leaves out the whole batch, "pad" and "wrap" fill it.'
@@ -119,10 +111,11 @@ def _warn_of_unpaired(readers: tuple[Reader, ...]) -> None:
     lengths = {one.records for one in shuffled}
     if len(names) < 2 or not is_left_open or len(lengths) != 1:
         return
-    _tell_once(
-        "key",
-        names,
-        f"{' and '.join(names)} have {shuffled[0].records} records each, and are shuffled each in "
-        "an order of its own. For rows that belong together give them the same order_key; "
-        "otherwise give each a key of its own.",
+    warn_program_once(
+        ("unpaired", names),
+        UserWarning(
+            f"{' and '.join(names)} have {shuffled[0].records} records each, and are shuffled each "
+            "in an order of its own. For rows that belong together give them the same order_key; "
+            "otherwise give each a key of its own."
+        ),
     )

@@ -147,7 +147,9 @@ def all_files(root):
         path.relative_to(root): path.read_bytes()
         for part in parts
         for path in (root / part).rglob("*")
-        if path.is_file() and path.suffix in (".c", ".h", ".py", ".md")
+        if path.is_file()
+        and path.suffix in (".c", ".h", ".py", ".md")
+        and path.name != "declared.py"  # which the build writes
     }
 
 
@@ -164,6 +166,9 @@ def tree(tmp_path_factory):
     shutil.copytree(ROOT / "pyflowdata", root / "pyflowdata", ignore=ignored)
     shutil.copytree(ROOT / "docs", root / "docs")
     shutil.copy(library, root / "pyflowdata" / "libpyflowdata.so")
+    shutil.copytree(ROOT / "tools", root / "tools", ignore=ignored)
+    declared = [sys.executable, "-m", "tools.declarations", "pyflowdata/native/declared.py"]
+    subprocess.run(declared, cwd=root, check=True)  # as `make` does
     (root / "pyflowdata" / "formats" / "pair.py").write_text(MODULE.lstrip())
     page = root / "docs" / "reference" / "formats.md"
     lines = page.read_text().splitlines(keepends=True)
