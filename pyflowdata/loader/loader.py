@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 # ---- Wrong uses ---------------------------------------------------------------------------------
 
-# A loader that is used as another library's, or as an iterator or a list, raises a WrongUseError,
-# which is a TypeError, or an AttributeError, which name the remedy.
+# A loader that is used as another library's, as an iterator or as a list raises an error that names
+# the remedy: a WrongUseError, which is a TypeError, or an AttributeError.
 
 _NEXT = "use batches = iter(loader), then next(batches)"
 _LOOP = "use for batch in loader"

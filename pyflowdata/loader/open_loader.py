@@ -66,6 +66,7 @@ os.register_at_fork(after_in_child=_forget_all)
 
 # ---- Turns --------------------------------------------------------------------------------------
 
+
 class Turns:
     """The threads that use a loader take turns.
 
@@ -212,6 +213,7 @@ class Observation:
         if self._at_end is not None:
             self._at_end()
 
+
 # ---- The open loader ----------------------------------------------------------------------------
 
 
@@ -235,7 +237,7 @@ _FEW = 64  # positions; of a longer range NumPy makes them, at a tenth of the ti
 
 
 class OpenLoader:
-    """What a DataLoader has opened.  Iterators and sinks keep it, and get it by open_loader_of().
+    """What a DataLoader has opened; iterators and sinks keep it.  open_loader_of() gives it.
 
     Attributes:
         blobs: The blobs whose arrays a batch has, in order.
@@ -250,7 +252,7 @@ class OpenLoader:
         readers: As of DataLoader.
         rank: Rank and world size in words.
         observation: What is seen of it besides batches.
-        repeating: Readers that have the same order in each epoch, to be told of once.
+        repeating: Readers that have the same order in each epoch, for a warning.
         life: "open", "closed" or "forked".
     """
 
@@ -480,9 +482,9 @@ def _positions(positions: Iterable[SupportsIndex]) -> Any:
 
 
 def open_loader_of(loader: Any) -> OpenLoader:
-    """What the DataLoader has opened that this is, or that this has taken over.
+    """The OpenLoader of a DataLoader, or of a loader that has taken a DataLoader over.
 
-    Integrations get by this what they need besides the face of a DataLoader.
+    Other packages use it where the face of a DataLoader is not enough.
     """
     opened: OpenLoader = loader.data_loader._opened
     return opened
