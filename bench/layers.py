@@ -36,7 +36,7 @@ class Layers:
         self._source = source
         self._loader = loader(source)
         self._batches = sum(1 for _ in self._loader)
-        self._arrays = self._loader._core.arrays
+        self._arrays = self._loader._opened.arrays
         self._epoch = 0
 
     def time(self, layer: Callable[[Layers], float | None]) -> float:
@@ -52,7 +52,7 @@ class Layers:
 
     def _each(self, take: Callable[[], Any]) -> None:
         self._epoch += 1
-        handle, batch, err = self._loader._core.handle, self._arrays.batch, new_error()
+        handle, batch, err = self._loader._opened.handle, self._arrays.batch, new_error()
         next_batch = lib.pfd_loader_next
         while (status := lib.pfd_loader_seek(handle, self._epoch, 0, err)) == lib.PFD_PENDING:
             pass

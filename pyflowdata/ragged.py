@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 # ---- Wrong uses ---------------------------------------------------------------------------------
 
-# What is said of a Ragged that is used like an array: rows of different lengths have no sums.
+# Messages for a Ragged that is used like an array: rows of different lengths have no sums.
 
-ClassT = TypeVar("ClassT", bound=type)
+_ClassT = TypeVar("_ClassT", bound=type)
 
-AS_ARRAY = (
+_AS_ARRAY = (
     "np.asarray(a) is an array where all rows are of one shape, a.to_padded() one with a mask, and "
     "a.values has the elements of all rows"
 )
@@ -27,7 +27,7 @@ _RAGGED_SIGNS = {
 _REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 
 
-def refuse_index(index: object) -> NoReturn:
+def _refuse_index(index: object) -> NoReturn:
     """Raises TypeError for what is neither the number of a row nor a slice."""
     if isinstance(index, tuple) and index and all(isinstance(one, int) for one in index):
         said = "an element is a[row][place]"
@@ -35,20 +35,20 @@ def refuse_index(index: object) -> NoReturn:
         said = "several rows are [a[row] for row in rows]"
     raise TypeError(
         f"a Ragged takes the number of a row or a slice, and this is a {type(index).__name__}: "
-        f"{said}; {AS_ARRAY}"
+        f"{said}; {_AS_ARRAY}"
     ) from None
 
 
-def refuse_attribute(name: str) -> NoReturn:
+def _refuse_attribute(name: str) -> NoReturn:
     """Raises AttributeError; for what arrays have, it says how the Ragged becomes one."""
     said = f"a Ragged has no attribute '{name}'"
     is_of_arrays = not name.startswith("_") and hasattr(np.ndarray, name)
-    raise AttributeError(f"{said}: {AS_ARRAY}" if is_of_arrays else said)
+    raise AttributeError(f"{said}: {_AS_ARRAY}" if is_of_arrays else said)
 
 
-def refuses_arithmetic(cls: ClassT) -> ClassT:
-    """Makes operators with a number or another Ragged say what there is in their place; arrays and
-    tensors answer as they do."""
+def _refuses_arithmetic(cls: _ClassT) -> _ClassT:
+    """Makes operators with a number or another Ragged raise an error that names the alternatives;
+    arrays and tensors handle theirs themselves."""
     for name, sign in _RAGGED_SIGNS.items():
         setattr(cls, f"__{name}__", _refusing(cls, sign))
     for name in _REFLECTED:
@@ -59,7 +59,7 @@ def refuses_arithmetic(cls: ClassT) -> ClassT:
 def _refusing(cls: type, sign: str) -> Callable[[Any, object], Any]:
     def refuse(self: object, other: object) -> Any:
         if isinstance(other, (int, float, list, cls)) and not isinstance(other, np.generic):
-            raise TypeError(f"a Ragged has no operator {sign}: {AS_ARRAY}")
+            raise TypeError(f"a Ragged has no operator {sign}: {_AS_ARRAY}")
         return NotImplemented
 
     return refuse
@@ -67,13 +67,12 @@ def _refusing(cls: type, sign: str) -> Callable[[Any, object], Any]:
 
 # ---- Ragged -------------------------------------------------------------------------------------
 
-
 _Array = npt.NDArray[Any]
 _Integers = npt.NDArray[np.int64]
 _ROWS_SHOWN, _ELEMENTS_SHOWN = 5, 8  # in notebooks
 
 
-@refuses_arithmetic
+@_refuses_arithmetic
 class Ragged:
     """Rows of different shapes: the elements of all rows one after another, and the row offsets.
 
@@ -180,7 +179,7 @@ class Ragged:
         try:
             row, rows = operator.index(index), len(self)
         except TypeError:
-            refuse_index(index)
+            _refuse_index(index)
         if not -rows <= row < rows:
             raise IndexError(f"row {row} of a Ragged of {rows} rows")
         row %= rows
@@ -208,7 +207,7 @@ class Ragged:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            refuse_attribute(name)
+            _refuse_attribute(name)
 
     # ---- Facts --------------------------------------------------------------------------------
 
@@ -234,7 +233,7 @@ class Ragged:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the elements."""
+        """The dtype of the elements."""
         return self.values.dtype
 
     @property
@@ -287,7 +286,7 @@ class Ragged:
         """A dense copy, each dimension as large as in the largest row, and a mask of its elements.
 
         Args:
-            value: Fills the rest.
+            value: The value of the other elements.
 
         Returns:
             Array of shape (rows, *largest), and a mask of the same shape without the fixed

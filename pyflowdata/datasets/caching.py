@@ -16,6 +16,7 @@ from ..nodes import Blob, Node, dtype_name
 from ..nodes.objects import Object
 from ..nodes.tables import Prepared, Table
 from ..loader import DataLoader
+from ..loader.open_loader import open_loader_of
 from ..pyops.op import function_of, name_of
 from ..pyops.row_function import RowFunction
 from ..insight.progress import Bar
@@ -90,7 +91,7 @@ class _Cache(Prepared):
         with DataLoader(ids, num_threads=1, prefetch=1) as loader:
             (reader,) = loader.readers
             said: list[Any] = [library_version(), reader.data, reader.spec, reader.records]
-            for path in loader._core.places.files():
+            for path in open_loader_of(loader).files():
                 found = os.stat(path)
                 said += [os.path.abspath(path), found.st_size, found.st_mtime_ns]
         return hashlib.sha256(repr(said).encode()).hexdigest()

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..insight.progress import Bar
 from ..loader import DataLoader
+from ..loader.open_loader import open_loader_of
 from ..loader.state import Reader
 from ..nodes import Blob, Node, find_op
 from ..nodes.node import nodes_of, reader_nodes
@@ -165,7 +166,7 @@ def _cached(
     given = (str(node.values.get("index_dir", "")) for node in nodes)
     named = next((folder for folder in given if folder), "")
     folder, graph = cache_folder(named), of_blobs(wanted.blobs)
-    paths = [os.path.abspath(path) for path in loader._core.places.files()]
+    paths = [os.path.abspath(path) for path in open_loader_of(loader).files()]
     if folder is None or wanted.key is None or graph is None or not paths:
         return None, False
     reader = loader.readers[0]

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..loader import DataLoader
+from ..loader.open_loader import open_loader_of
 from ..nodes.argument_hints import says_how
 from ..nodes.node import Node, reader_nodes
 from ..nodes.objects import Object
@@ -369,8 +370,8 @@ class _Records:
     def prepare(self, loader: DataLoader[Columns]) -> None:
         """Looks at the files.  Of files with the same name, each has the number of those before."""
         self._sizes.check(loader.readers[0].records)
-        self._places = loader._core.places
-        self._paths = self._places.files()
+        self._open_loader = open_loader_of(loader)
+        self._paths = self._open_loader.files()
         self._are_folders = bool(self._paths) and os.path.isdir(self._paths[0])
         before: Counter[str] = Counter()
         names = []
@@ -379,7 +380,7 @@ class _Records:
             names.append(_hash_bytes(os.fsencode(f"{name}\0{before[name]}")))
             before[name] += 1
         count = len(names)
-        firsts = [0] * count if self._are_folders else self._places.first_records(count)
+        firsts = [0] * count if self._are_folders else self._open_loader.first_records(count)
         self._names = np.array([*names, 0], np.uint64)  # the last one: records without a file
         self._firsts = np.array([*firsts, 0], np.int64)
 
@@ -394,5 +395,5 @@ class _Records:
 
     def _name_in_folder(self, file: int, number: int) -> int:
         """The hash of a file's path in the folder of its data set."""
-        path = self._places.file_of_record(file, number)
+        path = self._open_loader.file_of_record(file, number)
         return _hash_bytes(os.fsencode(os.path.relpath(path, self._paths[file])))

@@ -843,7 +843,7 @@ def graph(*blobs: Any) -> Graph:
     given: Any = blobs[0] if len(blobs) == 1 else blobs
     loader = _loader_of(given)
     if loader is not None:
-        given = loader._core.form(list(loader.blobs))  # as they were given to it
+        given = loader._opened.form(list(loader.blobs))  # as they were given to it
         facts = _facts_of(loader)
     is_data_set = isinstance(given, Records)
     builder = Builder(_named(given), is_data_set=is_data_set)

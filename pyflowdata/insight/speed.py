@@ -538,7 +538,8 @@ def _take_one(loader: Any) -> Any:
     """The next batch, or the first of an epoch in place of its last one, which may be short."""
     inner = loader.data_loader
     with loader.keep_place():
-        if 1 < inner._core.cursor.num_batches == inner._core.cursor.next()[1] + 1:
+        cursor = inner._opened.cursor
+        if 1 < cursor.num_batches == cursor.next()[1] + 1:
             inner.seek(0)
         return next(loader.repeat())
 

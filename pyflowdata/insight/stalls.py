@@ -209,7 +209,7 @@ class _Failure(NamedTuple):
 
 
 class Wait:
-    """The state of the watch for one loader, a LoaderCore.
+    """The state of the watch for one loader, an OpenLoader.
 
     Attributes:
         stall: The last one, or None.
@@ -357,7 +357,7 @@ _watch = _Watch()
 
 
 def begin(loader: Any) -> Wait | None:
-    """Watches a LoaderCore from here on, until it is closed; None: the environment says no."""
+    """Watches an OpenLoader from here on, until it is closed; None: the environment says no."""
     seconds = stall_seconds()
     if seconds == 0:
         return None

@@ -35,7 +35,7 @@ from ..errors import shown
 from ..nodes.node import Node, reader_nodes, with_reader_attrs
 from ..nodes.op_texts import positional_names
 from ..loader.batches import Array
-from ..loader.opening import arrange
+from ..loader.loader_arguments import arrange
 
 __all__ = ["FlowDatasource", "datasource", "read"]
 

@@ -5,35 +5,43 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NoReturn,
+    SupportsIndex,
+    TypedDict,
+    TypeVar,
+    overload,
+)
 
-from ..errors import Error, InvalidArgumentError, WrongUseError, shown
+from ..errors import InvalidArgumentError, WrongUseError, shown
 from ..insight.at_end import check_report_variable
 from ..native.calls import inside
 from ..nodes import Blob
 from ..nodes.argument_hints import refuse_arguments
 from ..words.html_text import Html, joined, note, table, title
 from ..words.plain_text import size
-from .any_loader import AnyLoader
 from .batches import Array
 from .epochs import Batches
 from .iterator_hook import hooked
-from .loader_core import LoaderCore
-from .opening import arrange, describe_threads, read_info
+from .loader import Loader
+from .loader_arguments import arrange
+from .open_loader import OpenLoader
+from .opening import describe_threads, read_info
 from .reader_advice import advise_on_orders
 from .state import LAST_EPOCH, Reader
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..insight.report import Report
-    from ..insight.stalls import Stall
-    from ..insight.tuning import Tuning
 
 __all__ = ["DataLoader"]
 
 
-# ---- For notebooks ------------------------------------------------------------------------------
-
-# What a notebook shows of a loader.
+# ---- In notebooks -------------------------------------------------------------------------------
 
 _MOST_ROWS = 40
 
@@ -44,10 +52,10 @@ def _loader_html(
     """Tables of the blobs and readers of a loader.
 
     Args:
-        blobs: That a batch has.
-        readers: Of the loader.
-        facts: Lines below.
-        life: Whether it is open.
+        blobs: The blobs that a batch has.
+        readers: The readers of the loader.
+        facts: Lines below the tables.
+        life: "open", "closed" or "forked".
     """
     return joined(
         title("DataLoader" if life == "open" else f"DataLoader, {life}"),
@@ -81,13 +89,18 @@ def _rest(count: int, what: str) -> Html:
 
 # ---- The loader ---------------------------------------------------------------------------------
 
-
 BatchT = TypeVar("BatchT", covariant=True)
 
-_OPTIONS = ("num_threads", "prefetch", "memory_budget", "zip", "share")
+
+class _Options(TypedDict, total=False):
+    num_threads: int | Literal["auto"] | None
+    prefetch: int | Literal["auto"] | None
+    memory_budget: int | None
+    zip: Literal["strict", "shortest"]
+    share: tuple[int, int] | None
 
 
-class DataLoader(AnyLoader[BatchT]):
+class DataLoader(Loader[BatchT]):
     """Opens the readers of some blobs, and yields batches as NumPy arrays.
 
     `for batch in loader` is one epoch.  What a batch is depends on how the blobs are given:
@@ -113,12 +126,7 @@ class DataLoader(AnyLoader[BatchT]):
         self: DataLoader[Array],
         blob: Blob,
         /,
-        *,
-        num_threads: int | Literal["auto"] | None = ...,
-        prefetch: int | Literal["auto"] | None = ...,
-        memory_budget: int | None = ...,
-        zip: Literal["strict", "shortest"] = ...,
-        share: tuple[int, int] | None = ...,
+        **options: Unpack[_Options],
     ) -> None: ...
 
     @overload
@@ -126,12 +134,7 @@ class DataLoader(AnyLoader[BatchT]):
         self: DataLoader[dict[str, Array]],
         blobs: Mapping[str, Blob],
         /,
-        *,
-        num_threads: int | Literal["auto"] | None = ...,
-        prefetch: int | Literal["auto"] | None = ...,
-        memory_budget: int | None = ...,
-        zip: Literal["strict", "shortest"] = ...,
-        share: tuple[int, int] | None = ...,
+        **options: Unpack[_Options],
     ) -> None: ...
 
     @overload
@@ -139,12 +142,7 @@ class DataLoader(AnyLoader[BatchT]):
         self: DataLoader[tuple[Array, ...]],
         blobs: Sequence[Blob],
         /,
-        *,
-        num_threads: int | Literal["auto"] | None = ...,
-        prefetch: int | Literal["auto"] | None = ...,
-        memory_budget: int | None = ...,
-        zip: Literal["strict", "shortest"] = ...,
-        share: tuple[int, int] | None = ...,
+        **options: Unpack[_Options],
     ) -> None: ...
 
     @overload
@@ -154,11 +152,7 @@ class DataLoader(AnyLoader[BatchT]):
         second: Blob,
         /,
         *blobs: Blob,
-        num_threads: int | Literal["auto"] | None = ...,
-        prefetch: int | Literal["auto"] | None = ...,
-        memory_budget: int | None = ...,
-        zip: Literal["strict", "shortest"] = ...,
-        share: tuple[int, int] | None = ...,
+        **options: Unpack[_Options],
     ) -> None: ...
 
     def __init__(
@@ -175,7 +169,7 @@ class DataLoader(AnyLoader[BatchT]):
 
         Args:
             *blobs: Blobs, or one tuple or dict of blobs.
-            num_threads: Threads that work on batches; None or 0: one for each usable core.
+            num_threads: Threads that work on batches; None or 0: one for each usable opened.
                 "auto": adjusted while the loader runs; `tuning` says how.
             prefetch: Batches that are made ahead; None or 0: chosen from their size and the number
                 of threads.  "auto": adjusted, within memory_budget.
@@ -194,11 +188,12 @@ class DataLoader(AnyLoader[BatchT]):
                 is left out.
             FileError: Files are missing or cannot be read.
         """
-        if blobs:  # a thing that is no blob is what matters
+        if blobs:  # what is no blob comes first
             arrange(blobs)
-        refuse_arguments(others, "DataLoader", _OPTIONS)
+        refuse_arguments(others, "DataLoader", _Options.__annotations__)
         check_report_variable()
-        self._core = LoaderCore(blobs, num_threads, prefetch, memory_budget, zip, share)
+        wanted, form = arrange(blobs)
+        self._opened = OpenLoader(wanted, form, num_threads, prefetch, memory_budget, zip, share)
 
     # ---- Epochs -------------------------------------------------------------------------------
 
@@ -208,7 +203,7 @@ class DataLoader(AnyLoader[BatchT]):
         An earlier iterator that is not at its end raises CancelledError from now on, and so does a
         sink.
         """
-        with self._core.lent() as cursor:
+        with self._opened.lent() as cursor:
             cursor.take_back()
             if cursor.started is not None:
                 return self._begin(cursor.started + 1, 0, endless=False)
@@ -220,18 +215,18 @@ class DataLoader(AnyLoader[BatchT]):
         Raises, from next():
             InvalidArgumentError: An epoch has no batches.
         """
-        with self._core.lent() as cursor:
+        with self._opened.lent() as cursor:
             cursor.take_back()
             return self._begin(*cursor.next(), endless=True)
 
     def _begin(self, epoch: int, position: int, *, endless: bool) -> Iterator[BatchT]:
-        core = self._core
-        core.check_life()
+        opened = self._opened
+        opened.check_life()
         if epoch > 0:
-            advise_on_orders(core.repeating)
-        number = core.cursor.begin(epoch, position)
-        core.observed.watch(core)
-        return hooked(self, Batches(core, number, endless))
+            advise_on_orders(opened.repeating)
+        number = opened.cursor.begin(epoch, position)
+        opened.observation.watch(opened)
+        return hooked(self, Batches(opened, number, endless))
 
     # ---- State --------------------------------------------------------------------------------
 
@@ -242,10 +237,10 @@ class DataLoader(AnyLoader[BatchT]):
         It counts delivered batches, not those made ahead.  A failed batch is tried again, unless a
         later one was delivered.  After the last batch of an epoch the state means the next epoch.
         """
-        core = self._core
-        core.turns.check_not_inside()
-        with core.turns.lock:
-            return core.state_at(*core.cursor.consumed())
+        opened = self._opened
+        opened.turns.check_not_inside()
+        with opened.turns.lock:
+            return opened.state_at(*opened.cursor.consumed())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Makes the next iter() or repeat() continue exactly where the state was taken.
@@ -260,8 +255,8 @@ class DataLoader(AnyLoader[BatchT]):
             InvalidArgumentError: Attrs or files differ from those of the state; the text lists
                 each difference.
         """
-        with self._core.lent():
-            self._core.load_state(state)
+        with self._opened.lent():
+            self._opened.load_state(state)
 
     def seek(self, position: int, *, epoch: int | None = None) -> None:
         """Makes the next iter() or repeat() start with batch `position` of an epoch.
@@ -277,8 +272,8 @@ class DataLoader(AnyLoader[BatchT]):
         Raises:
             InvalidArgumentError: There is no such batch or epoch.
         """
-        with self._core.lent() as cursor:
-            self._core.check_life()
+        with self._opened.lent() as cursor:
+            self._opened.check_life()
             epoch = cursor.consumed()[0] if epoch is None else epoch
             most = cursor.num_batches if cursor.num_batches >= 0 else LAST_EPOCH
             for name, value, limit in (("position", position, most), ("epoch", epoch, LAST_EPOCH)):
@@ -297,7 +292,7 @@ class DataLoader(AnyLoader[BatchT]):
         Only batches may be taken in the block, with seek(), iter() and repeat().  Afterwards the
         loader seeks: a stream or a shuffle buffer is read again up to the position.
         """
-        with self._core.lent(), self._core.kept_place():
+        with self._opened.lent(), self._opened.kept_place():
             yield
 
     # ---- Rows at positions --------------------------------------------------------------------
@@ -308,7 +303,7 @@ class DataLoader(AnyLoader[BatchT]):
         padded as the readers' on_error says.
 
         Args:
-            positions: Of rows, counted from 0 over all ranks; at most as many as a batch has on
+            positions: The rows, counted from 0 over all ranks; at most as many as a batch has on
                 this rank.
             epoch: Counted from 0.
 
@@ -317,14 +312,14 @@ class DataLoader(AnyLoader[BatchT]):
             InvalidArgumentError: There is no such row, or there are too many.
             CorruptDataError: A record is damaged.
         """
-        core, turns = self._core, self._core.turns
+        opened, turns = self._opened, self._opened.turns
         if inside:
             turns.check_not_inside()
         with turns.lock:
             turns.check_idle()
             try:
                 turns.is_busy = True
-                batch: BatchT = core.read_rows(positions, epoch)
+                batch: BatchT = opened.read_rows(positions, epoch)
                 return batch
             finally:
                 turns.is_busy = False
@@ -342,85 +337,43 @@ class DataLoader(AnyLoader[BatchT]):
         Raises:
             TypeError: A reader is a stream that has to be read to be counted.
         """
-        if self._core.cursor.num_batches < 0:
+        if self._opened.cursor.num_batches < 0:
             raise WrongUseError(
                 "this DataLoader has no len(), as a reader is a stream of unknown length: count "
                 "the batches of an epoch, for batch in loader"
             )
-        return self._core.share.size(self._core.cursor.num_batches)
-
-    def __bool__(self) -> bool:
-        return True
+        return self._opened.share.size(self._opened.cursor.num_batches)
 
     @property
     def blobs(self) -> tuple[Blob, ...]:
         """The blobs whose arrays a batch has, in order."""
-        return self._core.blobs
+        return self._opened.blobs
 
     @property
     def readers(self) -> tuple[Reader, ...]:
         """What the loader knows about each of its readers: seed, files, records, rank and so on."""
-        return self._core.readers
+        return self._opened.readers
 
     @property
     def memory_budget(self) -> int:
         """Bytes that batches may use: as given, or as chosen."""
-        return int(self._core.info.memory_budget)
+        return int(self._opened.info.memory_budget)
 
     @property
     def num_threads(self) -> int:
         """Threads that work on batches: as given, or as chosen; of now where it is "auto"."""
-        return int(read_info(self._core.handle).num_threads)
+        return int(read_info(self._opened.handle).num_threads)
 
     @property
     def prefetch(self) -> int:
         """Batches that are made ahead: as given, or as chosen; of now where it is "auto"."""
-        return int(read_info(self._core.handle).prefetch)
+        return int(read_info(self._opened.handle).prefetch)
 
     @property
     def epoch(self) -> int:
         """The last started epoch; before any, the one that the first iter() starts."""
-        cursor = self._core.cursor
+        cursor = self._opened.cursor
         return cursor.epoch if cursor.started is None else cursor.started
-
-    def stats(self) -> dict[str, float]:
-        """Counters since the loader was opened, also after close(); they cost almost nothing.
-
-        Keys, with times in seconds; moments are on the monotonic clock:
-            slots, slots_held, slots_ready: Memory for batches: allocated, in the program's hands,
-                and complete but not yet delivered.
-            batches, records: Delivered, on this rank.
-            bytes: Of record data that were parsed.
-            skipped: Records that were left out or padded after an error.
-            left_out: Records, of all ranks, that last_batch left out at the ends of epochs.
-            wait_seconds, help_seconds: next() waited for other threads, and worked itself.
-            thread_seconds, idle_seconds: Threads were there to work, summed over threads, and of
-                it had no work.
-            slot_bytes: Memory of all slots, with ragged values.
-            read_bytes: Read from files that are not mapped, also to index them.
-            cpu_seconds, runnable_seconds, major_faults: The threads computed, waited for a
-                processor, and how often they waited for a page of a mapped file; 0 where the
-                system does not say.
-            now_seconds, opened_seconds: When this was counted, or the loader was closed, and when
-                it was opened.
-            asked_seconds, delivered_seconds: When the program asked for the latest batch (0:
-                never), and when it got one.
-            batches_made: Complete, also those that were not delivered.
-            starts, start_seconds: First batches of an epoch, or after a seek, and next() for them.
-            steps, waited_steps: The other batches, and of them those not complete when asked for.
-            step_wait_seconds, step_train_seconds: next() for these, and the program between them.
-            no_memory_seconds: No further batch could be started: memory_budget was used up.
-            processors: That this process may use.
-            process_cpu_seconds: All threads of the process computed, since the loader was opened.
-            throttled_seconds: The quota of the cgroup was used up, since then.
-        """
-        self._core.check_process()
-        return self._core.observed.stats()
-
-    @property
-    def last_stall(self) -> Stall | None:
-        """What the last StallWarning was about; None: there was none."""
-        return self._core.observed.stall
 
     def report(self, *, since: Report | None = None) -> Report:
         """Says in a sentence what limits the training loop and what to change, with tables under
@@ -432,12 +385,12 @@ class DataLoader(AnyLoader[BatchT]):
         """
         from .order_sample import data_facts
 
-        self._core.check_process()
-        form = self._core.form
+        self._opened.check_process()
+        form = self._opened.form
         describe = functools.partial(
             data_facts, DataLoader, form, self.blobs, self.readers, self.epoch
         )
-        return self._core.observed.report(since, describe)
+        return self._opened.observation.report(since, describe)
 
     def count_copy(
         self, seconds: float, size: int, device: str, *, overlaps: bool = False
@@ -446,54 +399,38 @@ class DataLoader(AnyLoader[BatchT]):
         and sinks do so themselves.
 
         Args:
-            seconds: That a thread took, for starting the copy and for waiting.
+            seconds: Time that a thread took to start the copy and to wait for it.
             size: Bytes of the batch.
-            device: Where to, in a word.
-            overlaps: The thread is another one than the training loop's, which trains meanwhile.
+            device: The place of the copy, in a word.
+            overlaps: Another thread than the training loop copies, which trains meanwhile.
 
         Raises:
             InvalidArgumentError: Seconds or size are no numbers from 0 on, or device is no str.
         """
-        self._core.observed.count_copy(seconds, size, device, overlaps)
-
-    @property
-    def tuning(self) -> Tuning | None:
-        """How the loader adjusts num_threads and prefetch, and why; also after close().  None:
-        neither is "auto".  `print(loader.tuning)` shows it."""
-        self._core.check_process()
-        return self._core.observed.tuning()
-
-    @property
-    def skipped(self) -> list[Error]:
-        """The records that on_error="skip" or "pad" omitted, as exceptions, in order of delivery.
-
-        The latest 1000 are kept, also after close(); of one batch at most 100. stats()["skipped"]
-        counts all."""
-        self._core.check_process()
-        return self._core.observed.skipped()
+        self._opened.observation.count_copy(seconds, size, device, overlaps)
 
     def __repr__(self) -> str:
-        parts = [*map(str, self.readers), self._core.rank, self._settings()]
-        parts[-1] += "" if self.is_open else f", {self._core.life}"
+        parts = [*map(str, self.readers), self._opened.rank, self._settings()]
+        parts[-1] += "" if self.is_open else f", {self._opened.life}"
         return f"DataLoader({', '.join(blob.name for blob in self.blobs)}; {'; '.join(parts)})"
 
     def _settings(self) -> str:
-        core = self._core
-        count = core.share.size(core.cursor.num_batches)
-        steps = ", ".join(filter(None, (str(count) if count >= 0 else "unknown", str(core.share))))
-        return f"steps={steps}, epoch={self.epoch}, {describe_threads(self._core.handle)}"
+        share = self._opened.share
+        count = share.size(self._opened.cursor.num_batches)
+        steps = ", ".join(filter(None, (str(count) if count >= 0 else "unknown", str(share))))
+        return f"steps={steps}, epoch={self.epoch}, {describe_threads(self._opened.handle)}"
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        settings = (self._core.rank, self._settings())
-        return _loader_html(self.blobs, self.readers, settings, self._core.life)
+        settings = (self._opened.rank, self._settings())
+        return _loader_html(self.blobs, self.readers, settings, self._opened.life)
 
     # ---- Life ---------------------------------------------------------------------------------
 
     @property
     def is_open(self) -> bool:
         """Whether it can give batches: it was not closed, and this process opened it."""
-        return self._core.is_open
+        return self._opened.is_open
 
     def close(self) -> None:
         """Stops the threads and closes the files.  Held arrays stay valid, and state, counters and
@@ -505,13 +442,7 @@ class DataLoader(AnyLoader[BatchT]):
         Raises:
             FileError: A trace that is on cannot be written; the loader is closed.
         """
-        self._core.close()
-
-    def __enter__(self) -> DataLoader[BatchT]:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self.close()
+        self._opened.close()
 
     def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
         raise TypeError(

@@ -1,7 +1,7 @@
 """How the rows of an epoch are divided into steps, and the rows of a step among ranks.
 
-Readers make their batches by this, in C: see csrc/dataset/batch.c.  What
-has to know it before a batch is made asks here.
+The readers divide rows in C (csrc/dataset/batch.c).  This module computes the same numbers before
+a batch is made.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ class EpochSteps:
     Positions count the rows of an epoch in its order, over all ranks, from 0 on.
 
     Attributes:
-        records: Of an epoch; -1: not known before its end.
-        rows: Of its steps, without those that fill the last one; -1: not known.
+        records: Records of an epoch; -1: not known before its end.
+        rows: Rows of its steps, without those that fill the last one; -1: not known.
         batch_size: Rows of a full step, of all ranks together.
         world_size: Number of ranks.
         last_batch: What becomes of the last step: "short", "even", "drop", "pad" or "wrap".
-        is_grouped: Each step has records of one group, so that others than the last are short, too.
+        is_grouped: Each step has records of one group, so that any step may be short.
     """
 
     records: int
@@ -38,12 +38,12 @@ class EpochSteps:
 
     @property
     def is_filled(self) -> bool:
-        """The last step has batch_size rows, whatever is left for it."""
+        """The last step has batch_size rows, however many records are left for it."""
         return self.last_batch in ("pad", "wrap")
 
     @property
     def num_steps(self) -> int:
-        """Of an epoch, the same on every rank; the rows are known."""
+        """Steps of an epoch, the same on every rank; the rows are known."""
         return -(-self.rows // self.batch_size)
 
     @property

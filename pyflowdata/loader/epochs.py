@@ -1,4 +1,4 @@
-"""Where a loader is, and its iterators: each gives the batches of an epoch, or of all of them."""
+"""Where a loader is, and its iterators, each over one epoch or over all epochs."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Cursor:
     """Where a loader is.
 
     Attributes:
-        num_batches: Of an epoch, of all shares; below 0: it is not known.
-        share: Which of them are delivered.
-        epoch, position: After the last delivered batch.
-        started: The last started epoch; None: start at the position.
-        iterator: Number of the iterator that may go on.
+        num_batches: Batches of an epoch, of all shares; below 0: not known.
+        share: The batches that this loader delivers.
+        epoch, position: The place after the last delivered batch.
+        started: The last started epoch; None: the next iterator starts at the position.
+        iterator: Number of the only iterator that is not over.
         must_seek: The library may be at another position.
-        lease: Of the sink that takes the batches; None: there is none.
-        stays_in_epoch: An iterator that begins after the last batch of a stream has none; else it
-            goes on with the next epoch.
+        lease: The lease of the sink that takes the batches; None: there is no sink.
+        stays_in_epoch: An iterator that starts after the last batch of a stream has no batch; else
+            it goes on with the next epoch.
     """
 
     num_batches: int
@@ -62,27 +62,27 @@ class Cursor:
         return self.next() if self.lease is None else self.lease.place
 
     def lend(self) -> Lease:
-        """To a new sink; an earlier one and all iterators are over."""
+        """Lends the loader to a new sink; an earlier sink and all iterators are over."""
         lease = Lease(self.consumed())
         self.go(*lease.place)
         self.lease = lease
         return lease
 
     def take_back(self) -> None:
-        """From a sink, which is over: the next iterator begins after its last consumed batch."""
+        """Ends a sink: the next iterator starts after the last batch that it has consumed."""
         if self.lease is not None:
             self.go(*self.lease.place)
 
     def begin(self, epoch: int, position: int) -> int:
-        """An iterator begins there: returns its number."""
-        check_epoch(epoch)
+        """Starts an iterator at this place, and returns its number."""
+        _check_epoch(epoch)
         self.iterator += 1
         self.epoch, self.position, self.started = epoch, position, epoch
         self.must_seek = True
         return self.iterator
 
     def go(self, epoch: int, position: int) -> None:
-        """The next iterator begins there; former ones are over, and a sink is."""
+        """Moves the loader: the next iterator starts there; earlier ones and a sink are over."""
         if self.lease is not None:
             self.lease.end(REPLACED)
             self.lease = None
@@ -93,7 +93,7 @@ class Cursor:
         self.must_seek = True
 
     def go_back(self, kept: Cursor) -> None:
-        """To where it was when it was copied to `kept`; iterators that were made since are over."""
+        """Moves back to `kept`, an earlier copy; iterators that were made since are over."""
         self.iterator, self.started = kept.iterator, kept.started
         self.epoch, self.position, self.lease = kept.epoch, kept.position, kept.lease
         self.stays_in_epoch = kept.stays_in_epoch
@@ -101,10 +101,10 @@ class Cursor:
 
 
 def as_epoch(epoch: SupportsIndex) -> int:
-    """The number of an epoch that may start.
+    """The number of an epoch, as an int.
 
     Raises:
-        InvalidArgumentError: There is none.
+        InvalidArgumentError: It is no number of an epoch that can start.
     """
     try:
         number = operator.index(epoch)
@@ -112,29 +112,34 @@ def as_epoch(epoch: SupportsIndex) -> int:
         number = -1
     if number < 0:
         raise InvalidArgumentError(f"epoch = {shown(epoch)}; it must be an int from 0 on")
-    check_epoch(number)
+    _check_epoch(number)
     return number
 
 
-def check_epoch(epoch: int) -> None:
+def _check_epoch(epoch: int) -> None:
     """The last epoch can be the next one of a state, but cannot start: it has no successor."""
     if epoch >= LAST_EPOCH:
         raise InvalidArgumentError(f"there is no epoch after {LAST_EPOCH - 1}")
 
 
 class Batches(Iterator[BatchT]):
-    """One epoch of a loader, or all of them."""
+    """The batches of one epoch of a loader, or of all epochs."""
 
     __slots__ = ("_cursor", "_endless", "_loader", "_number", "_over", "_resumes")
 
     def __init__(self, loader: Any, number: int, endless: bool) -> None:
-        """Args: the LoaderCore, the number that its cursor gave, whether epochs follow."""
+        """
+        Args:
+            loader: The OpenLoader.
+            number: The number that its cursor gave.
+            endless: The next epoch follows.
+        """
         self._loader = loader
         self._cursor: Cursor = loader.cursor
         self._number = number
         self._endless = endless
         self._over = False
-        # Until a batch was delivered from there.
+        # It starts within an epoch, and has not delivered a batch.
         self._resumes = loader.cursor.position > 0 and not loader.cursor.stays_in_epoch
 
     def __next__(self) -> BatchT:
@@ -179,7 +184,7 @@ class Batches(Iterator[BatchT]):
                     self._end_epoch(is_second=ended)
                     ended = True
                 loader.check_life()
-                loader.observed.raise_stall(cursor)
+                loader.observation.raise_stall(cursor)
         except BaseException:
             loader.arrays.give_back()
             raise
@@ -205,7 +210,7 @@ class Batches(Iterator[BatchT]):
         is_over = self._resumes and cursor.share.count == 1
         goes_on, self._resumes = self._endless or is_over, False
         if goes_on:
-            check_epoch(cursor.epoch + 1)
+            _check_epoch(cursor.epoch + 1)
             advise_on_orders(self._loader.repeating)
         cursor.epoch, cursor.position, self._over = cursor.epoch + 1, 0, not goes_on
         if self._over:

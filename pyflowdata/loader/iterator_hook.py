@@ -1,7 +1,7 @@
-"""Who watches the iterators of loaders: `pyflowdata speed` does, and most often nobody.
+"""A hook on the iterators of loaders, which `pyflowdata speed` sets.
 
-A watch sees each iterator when it is made, and may give another one in its place.  So where nobody
-watches, a step costs nothing.
+The hook gets each iterator when it is made, and may return another one in its place.  Without a
+hook, a step costs nothing more.
 """
 
 from __future__ import annotations

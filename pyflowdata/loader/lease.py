@@ -1,4 +1,4 @@
-"""A loader in the hands of a sink."""
+"""What a sink and its loader know of each other."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Stoppable(Protocol):
 
 
 class Lease:
-    """What a sink and its loader know of each other.  The loader keeps it when the sink is dropped,
-    so what is iterated over next begins after the last consumed batch.
+    """The loader keeps the lease when its sink is dropped, so that the next iterator starts after
+    the last consumed batch.
 
     Attributes:
         place: Epoch and position of the batch after the last consumed one.
-        over: Why the sink makes no more calls; None: it does.
+        over: Why the sink makes no more calls; None: it makes them.
         thread: Takes batches ahead; None: there is none.
     """
 

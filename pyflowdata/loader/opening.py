@@ -1,55 +1,23 @@
-"""Opens a loader: converts the user's arguments to C, and facts about the loader to Python."""
+"""Opens a loader: converts the options to C, and facts about the loader to Python."""
 
 from __future__ import annotations
 
 import operator
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-from ..errors import InvalidArgumentError, UnsupportedError, WrongUseError, shown
+from collections.abc import Callable, Sequence
+from ..errors import InvalidArgumentError, UnsupportedError, shown
 from ..nodes import Blob
 from ..nodes.in_use import InUse
 from ..nodes.node import check_is_batched, reader_nodes
 from ..nodes.tables import prepare_tables
 from ..nodes.world import World, has_peers
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
-from ..native.calling_line import warn_program_once
-from ..words.plain_text import counted
-from .batches import Batch
-from .loader_argument_hints import check_blobs
 from .shares import Share
 from .state import Index, Reader
 
 _ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
 _SIGNALS_SECONDS = 0.05  # the longest wait without a check for signals
-
-
-def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Batch]], Any]]:
-    """The blobs of DataLoader's arguments, and a function that forms a batch of their arrays."""
-    form: Callable[[list[Batch]], Any] = tuple
-    blobs: list[Any] = list(given)
-    if len(given) == 1:
-        if isinstance(given[0], Mapping):
-            keys = list(given[0])
-            blobs = list(given[0].values())
-            form = _dict_form(keys)
-        elif isinstance(given[0], (tuple, list)):
-            blobs = list(given[0])
-        else:
-            form = operator.itemgetter(0)
-    if not blobs:
-        raise WrongUseError(
-            "DataLoader() needs a blob at least, and none is given: flow.DataLoader(x, y), or "
-            "flow.DataLoader(flow.open(path).batch(n))"
-        )
-    check_blobs(given, blobs)
-    return blobs, form
-
-
-def _dict_form(keys: list[Any]) -> Callable[[list[Batch]], dict[Any, Batch]]:
-    return lambda arrays: dict(zip(keys, arrays, strict=True))
 
 
 def _whole(name: str, value: object, bits: int, or_text: str = "") -> int:
@@ -77,7 +45,7 @@ def _tuned(name: str, value: object) -> int:
     return _whole(name, value, 32, ', "auto"')
 
 
-def open_loader(
+def open_handle(
     blobs: list[Blob], num_threads: object, prefetch: object, memory_budget: object, rule: object,
     share: Share,
 ) -> tuple[CData, InUse]:
@@ -240,57 +208,3 @@ def _read_spec(info: CData) -> dict[str, str]:
     spec = dict(line.split("=", 1) for line in text(info.spec).split("\n"))
     spec["order_key"] = text(info.order_key)
     return spec
-
-
-def warn_of_readers(readers: tuple[Reader, ...]) -> None:
-    """Once per reader's name: a program that opens a loader repeatedly is warned once."""
-    for reader in readers:
-        shuffled = reader.spec.get("random_shuffle")
-        if reader.spec.get("shuffle_after_epoch") == "true" and shuffled == "false":
-            _warn_of(
-                reader, "in order",
-                "shuffle_after_epoch=True has no effect without random_shuffle=True or a shuffle; "
-                "the records come in the order of the files.",
-            )  # fmt: skip
-        if reader.steps.empty_ranks:
-            _warn_of(reader, "empty ranks", _of_empty_ranks(reader))
-        if reader.seed_is_default and shuffled == "true":
-            _warn_of(
-                reader, "seed",
-                f"seed is left open in one of several processes; {reader.seed} is used, so that "
-                "all have the same order. Give a seed.",
-            )  # fmt: skip
-    _warn_of_unpaired(readers)
-
-
-def _warn_of(reader: Reader, what: str, text: str) -> None:
-    warn_program_once((what, reader.name), UserWarning(f"{reader.name}: {text}"))
-
-
-def _of_empty_ranks(reader: Reader) -> str:
-    rest = reader.steps.last_rows
-    return (
-        f"the last batch of an epoch has {counted(rest, 'record')} for "
-        f"{reader.world_size} ranks: those from rank {rest} on get 0 rows, and may fail or make "
-        'the others wait. last_batch="even", or data.batch(n, last="even"), leaves such records '
-        'out; "drop" leaves out the whole batch, "pad" and "wrap" fill it.'
-    )
-
-
-def _warn_of_unpaired(readers: tuple[Reader, ...]) -> None:
-    """Readers of equal length are most often columns of one dataset, whose rows belong together."""
-    shuffled = [one for one in readers if one.spec.get("random_shuffle") == "true"]
-    names = tuple(one.name for one in shuffled)
-    keys = [one.spec["order_key"] for one in shuffled]
-    is_left_open = all(one.name == key for one, key in zip(shuffled, keys, strict=True))
-    lengths = {one.records for one in shuffled}
-    if len(names) < 2 or not is_left_open or len(lengths) != 1:
-        return
-    warn_program_once(
-        ("unpaired", names),
-        UserWarning(
-            f"{' and '.join(names)} have {shuffled[0].records} records each, and are shuffled each "
-            "in an order of its own. For rows that belong together give them the same order_key; "
-            "otherwise give each a key of its own."
-        ),
-    )

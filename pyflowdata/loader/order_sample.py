@@ -1,7 +1,7 @@
-"""The order of an epoch as a picture needs it: where the records of its first batches lie.
+"""Facts about the data of a loader for reports: where the records of its first batches lie.
 
-A small loader of its own reads the numbers of the records, so that the one that is looked at goes
-on undisturbed.  It decodes nothing, and stops after a time and a number of batches.
+A second, small loader reads the numbers of the records, so that the first loader goes on
+undisturbed.  It decodes nothing, and stops after a time and a number of batches.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ..nodes.in_use import nothing_in_use
 from ..nodes.node import nodes_of, reader_nodes, with_reader_attrs
 from ..nodes.objects import Object
 from ..nodes.tables import Prepared, Table
+from .open_loader import open_loader_of
 from .state import Reader
 
 
@@ -42,17 +43,17 @@ _NAMES = ("label", "class", "cls", "target", "fine_label", "image/class/label", 
 
 
 def sample_order(
-    open_loader: Callable[..., Any], blobs: Sequence[Blob], readers: Sequence[Reader], epoch: int,
+    loader_class: Callable[..., Any], blobs: Sequence[Blob], readers: Sequence[Reader], epoch: int,
     *, seconds: float = 2.0,
 ) -> dict[str, Any]:  # fmt: skip
     """What the first batches of an epoch are made of.
 
     Args:
-        open_loader: The class `DataLoader`.
-        blobs: Of a loader.
-        readers: Of the same; the order of the first one is read, all ranks together.
-        epoch: Which one.
-        seconds: Reading stops after them.
+        loader_class: The class `DataLoader`.
+        blobs: The blobs of a loader.
+        readers: Its readers; the order of the first reader is read, of all ranks together.
+        epoch: The number of the epoch.
+        seconds: How long this may read.
 
     Returns:
         For JSON: "reader", its name, and "missing", why there is no order, or "" and
@@ -74,7 +75,7 @@ def sample_order(
     wanted = _label_blobs(blobs, node)
     try:
         with nothing_in_use():
-            read = _read(open_loader, node, wanted, reader, epoch, seconds)
+            read = _read(loader_class, node, wanted, reader, epoch, seconds)
         return {**found, "missing": "", **read}
     except Error as failure:
         return {**found, "missing": f"reading it failed: {failure}"}
@@ -122,7 +123,7 @@ def _port(blob: Blob) -> str:
 
 
 def _read(
-    open_loader: Callable[..., Any], node: Node, wanted: Sequence[Blob], reader: Reader,
+    loader_class: Callable[..., Any], node: Node, wanted: Sequence[Blob], reader: Reader,
     epoch: int, seconds: float,
 ) -> dict[str, Any]:  # fmt: skip
     attrs: dict[str, object] = {"with_id": True, "rank": 0, "world_size": 1, "seed": reader.seed,
@@ -133,8 +134,8 @@ def _read(
     end = time.monotonic() + seconds
     rows: list[Numbers] = []
     values: list[list[Numbers]] = [[] for _ in labels]
-    with open_loader((ids, *labels), num_threads=1, prefetch=1) as loader:
-        loader._core.observed.drop_report_at_end()
+    with loader_class((ids, *labels), num_threads=1, prefetch=1) as loader:
+        open_loader_of(loader).observation.drop_report_at_end()
         loader.seek(0, epoch=epoch)
         for batch in loader:
             rows.append(np.array(batch[0], np.int64))
@@ -150,8 +151,9 @@ def _read(
 def _files_of(loader: Any, reader: Reader) -> tuple[list[str], list[int]]:
     if not 0 < reader.files <= _MOST_FILES:
         return [], []
-    names = loader._core.places.files()
-    return names, loader._core.places.first_records(len(names))
+    opened = open_loader_of(loader)
+    names = opened.files()
+    return names, opened.first_records(len(names))
 
 
 def _places(
@@ -199,24 +201,22 @@ def _labels(wanted: Sequence[Blob], values: Sequence[Sequence[Numbers]]) -> dict
 
 # ---- What a report says of the data -------------------------------------------------------------
 
-# What a loader's report says of its data.
-
 def data_facts(
-    open_loader: Callable[..., Any], form: Callable[[list[Any]], Any], blobs: Sequence[Blob],
+    loader_class: Callable[..., Any], form: Callable[[list[Any]], Any], blobs: Sequence[Blob],
     readers: Sequence[Reader], epoch: int,
 ) -> DataFacts:  # fmt: skip
     """Facts about the data of a loader, open or closed.  It reads, for up to some two seconds.
 
     Args:
-        open_loader: The class `DataLoader`.
+        loader_class: The class `DataLoader`.
         form: Makes a batch of the blobs' arrays: a dict, a tuple, or a bare array.
-        blobs: Of the loader.
-        readers: Of the loader.
-        epoch: Whose order is looked at.
+        blobs: The blobs of the loader.
+        readers: Its readers.
+        epoch: The epoch whose order is shown.
     """
     return DataFacts(
         readers=[{**dataclasses.asdict(one), "shuffle": one.shuffle} for one in readers],
-        order=sample_order(open_loader, blobs, readers, epoch),
+        order=sample_order(loader_class, blobs, readers, epoch),
         graph=_graph(form(list(blobs))),
     )
 

@@ -1,4 +1,4 @@
-"""What a loader says once of attrs of its readers that were left out, where that may surprise."""
+"""Warnings about the readers of a loader, each once, also where loaders are opened repeatedly."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from ..native.calling_line import is_ours, warn_program_once
 from ..nodes import Blob, Node
 from ..nodes.node import reader_nodes
+from ..words.plain_text import counted
 from .state import Reader
 
 
@@ -19,8 +20,11 @@ def _pairs(blobs: Iterable[Blob], readers: Sequence[Reader]) -> list[tuple[Node,
 
 
 def advise_on_batches(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
-    """Says which batch size is used where a program gives none, once.  The caller is the
-    core of a DataLoader, whose caller has the blobs; this package itself is told nothing."""
+    """Says which batch size is used where a program gives none, once.
+
+    The caller is an OpenLoader, and the caller of its DataLoader has the blobs; where that is a
+    module of this package, there is no warning.
+    """
     if is_ours(sys._getframe(3)):
         return
     for node, reader in _pairs(blobs, readers):
@@ -61,3 +65,57 @@ def advise_on_orders(repeating: Iterable[tuple[str, str]]) -> None:
                 "shuffle_after_epoch=False to keep this one."
             ),
         )
+
+
+def warn_of_readers(readers: tuple[Reader, ...]) -> None:
+    """Warns of attrs of readers that do not go together, or not with the number of ranks."""
+    for reader in readers:
+        shuffled = reader.spec.get("random_shuffle")
+        if reader.spec.get("shuffle_after_epoch") == "true" and shuffled == "false":
+            _warn_of(
+                reader, "in order",
+                "shuffle_after_epoch=True has no effect without random_shuffle=True or a shuffle; "
+                "the records come in the order of the files.",
+            )  # fmt: skip
+        if reader.steps.empty_ranks:
+            _warn_of(reader, "empty ranks", _of_empty_ranks(reader))
+        if reader.seed_is_default and shuffled == "true":
+            _warn_of(
+                reader, "seed",
+                f"seed is left open in one of several processes; {reader.seed} is used, so that "
+                "all have the same order. Give a seed.",
+            )  # fmt: skip
+    _warn_of_unpaired(readers)
+
+
+def _warn_of(reader: Reader, what: str, text: str) -> None:
+    warn_program_once((what, reader.name), UserWarning(f"{reader.name}: {text}"))
+
+
+def _of_empty_ranks(reader: Reader) -> str:
+    rest = reader.steps.last_rows
+    return (
+        f"the last batch of an epoch has {counted(rest, 'record')} for "
+        f"{reader.world_size} ranks: those from rank {rest} on get 0 rows, and may fail or make "
+        'the others wait. last_batch="even", or data.batch(n, last="even"), leaves such records '
+        'out; "drop" leaves out the whole batch, "pad" and "wrap" fill it.'
+    )
+
+
+def _warn_of_unpaired(readers: tuple[Reader, ...]) -> None:
+    """Readers of equal length are most often columns of one dataset, whose rows belong together."""
+    shuffled = [one for one in readers if one.spec.get("random_shuffle") == "true"]
+    names = tuple(one.name for one in shuffled)
+    keys = [one.spec["order_key"] for one in shuffled]
+    is_left_open = all(one.name == key for one, key in zip(shuffled, keys, strict=True))
+    lengths = {one.records for one in shuffled}
+    if len(names) < 2 or not is_left_open or len(lengths) != 1:
+        return
+    warn_program_once(
+        ("unpaired", names),
+        UserWarning(
+            f"{' and '.join(names)} have {shuffled[0].records} records each, and are shuffled each "
+            "in an order of its own. For rows that belong together give them the same order_key; "
+            "otherwise give each a key of its own."
+        ),
+    )

@@ -26,8 +26,8 @@ class Share:
     """Steps `index`, `index + count` and so on of each epoch.
 
     Attributes:
-        index, count: Which one, of how many.
-        source: What says so; "": there is one share, of all steps.
+        index, count: Number of the share, and how many shares there are.
+        source: Who chose the share; "": there is one share, of all steps.
     """
 
     index: int = 0
@@ -38,7 +38,7 @@ class Share:
         return f"share={self.index}/{self.count} ({self.source})" if self.source else ""
 
     def size(self, num_steps: int) -> int:
-        """How many of so many steps belong to it; -1 if their number is not known."""
+        """How many of `num_steps` steps belong to the share; -1 if their number is not known."""
         return num_steps if num_steps < 0 else len(range(self.index, num_steps, self.count))
 
 
@@ -89,7 +89,7 @@ def _worker() -> tuple[int, int] | None:
 
 
 def _reads_everything(node: Node) -> bool:
-    """Whether the program says that there is no other rank."""
+    """Whether the program says by attrs that there is no other rank."""
     return not is_left_open(node.values) and node.worlds[0].world_size == 1
 
 

@@ -1,12 +1,14 @@
-"""The queue, the thread and the calls of sink mode.
+"""Sink mode: a thread fills a bounded queue ahead, and a call runs many steps from it.
 
-Between two steps the calling thread takes a batch from a queue, and does nothing else for the
-loader.  What brings batches to a device is a HandOver; without one they stay NumPy arrays.
+    run = flow.sink(loader, step, sink_size=100)
+    losses = run()                     # what 100 calls of step(batch) returned
+
+Between two steps the calling thread takes a batch from the queue, and does nothing else for the
+loader.  A HandOver brings batches to a device, or leaves them as NumPy arrays.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import weakref
@@ -18,20 +20,17 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from ..errors import CancelledError, InvalidArgumentError, UnsupportedError, WrongUseError, shown
 from ..insight.counters import StepTimes
 from ..nodes.argument_hints import takes_own_arguments
+from .converting_loader import ConvertingLoader
 from .data_loader import DataLoader
 from .epochs import Cursor
 from .lease import CLOSED, Lease
-from .loader_argument_hints import not_a_loader
-from .loader_wrapper import LoaderWrapper
+from .loader_arguments import not_a_loader
+from .open_loader import open_loader_of
 
 if TYPE_CHECKING:
     from ..insight.report import Report
-    from .data_loader import DataLoader
 
 __all__ = ["HandOver", "OnHost", "Sink"]
-
-
-# ---- Sinks --------------------------------------------------------------------------------------
 
 
 BatchT = TypeVar("BatchT")
@@ -68,11 +67,12 @@ class OnHost:
 
 
 class _Counters:
-    """What a sink's threads count; each field has one thread that writes it."""
+    """What a sink's threads count, as Sink.stats(); each field has one thread that writes it."""
 
     def __init__(self, queue: int) -> None:
-        self.sent = self.steps = 0
-        self.fetch = self.push_wait = self.copy = self.pop_wait = self.step = 0.0
+        self.batches_sent = self.steps = 0
+        self.fetch_seconds = self.copy_seconds = self.push_wait_seconds = 0.0
+        self.pop_wait_seconds = self.step_seconds = 0.0
         self.depths = [0] * (queue + 1)
         self.recent_depths: deque[int] = deque(maxlen=_RECENT)
         self.push_starts: deque[float] = deque(maxlen=_RECENT)
@@ -85,11 +85,11 @@ class _Filler:
     It knows nothing of the Sink, so that a Sink that is dropped can end it.
 
     Attributes:
-        ready: Of (kind, what was made, the loader's place after it); up to `queue` of them, and
-            one that ends a wait for it.
-        room: A None for each that may be put there.
-        batches: The iterator over the loader; None: there was none yet.
-        is_stopped: It takes no more batches.
+        ready: Items (kind, batch or failure, the loader's place after it): up to `queue` of them,
+            and one that ends a wait for an item.
+        room: A None for each item that may be put into `ready`.
+        batches: The iterator over the loader; None: not made yet.
+        is_stopped: The thread takes no more batches.
     """
 
     def __init__(
@@ -98,14 +98,15 @@ class _Filler:
         batches: Iterator[Any] | None,
     ) -> None:  # fmt: skip
         """Args:
-        turn: Held while the thread runs: the next thread of the sink waits for the end of this.
-        batches: To go on with; None: seek.
+        turn: Held while the thread runs: the next thread of the sink waits for its end.
+        batches: The iterator to go on with; None: seek.
         """
         self.ready: SimpleQueue[tuple[int, Any, tuple[int, int]]] = SimpleQueue()
         self.room: SimpleQueue[None] = SimpleQueue()
         for _ in range(queue):
             self.room.put(None)
-        self._loader, self._begin, self._hand_over = loader, begin, hand_over
+        self._loader, self._opened = loader, open_loader_of(loader)
+        self._begin, self._hand_over = begin, hand_over
         self._counters = counters
         self._lease, self._turn, self.batches = lease, turn, batches
         self.is_stopped = self._is_at_start = False
@@ -138,7 +139,7 @@ class _Filler:
         """One batch, or what comes in its place; False: the thread is to end."""
         counters = self._counters
         begin = _clock()
-        with self._loader._core.lent() as cursor:
+        with self._opened.lent() as cursor:
             if self._lease.over is not None:
                 self.stop()  # it came before this thread was known
             if self.is_stopped:
@@ -146,19 +147,19 @@ class _Filler:
             kind, batch = self._fetch(cursor)
             place = cursor.next()
         fetched = _clock()
-        counters.fetch += fetched - begin
+        counters.fetch_seconds += fetched - begin
         counters.push_starts.append(time.time())
         self.room.get()
         if self.is_stopped:
             return False
         waited = _clock()
-        counters.push_wait += waited - fetched
-        with self._loader._core.observed.shows("hand over"):
+        counters.push_wait_seconds += waited - fetched
+        with self._opened.observation.shows("hand over"):
             made = self._hand_over.send(batch) if kind == _BATCH else batch
-        counters.copy += _clock() - waited
+        counters.copy_seconds += _clock() - waited
         self.ready.put((kind, made, place))
         counters.push_ends.append(time.time())
-        counters.sent += kind == _BATCH
+        counters.batches_sent += kind == _BATCH
         return kind != _FAILURE
 
     def _fetch(self, cursor: Cursor) -> tuple[int, Any]:
@@ -224,11 +225,11 @@ class Sink(Generic[ResultT]):
         Args:
             hand_over: What brings batches to a device.
             begin: Makes an iterator over batches; None: iter(loader).
-            stacked: Batches of the loader in each of these.
+            stacked: Batches of the loader in each batch of `begin`.
         """
         if not isinstance(loader, DataLoader):
             kind = type(loader)
-            if not isinstance(loader, LoaderWrapper):
+            if not isinstance(loader, ConvertingLoader):
                 raise not_a_loader("sink", loader)
             raise WrongUseError(
                 f"sink() takes a pyflowdata.DataLoader, and a {kind.__name__} was given: give it "
@@ -245,12 +246,13 @@ class Sink(Generic[ResultT]):
             )
         if type(queue) is not int or queue < 1:
             raise InvalidArgumentError(f"queue = {shown(queue)}; it must be an int above 0")
-        self._loader, self._step, self._hand_over = loader, step, hand_over
+        self._loader, self._opened = loader, open_loader_of(loader)
+        self._step, self._hand_over = step, hand_over
         self._sink_size, self._queue = sink_size, queue
         self._begin = begin or loader.__iter__
         self._counters = _Counters(queue)
         self._times, self._before = StepTimes(stacked), loader.report()
-        with loader._core.lent() as cursor:
+        with self._opened.lent() as cursor:
             self._lease = cursor.lend()
         self._turn = threading.Lock()
         self._finalizer = weakref.finalize(self, self._lease.stop)
@@ -276,7 +278,7 @@ class Sink(Generic[ResultT]):
         if self._is_inside:
             raise UnsupportedError("a call of this sink is running already")
         self._check_over()
-        self._loader._core.check_process()
+        self._opened.check_process()
         try:
             self._is_inside = True
             # A signal may come at any time, also where another one is dealt with: unless a call
@@ -311,7 +313,7 @@ class Sink(Generic[ResultT]):
             room.put(None)
             got = _clock()
             waited = got - done
-            counters.pop_wait += waited
+            counters.pop_wait_seconds += waited
             if filler.is_stopped:
                 raise self._cancelled()
             if kind != _BATCH:
@@ -332,7 +334,7 @@ class Sink(Generic[ResultT]):
             left -= 1
             counters.steps += 1
             done = _clock()
-            counters.step += done - got
+            counters.step_seconds += done - got
             if self._is_first:
                 self._times.add_start(waited)
                 self._is_first = False
@@ -342,7 +344,7 @@ class Sink(Generic[ResultT]):
     # ---- The thread ---------------------------------------------------------------------------
 
     def _start(self, batches: Iterator[Any] | None) -> _Filler:
-        """A new queue and thread, in place of those before; batches: to go on with, None: seek."""
+        """A new queue and thread in place of the earlier ones; batches: as of _Filler."""
         self._lease.stop()
         self._has_failed, self._is_first = False, True
         self._filler = self._lease.thread = filler = _Filler(
@@ -376,11 +378,11 @@ class Sink(Generic[ResultT]):
 
     def _end(self) -> None:
         """Waits for the thread's end, and gives the loader back; that takes it back otherwise."""
-        if self._loader._core.must_not_wait():
+        if self._opened.must_not_wait():
             return
         self._filler.wait()
         if self._loader.is_open:
-            with self._loader._core.lent() as cursor:
+            with self._opened.lent() as cursor:
                 if cursor.lease is self._lease:
                     cursor.take_back()
 
@@ -394,7 +396,7 @@ class Sink(Generic[ResultT]):
 
     def state_dict(self) -> dict[str, Any]:
         """As DataLoader.state_dict(): consumed batches count, those in the queue do not."""
-        return self._loader._core.state_at(*self._lease.place)
+        return self._opened.state_at(*self._lease.place)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As DataLoader.load_state_dict(): the next call goes on where the state was taken."""
@@ -403,7 +405,7 @@ class Sink(Generic[ResultT]):
         self._check_over()
         self._goes_on = False
         self._lease.stop()
-        with self._loader._core.lent() as cursor:
+        with self._opened.lent() as cursor:
             self._check_over()  # by another thread
             try:
                 cursor.lease = None  # this sink goes on
@@ -417,30 +419,20 @@ class Sink(Generic[ResultT]):
 
         Keys:
             batches_sent: Batches that were put into the queue.
-            steps: That were run.
+            steps: Steps that were run.
             fetch_seconds: The thread waited for the loader.
-            copy_seconds: It brought batches to the device, or began to.
-            push_wait_seconds: It waited because the queue was full.
+            copy_seconds: The thread brought batches to the device, or started to.
+            push_wait_seconds: The thread waited because the queue was full.
             pop_wait_seconds: Calls waited for a batch.
             step_seconds: Calls were inside of steps.
             depths: How many steps found 0, 1, ... batches in the queue.
-            recent_depths: The same of the last 10 steps, one by one.
+            recent_depths: How many batches each of the last 10 steps found there.
             push_starts, push_ends: When the last 10 batches were ready to be put into the queue,
                 and were there, as time.time(); one more start than ends is a push that waits.
         """
-        counters = self._counters
         return {
-            "batches_sent": counters.sent,
-            "steps": counters.steps,
-            "fetch_seconds": counters.fetch,
-            "copy_seconds": counters.copy,
-            "push_wait_seconds": counters.push_wait,
-            "pop_wait_seconds": counters.pop_wait,
-            "step_seconds": counters.step,
-            "depths": list(counters.depths),
-            "recent_depths": list(counters.recent_depths),
-            "push_starts": list(counters.push_starts),
-            "push_ends": list(counters.push_ends),
+            name: list(count) if isinstance(count, (list, deque)) else count
+            for name, count in vars(self._counters).items()
         }
 
     def report(self, *, since: Report | None = None) -> Report:
@@ -462,13 +454,6 @@ class Sink(Generic[ResultT]):
             f"{self._hand_over}{closed})"
         )
 
-
-# ---- The function -------------------------------------------------------------------------------
-
-# Sink mode: a thread fills a bounded queue ahead, and a call runs many steps from it.
-#
-# run = flow.sink(loader, step, sink_size=100)
-# losses = run()                     # what 100 calls of step(batch) returned
 
 @takes_own_arguments
 def sink(

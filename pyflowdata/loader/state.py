@@ -5,7 +5,7 @@ on every rank, and independent of threads, prefetching and world size.
 
 A state stays below 1 KB for up to 8 readers.  If attrs and data of all readers in words would take
 more than that, each reader has hashes of them instead.  A state of another loader is then still
-refused, and the error names the readers that differ, but not their attrs.
+refused; the error names the readers that differ, but not their attrs.
 """
 
 from __future__ import annotations
@@ -20,16 +20,14 @@ from ..errors import InvalidArgumentError, shown
 from .epoch_steps import EpochSteps
 
 
-# ---- The form of a state ------------------------------------------------------------------------
+# ---- What all states have -----------------------------------------------------------------------
 
-# The form of saved states: their version and numbers, and the refusal of another loader's.
-
-# What the state of each kind of loader has, and no other.
+# The key that only the states of a kind of loader have -> the loader in words.
 _KINDS = {"readers": "a loader of readers", "order": "a loader of a torch dataset"}
 
 
 def malformed(what: str) -> InvalidArgumentError:
-    """The error of a state that no loader gave."""
+    """The error for a state that no loader gave."""
     return InvalidArgumentError(
         f"the state is malformed: {what}; give what DataLoader.state_dict() returned"
     )
@@ -41,9 +39,9 @@ def whole(
     """An int of a state.
 
     Args:
-        container: Has it.
+        container: The part of the state that has the int.
         key: Its name.
-        where: What the error says before the name.
+        where: The place of `container`, which the error names before the key.
         least, most: Its range.
 
     Raises:
@@ -56,15 +54,15 @@ def whole(
 
 
 def as_state(state: object, version: int, kind: str) -> Mapping[str, Any]:
-    """A saved state, once its version is known and its kind is right.
+    """The saved state, after its version and kind were checked.
 
     Args:
         state: What the user gives.
-        version: The one that is read.
-        kind: "readers" or "order": the key that the states of this kind have.
+        version: The version that this loader reads.
+        kind: "readers" or "order": the key that the states of this loader have.
 
     Raises:
-        InvalidArgumentError: It is no state, or one of another version or kind.
+        InvalidArgumentError: It is no state, or has another version or kind.
     """
     if not isinstance(state, Mapping):
         raise malformed(f"it is a {type(state).__name__}, not a dict")
@@ -84,11 +82,7 @@ def as_state(state: object, version: int, kind: str) -> Mapping[str, Any]:
 
 
 def refuse(differences: Sequence[str]) -> None:
-    """Refuses a state of another loader.
-
-    Raises:
-        InvalidArgumentError: There are differences; the text lists them.
-    """
+    """Raises InvalidArgumentError, with a list, where a state differs from the loader."""
     if differences:
         raise InvalidArgumentError(
             "the state belongs to another loader:" + "".join(f"\n  - {one}" for one in differences)
@@ -133,7 +127,7 @@ class Reader:
         seed: The seed in use, even if none was given.
         seed_is_default: No seed was given, and it is 0 because processes need the same one.
         spec: The attrs that decide the order, without the seed.
-        files, bytes, records: Of the data; records is -1 if it is not known.
+        files, bytes, records: The size of the data; records is -1 if it is not known.
         data: Fingerprint of the files' names, sizes and sampled content, in hex.
         batch_size: Records in a batch, of all ranks together.
         rank, world_size: Which part of each batch this process gets.
@@ -349,7 +343,7 @@ def _differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
     return found
 
 
-# ---- The form of a state ------------------------------------------------------------------------
+# ---- Reading a state ----------------------------------------------------------------------------
 
 
 def _mapping(container: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
@@ -394,13 +388,13 @@ def read_state(
     pasts_at: Callable[[int, int], Sequence[int]],
     num_batches: int,
 ) -> Place:
-    """Checks that a state belongs to a loader with these readers.
+    """The content of a saved state, after a check that it belongs to a loader with these readers.
 
     Args:
         state: The saved state.
-        readers: Of the loader.
+        readers: The readers of the loader.
         pasts_at: Gives the readers' pasts at an epoch and position.
-        num_batches: Steps of its epoch; -1 if unknown.
+        num_batches: Batches of an epoch; -1 if unknown.
 
     Raises:
         InvalidArgumentError: The state is malformed, or differs; the text lists each difference.

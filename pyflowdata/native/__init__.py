@@ -1,43 +1,177 @@
-"""The C library as Python calls it: declarations, loading, errors, and calls back into Python."""
+"""The C library as Python calls it: declarations, loading, errors, and calls back into Python.
 
-from . import interrupt  # first: it handles Ctrl-C while the rest is imported
-from .binding import (
-    EXCEPTIONS,
-    CData,
-    build_hint,
-    build_parts,
-    check,
-    encode,
-    exception,
-    expected_abi_version,
-    ffi,
-    lib,
-    library_path,
-    new_error,
-    new_struct,
-    text,
-    text_value,
-    version,
+cffi has no types: `ffi`, `lib` and objects made from them are `Any`, and stay inside the package.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from . import interrupt as interrupt  # first: it handles Ctrl-C while the rest is imported
+from ..errors import (
+    CancelledError,
+    CorruptDataError,
+    Error,
+    FileError,
+    InternalError,
+    InvalidArgumentError,
+    OutOfMemoryError,
+    Reason,
+    UnsupportedError,
+    UserFunctionError,
+    shown,
 )
-from .shared_library import include_dir
+from .calls import is_interrupt, kept, raised
+from .shared_library import BUILD_HINT, PACKAGE, Interface, declared, newer_source_hint
+from .shared_library import include_dir as include_dir
 
-__all__ = [
-    "EXCEPTIONS",
-    "CData",
-    "build_hint",
-    "build_parts",
-    "check",
-    "encode",
-    "exception",
-    "expected_abi_version",
-    "ffi",
-    "include_dir",
-    "interrupt",
-    "lib",
-    "library_path",
-    "new_error",
-    "new_struct",
-    "text",
-    "text_value",
-    "version",
-]
+CData = Any  # an object of cffi
+
+_LIBRARY_VARIABLE = "PYFLOWDATA_LIBRARY"  # path of a library to load instead of the package's own
+
+ffi: Any = declared("pyflowdata.native.declared")
+_interface = Interface(
+    ffi,
+    abi_function="pfd_abi_version",
+    structs=(
+        "pfd_error pfd_row_type pfd_attr pfd_port pfd_op pfd_format pfd_attr_value pfd_blob "
+        "pfd_loader_options pfd_loader_info pfd_reader_info pfd_batch pfd_ragged_batch pfd_stats "
+        "pfd_work_stats pfd_thread_now pfd_history pfd_trace_event pfd_trace_info"
+    ).split(),
+)
+
+
+def library_path() -> Path:
+    """The shared library of this package, or the one that PYFLOWDATA_LIBRARY names."""
+    chosen = os.environ.get(_LIBRARY_VARIABLE)
+    path = Path(chosen) if chosen else PACKAGE / "libpyflowdata.so"
+    if not path.is_file():
+        hint = f"{_LIBRARY_VARIABLE} names it" if chosen else BUILD_HINT
+        raise ImportError(f"the library {path} does not exist; {hint}")
+    return path.resolve()
+
+
+def expected_abi_version() -> int:
+    """What `pfd_abi_version()` of a library returns that was made from the headers of
+    `declared.py`."""
+    return _interface.expected_abi_version()
+
+
+lib: Any = _interface.load(library_path())
+
+EXCEPTIONS: dict[int, type[Error]] = {  # by status
+    lib.PFD_INVALID_ARGUMENT: InvalidArgumentError,
+    lib.PFD_CORRUPT_DATA: CorruptDataError,
+    lib.PFD_IO: FileError,
+    lib.PFD_UNSUPPORTED: UnsupportedError,
+    lib.PFD_OUT_OF_MEMORY: OutOfMemoryError,
+    lib.PFD_CANCELLED: CancelledError,
+    lib.PFD_INTERNAL: InternalError,
+    lib.PFD_USER_FUNCTION: UserFunctionError,
+}
+
+_REASONS: dict[int, Reason] = {
+    lib.PFD_REASON_NO_RECORDS: "no-records",
+    lib.PFD_REASON_REST_UNREADABLE: "rest-unreadable",
+    lib.PFD_REASON_WORLD_SIZE: "world-size",
+}
+
+
+def text(pointer: CData) -> str:
+    """The string at a `char *` or in a `char[]`, to be shown; empty for NULL."""
+    return _bytes_at(pointer).decode("utf-8", "replace")
+
+
+def text_value(pointer: CData) -> str:
+    """The same as a value: `encode()` makes the same bytes of it, which names of files can have."""
+    return _bytes_at(pointer).decode("utf-8", "surrogateescape")
+
+
+def _bytes_at(pointer: CData) -> bytes:
+    found: bytes = b"" if pointer == ffi.NULL else ffi.string(pointer)
+    return found
+
+
+def encode(value: str, what: str) -> bytes:
+    """UTF-8 as C takes it.  Bytes of file names that are not UTF-8 stay as they are."""
+    if "\0" in value:
+        raise InvalidArgumentError(f"{what} = {shown(value)}; it must not contain a NUL character")
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise InvalidArgumentError(
+            f"{what} = {shown(value)}; it is not valid Unicode text"
+        ) from None
+
+
+def new_struct(name: str) -> CData:
+    """A zeroed struct that starts with struct_size, which is set."""
+    return _interface.new_struct(name)
+
+
+def new_error() -> CData:
+    """A `pfd_error *` for a call to write into."""
+    err = new_struct("pfd_error")
+    err.row = err.byte = err.line = err.ordinal = err.records = -1
+    return err
+
+
+def exception(status: int, err: CData) -> Error:
+    """The exception for a failed call; its `__cause__` is what a Python function raised in C."""
+    cls = EXCEPTIONS.get(status, InternalError)
+    failure = cls(
+        text(err.message) or f"the call failed with status {status} and no message",
+        op=text(err.op) or None,
+        file=os.fsdecode(ffi.string(err.file)) or None,
+        line=err.line if err.line > 0 else None,
+        byte=err.byte if err.byte >= 0 else None,
+        ordinal=err.ordinal if err.ordinal >= 0 else None,
+        reason=_REASONS.get(err.reason),
+        records=err.records if err.records >= 0 else None,
+        attr=text(err.attr) or None,
+    )
+    cause = kept(err.cause)
+    if cause is not None:
+        failure.__cause__ = cause
+    return failure
+
+
+def check(status: int, err: CData) -> None:
+    """Raises if `status` is a failure."""
+    if status < 0:
+        failure = exception(status, err)
+        if failure.__cause__ is not None and is_interrupt(failure.__cause__):
+            raise failure.__cause__
+        raise raised(failure)
+
+
+def _check_registry() -> None:
+    err = new_error()
+    status = lib.pfd_registry_check(err)
+    if status < 0:
+        raise ImportError(f"{library_path()}: {exception(status, err)}")
+
+
+_check_registry()
+
+
+def build_parts() -> list[tuple[str, str | None]]:
+    """What the library was built with, each with its version; None: not in this build."""
+    parts: list[tuple[str, str | None]] = []
+    stated = ffi.new("char const **")
+    while name := text(lib.pfd_build_part(len(parts), stated)):
+        parts.append((name, text(stated[0]) or None))
+    return parts
+
+
+def build_hint() -> str:
+    """What to add to the message where the library lacks an op or attr: "", unless it is older than
+    a source of this checkout."""
+    return newer_source_hint(library_path())
+
+
+def version() -> str:
+    """The version of the loaded library, which is that of the package."""
+    return text(lib.pfd_version())

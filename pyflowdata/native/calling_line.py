@@ -1,4 +1,4 @@
-"""Which line of the program has called this package."""
+"""Warnings at the line of the program that has called this package."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def is_ours(frame: FrameType) -> bool:
 
 
 def calling_frame(frame: FrameType | None) -> FrameType | None:
-    """From a frame of this package: the one of the program that called it; None: a thread of this
-    package runs it."""
+    """The frame of the program that called this frame of the package; None: a thread of the package
+    runs it."""
     for outer in frames_of(frame):
         if not is_ours(outer):
             return None if outer.f_code.co_filename == threading.__file__ else outer

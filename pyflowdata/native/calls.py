@@ -82,8 +82,8 @@ def is_interrupt(failure: BaseException | None) -> bool:
 
 
 def raised(failure: BaseException) -> BaseException:
-    """The exception to raise for a failed call: its cause, if that is no Exception but one as
-    KeyboardInterrupt and SystemExit."""
+    """The exception to raise for a failed call: its cause, if that is a BaseException such as
+    KeyboardInterrupt or SystemExit."""
     cause = failure.__cause__
     return failure if cause is None or isinstance(cause, Exception) else cause
 

@@ -27,7 +27,7 @@ def _is_command() -> bool:
     return module in (["pyflowdata"], ["-mpyflowdata"])
 
 
-def begin_quietly() -> None:
+def _begin_quietly() -> None:
     """In a starting command, Ctrl-C ends the process instead of raising KeyboardInterrupt."""
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -40,4 +40,4 @@ def raise_again() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-begin_quietly()
+_begin_quietly()

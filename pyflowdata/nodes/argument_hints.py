@@ -1,4 +1,4 @@
-"""What is said of an argument that belongs elsewhere, as those of other libraries' loaders do."""
+"""Messages for arguments that belong elsewhere, such as those of other libraries' loaders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .registry import find_op
 
 # ---- Arguments of other libraries ---------------------------------------------------------------
 
-# Arguments of the loaders and data sets of PyTorch, tf.data and MindData: what to do here.
+# Arguments of the loaders and data sets of PyTorch, tf.data and MindData -> what to do here.
 
 _THREADS = "threads make the batches, flow.DataLoader(blobs, num_threads=4)"
 _NO_WORKERS = "leave it out, as threads make the batches and no workers are started"
@@ -62,7 +62,7 @@ ARGUMENTS = {
 ARGUMENTS["num_epochs"] = ARGUMENTS["epochs"]
 
 # Attrs of readers that other libraries give to a loader.
-OF_READERS = {
+_OF_READERS = {
     "batch_size": remedies.BATCH_SIZE,
     "random_shuffle": remedies.SHUFFLE,
     "shuffle": remedies.SHUFFLE,
@@ -80,7 +80,7 @@ ATTRS = {
     "usecols": "fields",
 }
 
-SOURCE_THREADS = (
+_SOURCE_THREADS = (
     "thread_safe=True lets calls of the source overlap, in flow.DataLoader(blobs, num_threads=8); "
     "data.map(function, processes=2) has worker processes"
 )
@@ -98,15 +98,15 @@ def _is_of_readers(name: str) -> bool:
 
 
 def refuse_arguments(given: Iterable[str], function: str, own: Iterable[str]) -> None:
-    """Refuses the arguments that a loader was given and does not have.
+    """Refuses the unknown arguments `given`, if there are any, of a function.
 
     Args:
-        given: The unknown ones; if there are none, this returns.
-        function: What was called.
-        own: The arguments that it has by name.
+        given: Names of the unknown arguments.
+        function: Name of the function.
+        own: Names of the arguments that it has.
 
     Raises:
-        WrongUseError: Says where each belongs, or which one is meant; its attr is the first.
+        WrongUseError: The text says where each belongs, or which one is meant; `attr` is the first.
     """
     said = {name: _said_of(name, own) for name in given}
     if said:
@@ -118,8 +118,8 @@ def refuse_arguments(given: Iterable[str], function: str, own: Iterable[str]) ->
 
 
 def _said_of(name: str, own: Iterable[str]) -> str:
-    if name in OF_READERS:
-        return f": {OF_READERS[name]}"
+    if name in _OF_READERS:
+        return f": {_OF_READERS[name]}"
     if name in ARGUMENTS:
         return f": {ARGUMENTS[name]}"
     near = did_you_mean(name, own, 0.8)
@@ -132,7 +132,8 @@ def _said_of(name: str, own: Iterable[str]) -> str:
 
 def takes_own_arguments(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
     """Makes a function that loaders are given to answer unknown arguments as loaders do."""
-    names = function.__code__.co_varnames[: _num_arguments(function)]
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
     @functools.wraps(function)
     def called(*args: P.args, **given: P.kwargs) -> ResultT:
@@ -140,11 +141,6 @@ def takes_own_arguments(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
         return function(*args, **given)
 
     return called
-
-
-def _num_arguments(function: Callable[..., Any]) -> int:
-    code = function.__code__
-    return int(code.co_argcount + code.co_kwonlyargcount)
 
 
 def takes_names_only(hint: str) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
@@ -191,11 +187,8 @@ def _misfit(function: Callable[..., Any], args: Any, given: Any) -> str:
 
 
 def refuse_other_argument(op: Op, name: str) -> None:
-    """Refuses an attr that an op does not have, where it is known what is meant by it.
-
-    Raises:
-        WrongUseError: Says where it belongs.
-    """
+    """Raises a WrongUseError for an attr that an op does not have, if it is known where the attr
+    belongs."""
     meant = None if op.is_reader and name == "dataset" else ARGUMENTS.get(name)
     if meant is None and not op.is_reader and _is_of_readers(name):
         meant = f"the reader has it, before {op.name} in the graph"
@@ -203,6 +196,6 @@ def refuse_other_argument(op: Op, name: str) -> None:
     if op.attr(word) is not None or (word == "fields" and op.attr("columns") is not None):
         meant = f"it is {word}= of flow.open here" if word == "fields" else f"it is {word}= here"
     if name in ("num_workers", "num_parallel_workers") and op.attr("thread_safe") is not None:
-        meant = SOURCE_THREADS
+        meant = _SOURCE_THREADS
     if meant is not None:
         raise WrongUseError(f"unknown attr '{name}': {meant}", op=op.name, attr=name)

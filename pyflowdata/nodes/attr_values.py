@@ -214,6 +214,15 @@ def _value_of(slot: CData) -> Plain:
     return [int(ints[i]) for i in places]
 
 
+def encode_node_name(name: object) -> bytes:
+    """The name of a node for C; None stands for no name."""
+    if not isinstance(name, (str, type(None))):
+        raise InvalidArgumentError(
+            f"name = {shown(name)} ({type(name).__name__}); it must be a str or None"
+        )
+    return encode(name or "", "name")
+
+
 def attr_values(values: Mapping[str, Plain]) -> tuple[CData, list[CData]]:
     """A `pfd_attr_value[]`, and the objects that must live as long as it."""
     filler = _Filler()

@@ -1,4 +1,4 @@
-"""Nodes in words: which attrs say something, and how values are written."""
+"""Nodes in words: the attrs that say something, and the texts of values."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _FAR = 2**62  # numbers beyond it stand for the end
 
 
 def told_attrs(node: Node) -> list[Attr]:
-    """The attrs that say something of what a node does: they were given, and are not as by
-    default.  Those that list the outputs, or were read from headers, are seen in the outputs."""
+    """The attrs that tell what a node does: they were given, and differ from the default.  The
+    outputs show the attrs that list them or were read from headers."""
     return [attr for attr in node.op.attrs if _is_telling(node, attr)]
 
 
@@ -44,17 +44,17 @@ def value_text(value: Any) -> str:
 
 
 def view_word(node: Node) -> str:
-    """What a view is called where nodes are shown: take of TakeDataset."""
+    """The name of a view where nodes are shown: "take" of TakeDataset."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", node.op.name.removesuffix("Dataset")).lower()
 
 
 def said_of_tables(node: Node) -> str:
-    """What the arrays of a view were made from, as "where('label != 3')"; "": nothing is said."""
+    """What the arrays of a view were made from, as "where('label != 3')"; "": not known."""
     return next((table.said for table in _tables_of(node) if table.said), "")
 
 
 def prepared_of(reader: Node) -> Prepared | None:
-    """What makes the file that a reader reads, where that is the cache of a data set."""
+    """What makes the file of a reader that reads the cache of a data set; None: it reads none."""
     given = (one.value for one in reader.values.values() if isinstance(one, Object))
     return next((value for value in given if isinstance(value, Prepared)), None)
 

@@ -1,6 +1,6 @@
-"""What is said where a blob is used as an array: the op that does the same, or the loader.
+"""Messages for blobs that are used as arrays: the op that does the same, or the loader.
 
-A type checker does not see the methods that are made here, so that it finds such uses by itself.
+A type checker does not see the methods that this module makes, so that it finds wrong uses itself.
 """
 
 from __future__ import annotations

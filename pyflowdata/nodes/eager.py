@@ -21,7 +21,7 @@ from ..errors import Error, InvalidArgumentError, OutOfMemoryError, shown
 from ..native import CData, check, encode as encode_text, exception, ffi, lib, new_error
 from ..native.calls import raised, take_interrupt
 from ..ragged import Ragged
-from .attr_values import attr_values, plain_values
+from .attr_values import attr_values, encode_node_name, plain_values
 from .node import is_present
 from .op_facts import ROW_OPTIONS, Op
 from .op_texts import ROWS_RULE
@@ -29,10 +29,7 @@ from .registry import with_ports_of
 from .row_types import NUMBERS, RAGGED_ROW, dtype_name, dtype_number, read_row_type
 
 
-# ---- Rows that are given, and rows that come back -----------------------------------------------
-
-# Rows that a program has, as inputs of an op.
-#
+# ---- Rows that a program has --------------------------------------------------------------------
 # One row is an array, bytes or a number.  A batch is a list of rows, or a Ragged.
 
 Array = npt.NDArray[Any]
@@ -50,9 +47,9 @@ class Rows(ABC):
     """The rows of one input.
 
     Attributes:
-        count: How many; None: one row that is no batch.
-        dtype: Of the elements.
-        shape: Of a row, with -1 for a dimension that varies.
+        count: Number of rows; None: one row that is no batch.
+        dtype: The dtype of the elements.
+        shape: The shape of a row, with -1 for a dimension that varies.
     """
 
     __slots__ = ("_items", "count", "dtype", "shape")
@@ -140,15 +137,15 @@ def _address(array: Array) -> np.uint64:
     return address
 
 
-# ---- What is given ------------------------------------------------------------------------------
+# ---- Rows of arguments --------------------------------------------------------------------------
 
 
 def take(name: str, value: object, *, takes_ragged: bool) -> Rows:
     """The rows that were given for the input `name`.
 
     Args:
-        takes_ragged: Whether the op takes rows that differ in size: rows of bytes then do, even if
-            they happen not to.
+        takes_ragged: The op takes rows that differ in size: rows of bytes then count as such, even
+            if they have one size.
 
     Raises:
         InvalidArgumentError: It is neither a row nor a batch of rows.
@@ -198,7 +195,7 @@ def _row(name: str, value: Any) -> Array | bytes:
 
 
 def _other_array(name: str, value: object) -> Array:
-    """Of a number, of a nested list of them, or of another library's array."""
+    """The array of a number, of a nested list of numbers, or of another library's array."""
     if isinstance(value, np.ma.MaskedArray):
         raise InvalidArgumentError(
             f"input '{name}' is a masked array, whose mask would be lost: give {name}.filled(VALUE)"
@@ -291,8 +288,7 @@ def _is_sound(ragged: Ragged) -> bool:
     return all(is_fit) and np.array_equal(shapes.prod(axis=1), elements)
 
 
-# ---- Calls --------------------------------------------------------------------------------------
-
+# ---- Prepared ops -------------------------------------------------------------------------------
 
 _DEFAULTS = tuple(least for least, _ in ROW_OPTIONS.values())
 _SIGNALS_NS = 50_000_000  # how long a call may keep Python from looking for signals
@@ -305,7 +301,7 @@ _Types = tuple[tuple[np.dtype[Any], tuple[int, ...]], ...]
 
 
 class _Output(NamedTuple):
-    """One output: its place among those of the op, and a row of it."""
+    """One output: its place among those of the op, and the type of its rows."""
 
     place: int
     dtype: np.dtype[Any]
@@ -322,10 +318,7 @@ class _Prepared:
     def __init__(
         self, op: Op, name: str | None, values: Mapping[str, object], types: _Types
     ) -> None:
-        if not isinstance(name, (str, type(None))):
-            raise InvalidArgumentError(
-                f"name = {shown(name)} ({type(name).__name__}); it must be a str or None"
-            )
+        node_name = encode_node_name(name)
         plain = plain_values(op, values)
         slots, keep = attr_values(plain)
         rows = ffi.new("pfd_row_type[]", len(types))
@@ -334,8 +327,8 @@ class _Prepared:
             row.shape[0 : len(shape)] = shape
         out, err = ffi.new("pfd_eager **"), new_error()
         status = lib.pfd_eager_create(
-            encode_text(op.name, "op name"), encode_text(name or "", "name"), slots, len(plain),
-            rows, len(types), out, err,
+            encode_text(op.name, "op name"), node_name, slots, len(plain), rows, len(types), out,
+            err,
         )  # fmt: skip
         keep.clear()  # C used raw pointers into these until here
         take_interrupt()
@@ -353,7 +346,7 @@ class _Prepared:
     def run(
         self, inputs: Sequence[Rows], count: int | None, seed: int, epoch: int, ordinal: int
     ) -> Any:
-        """The answers: of each output a row, or a list of rows.
+        """The answer of each output: a row, or a list of rows.
 
         Args:
             count: Rows of each input; None: one row, and not a batch.
@@ -375,8 +368,8 @@ class _Prepared:
         return answers[0] if len(answers) == 1 else tuple(answers)
 
     def run_bytes(self, inputs: Sequence[Rows], count: int) -> tuple[Array, Array]:
-        """The rows of the only output, which are bytes: all of them one after another, and the size
-        of each."""
+        """The rows of the only output, which are bytes: all rows one after another, and the size of
+        each."""
         with self._done(inputs, count, [None], _DEFAULTS, count) as done:
             return _ragged_values(done, self._outputs[0], count)
 
@@ -459,13 +452,17 @@ _lock = threading.RLock()  # of changes to _kept; a signal handler may come in
 
 
 def forget() -> None:
-    """An op was replaced by another of its name."""
+    """Drops what was prepared: an op was replaced by another of its name."""
     with _lock:
         _kept.clear()
 
 
 def _frozen(value: object) -> object:
-    """Equal only for values that an attr takes for the same; of mutable objects a TypeError."""
+    """A key that is equal only for values that an attr takes for the same.
+
+    Raises:
+        TypeError: The value is a mutable object.
+    """
     if isinstance(value, (list, tuple)):
         return (list, *map(_frozen, value))
     if isinstance(value, np.ndarray):
@@ -514,15 +511,15 @@ def _made(
 
 
 def _varying(types: _Types) -> _Types:
-    """The same types of rows that only happen to be of one size."""
+    """The types, if the first dimension of rows varies."""
     return tuple((dtype, (-1, *shape[1:]) if shape else shape) for dtype, shape in types)
 
 
 def _are_rows(
     op: Op, name: str | None, values: Mapping[str, object], inputs: Sequence[Rows]
 ) -> bool:
-    """Whether the op takes what the first dimension of the given arrays counts, and would not take
-    the arrays if only their sizes were others."""
+    """Whether the op takes the parts along the first dimension of the given arrays, and would not
+    take the arrays with any other sizes."""
     if any(rows.count is not None or not rows.shape for rows in inputs):
         return False
     others = tuple((rows.dtype, (*(-1 for _ in rows.shape[1:]), rows.shape[-1])) for rows in inputs)
@@ -545,12 +542,12 @@ def call(op: Op, name: str | None, values: dict[str, object], inputs: Mapping[st
     """Calls an op on rows.
 
     Args:
-        name: Of the op in a graph, which its random numbers depend on; None for none.
+        name: The name of the node in a graph, on which its random numbers depend; None for none.
         values: Attrs, and those of `ROW_OPTIONS` that are given.
         inputs: What is given for each input, by its name.
 
     Returns:
-        Of each output a row, or a list of rows where batches are given; of several a tuple.
+        A row, or a list of rows where batches are given; of several outputs a tuple.
 
     Raises:
         Error: As the nodes of a graph and the loader raise them; `row` is the row that failed.
@@ -612,7 +609,7 @@ def _fitted(
 
 
 def _is_small(value: object) -> bool:
-    """Whether it is an int of Python, or a list of them, in the range of int8."""
+    """Whether it is an int of Python, or a list of such ints, in the range of int8."""
     numbers = value if type(value) is list else [value]
     return all(type(number) is int and -128 <= number < 128 for number in numbers)
 

@@ -1,22 +1,15 @@
-"""What files of images begin with, and what they and their labels are called in data sets."""
+"""Facts about files of images: first bytes, names of fields, means of well-known data sets."""
 
 from __future__ import annotations
 
 import re
 
 
-# ---- Means and deviations -----------------------------------------------------------------------
-
-# Means and standard deviations of well-known sets of images, red, green and blue, from 0 to 1.
-
-# Of the training images of ImageNet; what models of torchvision were trained with.
+# The training images of ImageNet: red, green and blue from 0 to 1, as models of torchvision use.
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 
-
-# ---- Files and names ----------------------------------------------------------------------------
-
-# What files of images begin with, by the ending of their names.
+# The ending of the name of an image file -> a pattern of its first bytes.
 _BEGINNINGS = {
     "jpg": rb"\xff\xd8\xff",
     "png": rb"\x89PNG\r\n\x1a\n",
@@ -32,7 +25,7 @@ _BEGINNING = re.compile(
 )
 ENDINGS = (*(f".{name}" for name in _BEGINNINGS), ".jpeg", ".tiff")
 
-# What fields and columns are called, the more telling names first.
+# Names of fields and columns, the more telling ones first.
 IMAGE_NAMES = (
     "image/encoded", "encoded", "image", "img", "jpg", "jpeg", "png", "webp", "bmp", "ppm", "pgm",
     "tif", "tiff",

@@ -1,4 +1,4 @@
-"""What ops need for as long as a loader of them is open, such as processes; and what runs them."""
+"""What ops need while a loader is open, such as processes, and the language that an op runs in."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .node import Blob, Node, nodes_of
 
 
 class Resource(Protocol):
-    """Something that is there from the first acquire() to the last release()."""
+    """Something that exists from the first acquire() to the last release()."""
 
-    processes: int  # that it has; 0: none
+    processes: int  # how many it has
 
     def acquire(self) -> None:
         """A loader is about to open."""
@@ -31,7 +31,7 @@ _own = threading.local()
 
 @contextlib.contextmanager
 def nothing_in_use() -> Iterator[None]:
-    """Loaders that this thread opens meanwhile do without: for a look at a few records."""
+    """Loaders that this thread opens in the block acquire nothing: for a look at a few records."""
     former = getattr(_own, "is_off", False)
     _own.is_off = True
     try:
@@ -45,7 +45,7 @@ def _address(compute: CData) -> int:
 
 
 def provide(compute: CData, resource: Resource) -> None:
-    """Loaders of the op with this compute() use the resource from here on."""
+    """From now on loaders of the op with this compute() use the resource."""
     _resources[_address(compute)] = resource
 
 

@@ -1,5 +1,5 @@
-"""What is said of a name that this package does not have: the name that is meant, or what does the
-same as the function or class of another library.
+"""Messages for names that this package does not have: the likely name, or what does the same as a
+function or class of another library.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .registry import find_op
 
 # ---- Names of other libraries -------------------------------------------------------------------
 
-# Names of PyTorch, torchvision, tf.data, MindData and others: what does the same here.
+# Names of PyTorch, torchvision, tf.data, MindData and others -> what does the same here.
 
 _GENERATOR = "GeneratorReader(source=dataset, fields=fields, batch_size=n)"
 _INTEGRATION = "from pyflowdata.integrations.{} import {}"
@@ -111,8 +111,8 @@ NAMES = {
 }
 
 
-def in_modules(name: str) -> str:
-    """How what a module of this package has is imported; "": the name does not look so."""
+def _in_modules(name: str) -> str:
+    """How to import a name that a module of this package has; "": the name does not look so."""
     if name == "integrations":
         return "import one of its modules: " + _INTEGRATION.format("torch", "TorchLoader")
     if name.endswith("Writer"):
@@ -135,7 +135,7 @@ def _spelled(name: str) -> str | None:
 
 
 def _begins(name: str, names: Iterable[str]) -> str | None:
-    """The known name that begins so: the reader, if there is one, else the shortest."""
+    """The known name that starts with `name`: a reader, if there is one, else the shortest."""
     found = sorted(
         (one for one in names if len(name) > 2 and one.startswith(name)),
         key=lambda one: (not one.endswith("reader"), len(one)),
@@ -144,9 +144,9 @@ def _begins(name: str, names: Iterable[str]) -> str | None:
 
 
 def what_is_meant(name: str, known: Iterable[str]) -> str:
-    """What does the same here as a name of another library, or which of the known names is meant;
-    "": it is like none."""
-    if said := in_modules(name):
+    """What does the same here as a name of another library, or the known name that is meant; "":
+    no name is like it."""
+    if said := _in_modules(name):
         return said
     elsewhere = _FOLDED.get(name.casefold())
     if elsewhere is not None:
@@ -162,26 +162,18 @@ def what_is_meant(name: str, known: Iterable[str]) -> str:
     return f"{_FOLDED[likely]}: {NAMES[_FOLDED[likely]]}" if likely else ""
 
 
-def unknown_name(name: str, known: Iterable[str], place: str = "pyflowdata") -> str:
-    """The message for a name that is none of the known ones.
-
-    Args:
-        place: The module that was asked for it.
-    """
-    # Tools ask every module for names such as `__wrapped__`: a search for each took a quarter of the
-    # time in which pytest collects this package's tests.
+def _unknown_name(name: str, known: Iterable[str], place: str = "pyflowdata") -> str:
+    """The message for a name that the module `place` does not have."""
+    # Tools ask every module for names such as `__wrapped__`: a search for each of these names took
+    # a quarter of the time in which pytest collects this package's tests.
     meant = "" if name.startswith("_") else what_is_meant(name, known)
     return f"{place} has no {name!r}" + (f"; {meant}" if meant else "")
 
 
 def missing(name: str, known: Iterable[str], place: str = "pyflowdata") -> Exception:
-    """What `__getattr__` of a module raises for a name: for `from module import name` an
-    ImportError, as Python drops the text of an AttributeError there.
-
-    Args:
-        known, place: As of `unknown_name`.
-    """
-    said, frame = unknown_name(name, known, place), sys._getframe(2)
+    """What `__getattr__` of the module `place` raises for a name: for `from module import name` an
+    ImportError, as Python drops the text of an AttributeError there."""
+    said, frame = _unknown_name(name, known, place), sys._getframe(2)
     if opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM":
         return ImportError(said, name=place)
     # With a name, but no object, Python adds no suggestion of its own.

@@ -17,21 +17,20 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error, InvalidArgumentError, shown
-from ..native import CData, build_hint, check, encode, ffi, lib, new_error, text
-from .attr_values import Plain, attr_values, found_values, plain_values
+from ..native import CData, build_hint, check, encode, ffi, lib, new_error
+from .attr_values import Plain, attr_values, encode_node_name, found_values, plain_values
 from .blob_hints import BlobHints
 from .op_facts import Op
 from .registry import find_op, with_ports_of
-from .row_types import dtype_name, dtype_of
+from .row_types import dtype_name, read_row_type
 from .sampled_attrs import Found, sampled_values, say_notes
 from .world import World, find_world, is_left_open
 
 
 # ---- Nodes and blobs ----------------------------------------------------------------------------
 
-
-# Names of ops that no module makes when it is imported -> what becomes the name of the op when it
-# is pickled and unpickled, and makes the op.
+# Name of an op that no import of a module makes -> an object to pickle in its place: unpickled, it
+# makes the op and becomes its name.
 carried_ops: dict[str, object] = {}
 
 _MOST_NAMED = 12  # inputs in a message
@@ -51,10 +50,10 @@ class Node:
     Attributes:
         op: With the inputs and outputs of this node.
         values: The attrs that were given, and those that were inferred from the files.
-        found: Names of the latter.
-        sampled: Names of those among them that the first records say, and no header -> the argument
-            that states them.
-        notes: Name of an output -> why its type is perhaps not the one that is wanted.
+        found: Names of the inferred attrs.
+        sampled: Name of an attr that was inferred from the first records, and not from a header ->
+            the argument that states it.
+        notes: Name of an output -> why its type is perhaps not the wanted one.
         worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
             rank and world_size has those of `world()` when its node is made.  Without a batch_size,
             too, its records are for a data set, of whose batches each rank takes its part.
@@ -73,7 +72,7 @@ class Node:
         """Checks everything and infers the outputs.
 
         Args:
-            op: Which op.
+            op: The op that the node uses.
             name: Name of the node; None or "" for none.
             inputs: One blob per input of the op; one or more for an op with many.
             values: Attrs by name; the others take their defaults.
@@ -126,10 +125,7 @@ class Node:
     def _create(
         self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, Plain]
     ) -> None:
-        if not isinstance(name, (str, type(None))):
-            raise InvalidArgumentError(
-                f"name = {shown(name)} ({type(name).__name__}); it must be a str or None"
-            )
+        node_name = encode_node_name(name)
         slots, keep = attr_values(values)
         blobs = ffi.new("pfd_blob[]", len(inputs))
         for slot, blob in zip(blobs, inputs, strict=True):
@@ -137,7 +133,7 @@ class Node:
         out, err = ffi.new("pfd_node **"), new_error()
         status = lib.pfd_node_create(
             encode(op.name, "op name"),
-            encode(name or "", "name"),
+            node_name,
             slots,
             len(values),
             blobs,
@@ -199,7 +195,7 @@ def check_is_batched(node: Node) -> None:
 
 
 def _given_world(values: Mapping[str, Any]) -> World:
-    """Of attrs that C has accepted."""
+    """Rank and world size in attrs that C has accepted."""
     rank, world_size = (operator.index(values[name]) for name in ("rank", "world_size"))
     return World(rank, world_size, "as given")
 
@@ -293,10 +289,11 @@ def _make_blob(node: Node, index: int) -> Blob:
     blob.node, blob.output = node.handle, index
     batch_size = ffi.new("int64_t *")
     check(lib.pfd_blob_type(blob, row, batch_size, err), err)
+    dtype, shape = read_row_type(row)
     return Blob(
         name=f"{node.name or node.op.name}/{node.op.outputs[index].name}",
-        shape=(batch_size[0], *(None if n < 0 else n for n in row.shape[0 : row.ndim])),
-        dtype=dtype_of(row.dtype),
+        shape=(batch_size[0], *shape),
+        dtype=dtype,
         node=node,
         index=index,
     )
@@ -306,14 +303,17 @@ def _output(node: Node, index: int) -> Blob:
     return next(blob for blob in node.outputs if blob.index == index)
 
 
-def nodes_of(blobs: Iterable[Blob]) -> list[Node]:
-    """The nodes that blobs are computed by, each once, and after those of its inputs."""
+def nodes_of(blobs: Iterable[Blob], *, enters_readers: bool = True) -> list[Node]:
+    """The nodes that compute some blobs, each once, and after the nodes of its inputs.
+
+    Args:
+        enters_readers: Also the nodes of a data set of whose records a reader makes batches.
+    """
     found: dict[Node, None] = {}
 
     def walk(node: Node) -> None:
-        """Adds a node after those of its inputs."""
         if node not in found:
-            for blob in node.inputs:
+            for blob in node.inputs if enters_readers or not node.op.is_reader else ():
                 walk(blob.node)
             found[node] = None
 
@@ -324,20 +324,7 @@ def nodes_of(blobs: Iterable[Blob]) -> list[Node]:
 
 def reader_nodes(blobs: Iterable[Blob]) -> list[Node]:
     """The readers upstream of some blobs, each once; the batches of a data set are one reader."""
-    seen: dict[Node, None] = {}
-
-    def walk(node: Node) -> None:
-        """Notes a node and those of its inputs, depth first."""
-        if node in seen:
-            return
-        seen[node] = None
-        if not node.op.is_reader:  # those of a data set are a part of its batches
-            for blob in node.inputs:
-                walk(blob.node)
-
-    for blob in blobs:
-        walk(blob.node)
-    return [node for node in seen if node.op.is_reader]
+    return [node for node in nodes_of(blobs, enters_readers=False) if node.op.is_reader]
 
 
 def with_reader_attrs(
@@ -346,7 +333,7 @@ def with_reader_attrs(
     """The same blobs of a graph whose readers have these attrs besides, or in place of, their own.
 
     Args:
-        blobs: Of the existing graph, which does not change.
+        blobs: Blobs of the existing graph, which does not change.
         attrs: The new attrs of the readers.
     """
     made: dict[Node, Node] = {}
@@ -371,7 +358,6 @@ def is_present(op: Op, output: str, values: Mapping[str, object]) -> bool:
 
 # ---- The files of a reader ----------------------------------------------------------------------
 
-# The files of a reader, as the C library finds them.
 
 def files_of(reader: Node) -> list[str]:
     """The paths of a reader's files; none if it does not read files.
@@ -394,10 +380,9 @@ def files_of(reader: Node) -> list[str]:
 
 # ---- Data sets in place of blobs ----------------------------------------------------------------
 
-# What is given in place of blobs by mistake: a data set, whose records have no batches yet.
 
 class Records(ABC):
-    """The base of data sets, for ops and loaders, which take blobs, to know them by."""
+    """The base of data sets, by which ops and loaders, which take blobs, recognise a data set."""
 
     @property
     @abstractmethod

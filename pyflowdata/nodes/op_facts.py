@@ -1,4 +1,4 @@
-"""What the registry says of an op, as Python data, and how it is read from the structs of op.h.
+"""The facts about an op in the registry, as Python data, and their reader from the structs of op.h.
 
 The package reads them with cffi.  The build reads them with ctypes, so that it needs nothing but
 Python: this module imports nothing of the package.
@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 AttrValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
-
-
 _ENDLESS = 2.0**31 - 2  # larger integer limits are those of the type
 
 
@@ -22,7 +20,7 @@ class AttrType:
 
     Attributes:
         word: As docs name it, for example "list of int".
-        hint: As a type checker reads it.
+        hint: The type, as a type checker reads it.
         element: The Python type of a list's elements; None if it is not a list.
         parse: Makes the value from the text of a default.
     """
@@ -77,8 +75,8 @@ ATTR_TYPES: dict[str, AttrType] = {  # by the rest of PFD_ATTR_*
 }
 
 
-# What a call on rows takes besides, unless the op has an attr of the name: the least value, which
-# is the default, and its doc.
+# Further arguments of a call on rows, unless the op has an attr of the name: the least value, which
+# is the default, and the doc.
 ROW_OPTIONS = {
     "seed": (-1, "The seed of random numbers, as that of a reader; -1 or None draws one."),
     "epoch": (0, "The epoch whose random numbers are wanted."),
@@ -92,9 +90,9 @@ class Attr:
 
     Attributes:
         name: As users write it.
-        type: What its values are.
+        type: The type of its values.
         default: Its value if left out; None if it is required, or inferred from the files.
-        is_found: Left out, it is inferred from the files when the node is made.
+        is_found: If left out, it is inferred from the files when the node is made.
         minimum, maximum: Inclusive limits of numbers and list elements; None: no limit.
         choices: The valid strings or dtypes; empty: any.  "true" and "false" stand for bools, too.
         doc: One sentence.
@@ -111,7 +109,7 @@ class Attr:
 
     @property
     def hint(self) -> str:
-        """As a type checker reads it; a dimension that may vary may also be None."""
+        """Its type, as a type checker reads it; a dimension that may vary may also be None."""
         varies = self.type.word == "shape" and self.minimum is not None and self.minimum < 0
         if self.takes_none and not self.is_found:
             return f"{self.type.hint} | None"
@@ -124,7 +122,7 @@ class Attr:
 
     @property
     def takes_none(self) -> bool:
-        """Whether None is as left out; -1 stands for none in C."""
+        """Whether None stands for an attr that is left out; C has -1 for it."""
         return self.is_found or self.default == self.minimum == -1
 
     @property
@@ -147,7 +145,7 @@ class Op:
     Attributes:
         name: The op's own spelling, in CamelCase.
         doc: A paragraph; its first sentence is the summary.
-        is_reader: Yields batches of records: of files, or of the data set that is its input.
+        is_reader: It yields batches of records: of files, or of the data set that is its input.
         attrs, inputs, outputs: In the order of the C tables.  For the op of a node, those of the
             node.
         origin: "built in", the path of the plugin, or "python <module>:<function>".
@@ -157,7 +155,7 @@ class Op:
         takes_ragged: Whether rows of inputs may differ in size.
         is_whole_batch: Whether it looks at all rows of a batch at once.
         has_equal_rows: Whether the rows of its ragged outputs have one shape within a batch.
-        keeps_equal_rows: Whether they have where those of its ragged inputs have.
+        keeps_equal_rows: Whether they have one shape where the rows of its ragged inputs have.
         has_optional_input: Whether the last input may be left out.
         is_view: Whether its rows are those of its inputs in another order, before batches; or, if
             it is a reader, in batches.

@@ -82,7 +82,7 @@ def _return_annotation(op: Op) -> object:
 
 
 def _as_given(op: Op, value: object) -> str:
-    """The attr that is most likely meant by the first argument that is one too many."""
+    """The attr that the first surplus argument most likely stands for."""
     attr = next((attr for attr in ordered_attrs(op) if attr.required), None)
     is_plain = isinstance(value, (int, float, str))
     return f", as {python_name(attr.name)}={shown(value)}" if attr and is_plain else ""
@@ -95,7 +95,7 @@ def _is_near_name(key: str, names: Sequence[str]) -> bool:
 
 
 class _Arguments:
-    """What a call of an op may have, by the registry's names."""
+    """The arguments that a call of an op may have, by the registry's names."""
 
     def __init__(self, op: Op) -> None:
         self._op = op
@@ -174,17 +174,15 @@ def _field_hint(data: Records) -> str:
 
 
 def _is_blob(value: object) -> bool:
-    """Whether it is a Blob, or what an op with several outputs returns of them."""
+    """Whether it is a Blob, or a list or tuple that starts with one."""
     if isinstance(value, (tuple, list)) and value:
         value = value[0]
     return isinstance(value, Blob)
 
 
 def _several(inputs: Any) -> Sequence[Any]:
-    """The inputs of an op that takes many of them, also in a tuple, as another op returns them.
-
-    A list of blobs is one, too; any other list is a batch of rows.
-    """
+    """The inputs of an op that takes many: also in one tuple, as another op returns blobs, or in
+    one list of blobs; any other list is a batch of rows."""
     if not isinstance(inputs, tuple):
         inputs = (inputs,)
     first: Any = inputs[0] if len(inputs) == 1 else None

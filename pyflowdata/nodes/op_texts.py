@@ -1,7 +1,7 @@
-"""What is said of an op: its names in Python, the order of its arguments, and its help text.
+"""Texts about an op: its names in Python, the order of its arguments, and its help.
 
-The help of functions, the stubs, the commands and the reference say it.  Like op_facts.py it needs
-nothing but Python.
+The help of functions, the stubs, the commands and the reference show them.  Like op_facts.py this
+module needs nothing but Python.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ NAME_DOC = "name (str, default None): Name of this node, unique in a loader; Non
 
 
 def python_name(name: str) -> str:
-    """A name of the registry as Python can write it: `in` is a keyword and becomes `in_`."""
+    """A name of the registry as a Python identifier: `in` is a keyword and becomes `in_`."""
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def ordered_attrs(op: Op) -> list[Attr]:
-    """As in the op's table, but with the files first, then required attrs."""
+    """The attrs in the order of the op's table, but with the files first, then required attrs."""
     first = positional_names(op) if op.is_reader else []
     return sorted(op.attrs, key=lambda attr: (attr.name not in first, not attr.required))
 
 
 def positional_names(op: Op) -> list[str]:
-    """The inputs, or the source of the records; all others are given by name, since they have no
-    natural order."""
+    """The inputs, or the source of the records; other arguments have no natural order and are given
+    by name."""
     if op.inputs:
         return [port.name for port in op.inputs]
     return [attr.name for attr in op.attrs if attr.name == _FOLDER or attr.type.word == "object"]
@@ -133,7 +133,7 @@ def paragraphs(doc: str) -> list[str]:
 
 
 def lines_of(text: str, first: str = "", others: str = "") -> list[str]:
-    """As textwrap.wrap() does it, which takes a good part of the time of `import pyflowdata`."""
+    """As textwrap.wrap(), which would take a good part of the time of `import pyflowdata`."""
     if _HYPHENATED.search(text):
         width = _COLUMNS - 4
         return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=others)

@@ -11,6 +11,7 @@ from ..errors import InternalError, InvalidArgumentError
 from ..native import CData, build_hint, check, encode, ffi, lib, new_error, text
 from .op_facts import Op, OpReader
 
+
 def _host_outputs() -> Iterator[str]:
     i = 0
     while (port := lib.pfd_host_output_at(i)) != ffi.NULL:
@@ -27,8 +28,8 @@ class Compression:
 
     Attributes:
         name: As the attr `compression` has it.
-        suffixes: They end the names of such files; the first one is the usual one.
-        levels: The least and the most.
+        suffixes: Endings of the names of such files, the usual one first.
+        levels: The least and the greatest level.
     """
 
     name: str
@@ -51,7 +52,7 @@ _ops = OpReader(lib, text)
 
 
 def with_ports_of(op: Op, own: CData) -> Op:
-    """The op with the inputs and outputs of the `pfd_op` that a node has of it."""
+    """The op with the inputs and outputs of `own`, the `pfd_op` of a node."""
     if not op.outputs_attr and not op.has_many_inputs and not op.has_optional_input:
         return op
     return replace(
@@ -127,7 +128,7 @@ class FileFormat:
         name: As commands spell it.
         title: As its users spell it.
         doc: One sentence.
-        suffixes: Of file names.
+        suffixes: Endings of file names.
         reader: Name of the op that reads it.
         decoders: Names of the ops that decode the reader's records, the usual one first.
         checks: What the reader checks to find damage; "" for nothing.
@@ -187,7 +188,7 @@ def registered_formats() -> tuple[FileFormat, ...]:
 
 
 def folder_format(path: str) -> str | None:
-    """The name of the format of which a folder is a data set as a whole; None: of none."""
+    """The name of the format in which a folder as a whole is a data set; None: in none."""
     found = lib.pfd_format_of_folder(encode(path, "path"))
     return None if found == ffi.NULL else text(found.name)
 
@@ -196,7 +197,7 @@ def detect_format(path: str, head: bytes, file_size: int | None) -> str:
     """The name of a file's format.
 
     Args:
-        path: Of the file, for its suffix and its sidecar files.
+        path: Path of the file, for its suffix and its sidecar files.
         head: The first bytes of the file, decompressed: up to PFD_PROBE_BYTES.
         file_size: In bytes; None if the file is compressed.
 

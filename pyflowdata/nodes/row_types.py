@@ -1,6 +1,4 @@
-"""Row types as users write them, ("float32", (3,)), and as C has them; ragged rows as NumPy has
-them.
-"""
+"""Row types: as users write them, ("float32", (3,)), in C, and ragged rows in NumPy."""
 
 from __future__ import annotations
 
@@ -17,8 +15,6 @@ from ..native import CData, ffi, lib, text
 
 # ---- Dtypes -------------------------------------------------------------------------------------
 
-# Element types, by C's number and name, as NumPy has them.
-#
 # NumPy has no bfloat16.  Arrays of it have the dtype ml_dtypes.bfloat16 where that package can
 # be imported, as jax needs it.  Without it they have `BITS`, a field called bfloat16 of the
 # bits as uint16: its name says what the numbers are, and NumPy refuses to compute with them.
@@ -46,18 +42,18 @@ def bfloat16() -> np.dtype[Any]:
 
 
 def is_bfloat16(dtype: np.dtype[Any]) -> bool:
-    """Whether it is either dtype of bfloat16."""
+    """Whether it is one of the two dtypes of bfloat16."""
     return dtype.itemsize == 2 and (dtype.name == _BFLOAT16 or dtype == BITS)
 
 
 def dtype_of(number: int) -> np.dtype[Any]:
-    """Of C's number."""
+    """The dtype with C's number."""
     found = _NUMPY.get(number)
     return bfloat16() if found is None else found
 
 
 def numpy_dtype(dtype: Any) -> np.dtype[Any]:
-    """Of a name, or of what else np.dtype() takes.
+    """The dtype of a name, or of another argument of np.dtype().
 
     Raises:
         TypeError, ValueError, SyntaxError: NumPy has none.
@@ -75,7 +71,7 @@ def dtype_number(dtype: np.dtype[Any]) -> int:
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
-    """The name of a dtype, as C and attrs have it: "bfloat16" of both that stand for it."""
+    """The name of a dtype in C and attrs: "bfloat16" for both dtypes that stand for it."""
     return _BFLOAT16 if is_bfloat16(dtype) else str(dtype)
 
 
@@ -90,8 +86,8 @@ def converted(array: Array, dtype: np.dtype[Any]) -> Array:
     """Numbers in another dtype, as `flow.Cast(array, dtype=dtype, overflow="wrap")` has them.
 
     Args:
-        array: Of a dtype of blobs; numbers of any other dtype become float64 first.
-        dtype: One of blobs.
+        array: Numbers; those of a dtype that blobs do not have become float64 first.
+        dtype: A dtype that blobs have.
 
     Returns:
         A new array of the same shape, C-contiguous.
@@ -115,7 +111,6 @@ def widened(array: Array) -> Array:
 
 # ---- Row types ----------------------------------------------------------------------------------
 
-
 # A pfd_ragged_row: two addresses, and between them the number of elements.
 RAGGED_ROW = np.dtype([("data", np.uint64), ("size", np.int64), ("shape", np.uint64)])
 assert [name for name, _ in ffi.typeof("pfd_ragged_row").fields] == [
@@ -128,7 +123,7 @@ class RowType(NamedTuple):
     """What one row of a blob is.
 
     Attributes:
-        dtype: Of the elements.
+        dtype: The dtype of the elements.
         shape: Without the batch dimension; None for a dimension that varies from row to row.
     """
 
@@ -144,7 +139,7 @@ class RowType(NamedTuple):
         return f"{dtype_name(self.dtype)} {self.shape}"
 
     def fits(self, dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> bool:
-        """Whether this is what is there, where None stands for any size."""
+        """Whether rows of this dtype and shape are of this type, where None stands for any size."""
         return (
             dtype == self.dtype
             and len(shape) == len(self.shape)
@@ -153,11 +148,11 @@ class RowType(NamedTuple):
 
 
 def row_type(what: str, given: Any) -> RowType:
-    """From ("float32", (3,)) or "float32[3]", or from a dtype alone: rows that are numbers.
+    """The row type of ("float32", (3,)) or "float32[3]"; of a dtype alone, rows are numbers.
     "bytes" stands for "uint8[?]".
 
     Raises:
-        InvalidArgumentError: It is neither; the text begins with `what`.
+        InvalidArgumentError: `given` is none of these; the text starts with `what`.
     """
     dtype, shape = given if isinstance(given, tuple) and len(given) == 2 else (given, ())
     if isinstance(given, str):
@@ -181,7 +176,7 @@ def row_type(what: str, given: Any) -> RowType:
 
 
 def _written(text: str) -> tuple[str, tuple[Any, ...]]:
-    """Dtype and shape of "float32[3,?]"; of what is none, the shape is not one either."""
+    """Dtype and shape of "float32[3,?]"; of another text, the shape is no shape either."""
     if text == "bytes":
         return "uint8", (None,)
     dtype, bracket, sizes = text.partition("[")
@@ -192,14 +187,14 @@ def _written(text: str) -> tuple[str, tuple[Any, ...]]:
 
 
 def read_row_type(row: CData) -> RowType:
-    """Of a `pfd_row_type`."""
+    """The RowType in a `pfd_row_type`."""
     return RowType(
         dtype_of(row.dtype), tuple(None if n < 0 else n for n in row.shape[0 : row.ndim])
     )
 
 
 def write_row_type(row: CData, value: RowType) -> None:
-    """Into a `pfd_row_type`."""
+    """Writes a RowType into a `pfd_row_type`."""
     row.dtype, row.ndim = dtype_number(value.dtype), len(value.shape)
     for axis, size in enumerate(value.shape):
         row.shape[axis] = -1 if size is None else size

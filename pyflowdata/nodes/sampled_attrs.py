@@ -16,7 +16,7 @@ class Found(dict[str, object]):
     """Attrs that were found, by name.
 
     Attributes:
-        notes: Name of an output -> why its type is perhaps not the one that is wanted.
+        notes: Name of an output -> why its type is perhaps not the wanted one.
     """
 
     def __init__(self, values: Mapping[str, object], notes: Mapping[str, str] | None = None):
@@ -34,12 +34,13 @@ _sampler: Sampler = _sample_nothing
 
 
 def set_sampler(sampler: Sampler) -> None:
-    """Says who looks at the first records, for ops whose attr `outputs_attr` may be left out.
+    """Sets the function that looks at the first records, for ops whose attr `outputs_attr` may be
+    left out.
 
     Args:
-        sampler: Given the name of the op's format, op, inputs and attrs, it returns what it finds
-            of attrs that were left out, and raises InvalidArgumentError where those that were given
-            do not fit the records.
+        sampler: Gets the name of the op's format, the op, inputs and attrs.  It returns the values
+            of attrs that were left out, and raises InvalidArgumentError where given ones do not fit
+            the records.
     """
     global _sampler
     _sampler = sampler
@@ -48,8 +49,8 @@ def set_sampler(sampler: Sampler) -> None:
 def sampled_values(
     op: Op, inputs: Sequence[Any], values: Mapping[str, object]
 ) -> Mapping[str, object]:
-    """Attrs that were left out, as the first records have them; none where these do not say it, and
-    none where an attr is unknown, which C refuses."""
+    """The values, in the first records, of attrs that were left out; none where the records do not
+    tell them, or an attr is unknown, which C refuses."""
     if any(op.attr(name) is None for name in values):
         return {}
     name = _format_of_decoder(op, inputs) if inputs else _format_of_reader(op, values)
@@ -57,7 +58,7 @@ def sampled_values(
 
 
 def _format_of_reader(op: Op, values: Mapping[str, object]) -> str | None:
-    """The format whose reader it is; None where its outputs are known."""
+    """The format that the reader reads; None where its outputs are known."""
     listed = op.attr(op.outputs_attr)
     if listed is None or not listed.is_found or values.get(listed.name):
         return None
@@ -71,7 +72,7 @@ def _format_of_decoder(op: Op, inputs: Sequence[Any]) -> str | None:
 
 
 def say_notes(failure: Error, inputs: Iterable[Any]) -> None:
-    """Adds to the failure of an op what is to be said of its inputs' types."""
+    """Adds the notes on the types of its inputs to the failure of an op."""
     for blob in inputs:
         if blob.note:
             port = blob.name.rpartition("/")[2]

@@ -5,7 +5,8 @@ checker takes their keys for keyword arguments, and editors complete them and sh
 each.  Ops that take and return the same are decorated: the decorator adds the overloads for rows
 and for outputs that are chosen, and `_P` stands for the op's own arguments in them.
 
-The build runs this module without the package, so that it imports only what does the same.
+The build runs this module without the package, so that it imports only modules that need nothing
+but Python.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ class _Group:
     base: str
     doc: str
     attrs: tuple[Attr, ...]
-    also: str = ""  # what is said of attrs that are in signatures
+    also: str = ""  # the docs of attrs that are in signatures
     inherited: tuple[Attr, ...] = ()
 
     @property
@@ -343,7 +344,7 @@ def _sources(op: Op) -> list[Attr]:
 
 
 def _shape(op: Op) -> _Shape | None:
-    """None: it has one type alone, or takes any number of inputs, after which `_P` cannot come."""
+    """None: the op has one type alone, or takes any number of inputs, which `_P` cannot follow."""
     variants = list(_variants(op))
     if len(variants) == 1 or op.has_many_inputs:
         return None

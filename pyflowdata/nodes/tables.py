@@ -24,7 +24,7 @@ class Prepared(ABC):
 
     Attributes:
         fields: The blobs whose records the file has.
-        said: What is said of the reader, as "cache('disk')".
+        said: The words for the reader where a graph is shown, as "cache('disk')".
     """
 
     fields: Mapping[str, Blob]
@@ -42,7 +42,7 @@ class Table:
 
     Attributes:
         said: What `repr` says of the view that it makes, as "where('label != 3')"; "": nothing.
-        identity: Two tables with the same one have the same contents over the same records.
+        identity: Tables of one identity have the same contents over the same records.
     """
 
     def __init__(
@@ -56,8 +56,8 @@ class Table:
         """Args:
         source: The array, or a function that makes it, which is called once.
         said: As the attribute.
-        key: Tells computed tables apart that differ over the same records; None: nothing does.
-        state: Of what the function reads: where it has changed, the function is called again.
+        key: Differs for computed tables that differ over the same records; None: not known.
+        state: The state of what the function reads; where it changes, the function is called again.
         """
         self.said, self._key, self._state_of = said, key, state
         self._state: Hashable = None
@@ -97,7 +97,7 @@ class Table:
         return self._array
 
     def put(self, number: int) -> None:
-        """Makes it known to C as the object with a number."""
+        """Registers the table in C as the object with this number."""
         array = self.array
         table, err = ffi.new("pfd_table *"), new_error()
         table.data = ffi.from_buffer(array)
@@ -117,11 +117,9 @@ def _make_table(array: Array, said: str, key: Hashable) -> Table:
 
 
 def prepare_tables(blobs: Iterable[Blob]) -> None:
-    """Makes the tables of all nodes upstream known to C, and computes those that are not yet; and
-    prepares the other values that need it.
+    """Registers the tables of all nodes upstream in C, after it has computed those that need it.
 
-    Raises:
-        Whatever the functions that compute them raise.
+    It also prepares other values that need it.  Exceptions of functions that compute pass through.
     """
     for node in nodes_of(blobs):
         for value in node.values.values():

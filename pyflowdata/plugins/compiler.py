@@ -81,11 +81,11 @@ def _flag_list(flags: Sequence[str] | str) -> list[str]:
         raise InvalidArgumentError(f"flags = {shown(flags)}; it must be a str or a list of str")
     made: list[str] = []
     for word in words:
-        behind_flag = bool(made) and _PATH_FLAG.fullmatch(made[-1]) is not None
+        follows_flag = bool(made) and _PATH_FLAG.fullmatch(made[-1]) is not None
         joined = _PATH_FLAG.fullmatch(word)
         if joined:
             made.append(joined[1] + _from_here(joined[2]))
-        elif not word.startswith("-") and (behind_flag or word.endswith(_FILES)):
+        elif not word.startswith("-") and (follows_flag or word.endswith(_FILES)):
             made.append(_from_here(word))
         else:
             made.append(word)
@@ -109,7 +109,7 @@ def _compiler(language: _Language) -> list[str]:
 # ---- The cache ----------------------------------------------------------------------------------
 
 
-def cache_dir() -> Path:
+def _cache_dir() -> Path:
     """The folder of compiled plugins: $XDG_CACHE_HOME/pyflowdata/plugins, made if need be.
 
     May be removed at any time; processes that have loaded from it keep what they loaded.
@@ -300,7 +300,7 @@ def compile(  # noqa: A001  (named after what it does; the built-in one is not u
             "source text as a str of several lines"
         )
     given = _flag_list(flags)
-    library = _build(source, chosen, given, cache_dir())
+    library = _build(source, chosen, given, _cache_dir())
     plugin = load(str(library), replace=True)
     if isinstance(source, Path):
         _sources[os.path.abspath(library)] = (str(source), tuple(given))

@@ -27,7 +27,7 @@ class Plugin:
     """The ops of a plugin: each op function is an attribute, and an item of the iteration.
 
     Attributes:
-        path: Of the library that was loaded, absolute.
+        path: The absolute path of the loaded library.
         name: The plugin's name for itself; empty if it has none.
         version: The author's version; empty if there is none.
         abi: The version of the plugin interface that it needs, major and minor.
@@ -156,7 +156,7 @@ def load_plugins_of_environment() -> None:
     """Loads the plugins that PYFLOWDATA_PLUGINS names; empty parts are skipped.
 
     Raises:
-        ImportError: One of them cannot be loaded; the text names the variable.
+        ImportError: A plugin cannot be loaded; the text names the variable.
     """
     for path in os.environ.get(PLUGINS_VARIABLE, "").split(os.pathsep):
         if not path:

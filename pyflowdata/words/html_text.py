@@ -32,7 +32,7 @@ def escape(text: object) -> Html:
 
 
 def _is_of_pages(character: str) -> bool:
-    """Whether HTML and XML may have it: control characters and halves of pairs are not of them."""
+    """Whether HTML and XML allow it: no control character, and no half of a surrogate pair."""
     code = ord(character)
     return code in (9, 10, 13) or (32 <= code and not 0xD800 <= code < 0xE000
                                    and code not in (0xFFFE, 0xFFFF))  # fmt: skip

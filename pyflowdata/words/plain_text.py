@@ -88,7 +88,7 @@ def joined(texts: list[str], last: str = "or") -> str:
 
 
 def no_field(name: object, known: Iterable[str], noun: str = "field") -> str:
-    """That there is no such field: which one was meant, and all that there are."""
+    """The message that there is no such field, with the likely one and all known ones."""
     names = list(known)
     meant = did_you_mean(name, names, 0.5) if isinstance(name, str) else ""
     meant += " There are " if meant else "; there are "

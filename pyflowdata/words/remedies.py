@@ -1,4 +1,4 @@
-"""What to do, each in one wording, where several tables of this package say it."""
+"""What to do in place of a wrong use: each remedy in one wording for all messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterable
 
 # ---- Names that are alike -----------------------------------------------------------------------
 
-# The known name that another one is like.
 
 def similar(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
     """The known name that is most like this one; None: none has at least that likeness of 1."""
@@ -17,7 +16,7 @@ def similar(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
-    """`; did you mean 'x'?`, to be put after what is said of a name; "": it is like none."""
+    """`; did you mean 'x'?`, for the end of a message about a name; "": the name is like none."""
     near = similar(name, known, least)
     return "" if near is None else f"; did you mean {near!r}?"
 

@@ -242,9 +242,9 @@ def test_integrations_are_on_top():
     allowed = {
         "__init__", "errors", "nodes.__init__", "nodes.batch_forms", "nodes.node", "nodes.op_texts",
         "nodes.world",
-        "loader.batches", "loader.epoch_steps", "loader.epochs", "loader.opening", "loader.state",
-        "loader.loader_wrapper",
-        "loader.iterator_hook", "loader.loader_argument_hints", "loader.sinks",
+        "loader.batches", "loader.converting_loader", "loader.epoch_steps", "loader.epochs",
+        "loader.iterator_hook", "loader.loader_arguments", "loader.open_loader", "loader.sinks",
+        "loader.state",
         "nodes.argument_hints", "nodes.world", "insight.report", "insight.counters",
         "insight.stats", "native.__init__", "workers.pool", "workers.remote_errors",
         "workers.shared_memory",
@@ -279,9 +279,9 @@ def private_attributes(*packages: str) -> dict[str, set[str]]:
 
 
 def test_integrations_touch_no_private_attribute_of_a_loader():
-    """They use WrappedLoader, where the face of a DataLoader is not enough."""
+    """They use open_loader_of(), where the face of a DataLoader is not enough."""
     theirs, loaders = private_attributes("integrations"), private_attributes("loader")
-    assert "_core" in loaders["own"]
+    assert "_opened" in loaders["own"]
     assert theirs["all"] & (loaders["own"] - theirs["own"]) == set()
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.loader.loader_core import open_loaders
+from pyflowdata.loader.open_loader import open_loaders
 from support.face import (
     DATA,
     ROOT,
@@ -159,7 +159,7 @@ def test_steady_loop_needs_few_slots(loader):
     for _ in range(200):
         for batch in loader:  # noqa: B007
             pass
-    assert loader.stats()["slots"] <= loader._core.info.prefetch + 3
+    assert loader.stats()["slots"] <= loader._opened.info.prefetch + 3
 
 
 def test_arrays_outlive_the_loader():

@@ -19,7 +19,7 @@ import pytest
 import pyflowdata as flow
 from pyflowdata.nodes import find_op
 from pyflowdata.nodes.op_functions import make_function
-from pyflowdata.native import binding
+from pyflowdata import native
 from support.face import DATA, ROOT, Secret, loader, make_loader, rows
 
 
@@ -77,11 +77,11 @@ def test_library_with_a_faulty_op(monkeypatch):
             err.op, err.message = b"Faulty", b"field 'attrs' is wrong"
             return library.PFD_INTERNAL
 
-    library = binding.lib
-    monkeypatch.setattr(binding, "lib", Library)
+    library = native.lib
+    monkeypatch.setattr(native, "lib", Library)
     with pytest.raises(ImportError, match="libpyflowdata.so: Faulty: field 'attrs' is wrong"):
-        binding._check_registry()
-    assert library.pfd_registry_check(binding.new_error()) == 0
+        native._check_registry()
+    assert library.pfd_registry_check(native.new_error()) == 0
 
 
 def test_cffi_and_its_lock_are_left_out(tmp_path):

@@ -229,7 +229,7 @@ def test_an_error_is_raised_for_its_own_batch_alone():
     """One that comes when its batch has been delivered already is dropped, as is an older one."""
     with flow.DataLoader(numbers(), num_threads=1) as loader:
         next(iter(loader))
-        wait = watch.Wait(loader._core, 60)
+        wait = watch.Wait(loader._opened, 60)
         late = watch._Failure(0, 5, flow.StallWarning("step 5"))
         wait.failure = late
         wait.stall = watch.Stall(0, 7, 1.0, "step 7")
@@ -297,7 +297,7 @@ def test_the_time_is_chosen_in_the_environment(monkeypatch):
     monkeypatch.setenv(watch.VARIABLE, "0")
     with flow.DataLoader(numbers()) as loader:
         assert len(list(loader)) == 16
-        assert loader._core.observed._wait is None and loader.last_stall is None
+        assert loader._opened.observation._wait is None and loader.last_stall is None
     monkeypatch.setenv(watch.VARIABLE, "")
     assert watch.stall_seconds() == 60
 

@@ -16,7 +16,7 @@ import pytest
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.loader import loader_core
+from pyflowdata.loader import open_loader
 from pyflowdata.loader.sinks import Sink
 from pyflowdata.insight.counters import read_work
 from pyflowdata.insight import trace as tracing
@@ -207,9 +207,9 @@ def test_durations_are_those_of_the_counters(tmp_path):
     path = tmp_path / "trace.json"
     with flow.DataLoader(sleeping(numbers(320)["x"]), num_threads=1) as loader, loader.trace(path):
         assert len(list(loader)) == 40
-        item = [work.title for work in read_work(loader._core.handle)].index("Sleeping")
+        item = [work.title for work in read_work(loader._opened.handle)].index("Sleeping")
         counted = flow.native.new_struct("pfd_work_stats")
-        assert flow.native.lib.pfd_loader_get_work(loader._core.handle, item, counted) == 0
+        assert flow.native.lib.pfd_loader_get_work(loader._opened.handle, item, counted) == 0
     slept = sum(event["end"] - event["begin"] for event in Traced(path).named("Sleeping"))
     assert slept >= 40 * 3_000_000
     assert slept / 3 < counted.wall_ns < slept * 3
@@ -442,7 +442,7 @@ def test_a_trace_that_cannot_be_written_leaves_nothing_open(tmp_path):
                 list(loader)
                 if leave == "close":
                     loader.close()
-        assert loader._core.observed.trace_on is None
+        assert loader._opened.observation.trace_on is None
         if leave == "block":
             assert len(list(loader)) == 12
             with loader.trace(tmp_path / "next.json"):
@@ -452,7 +452,7 @@ def test_a_trace_that_cannot_be_written_leaves_nothing_open(tmp_path):
         with pytest.raises(flow.CancelledError, match="closed"):
             next(iter(loader))
         assert len(os.listdir("/proc/self/task")) <= native - 2  # other tests may leave some
-        assert loader._core not in loader_core.open_loaders
+        assert loader._opened not in open_loader.open_loaders
     assert threading.active_count() <= before + 1  # that of the watch
 
 

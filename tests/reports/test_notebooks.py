@@ -79,7 +79,7 @@ def test_loaders(tmp_path):
     (reader,) = loader.readers
     assert rows[-1][1:3] == ["20", "1"] and rows[-1][4:] == ["4", reader.shuffle, "11"]
     said = repr(loader)
-    assert said[said.index("steps=") : -1] in text and loader._core.rank in text
+    assert said[said.index("steps=") : -1] in text and loader._opened.rank in text
     loader.close()
     assert "DataLoader, closed" in read(loader)[0]
 

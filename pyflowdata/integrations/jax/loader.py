@@ -21,9 +21,10 @@ from ... import Blob, DataLoader, InvalidArgumentError, RankReport, Report, Unsu
 from ...nodes.batch_forms import arrays_of, map_arrays
 from ...errors import shown
 from ...loader.batches import Array
+from ...loader.converting_loader import ConvertingLoader
 from ...loader.iterator_hook import hooked
-from ...loader.loader_argument_hints import not_a_loader
-from ...loader.loader_wrapper import LoaderWrapper, WrappedLoader
+from ...loader.loader_arguments import not_a_loader
+from ...loader.open_loader import open_loader_of
 from ...loader.state import Reader
 from ...nodes.argument_hints import refuse_arguments
 from ..equal_rows import skips_rows, why_short
@@ -175,7 +176,7 @@ Where: TypeAlias = "jax.sharding.Sharding | jax.Device | None"
 _AHEAD = 1  # batches that are on their way to the devices while the one before is in use
 
 
-class JaxLoader(LoaderWrapper[BatchT]):
+class JaxLoader(ConvertingLoader[BatchT]):
     """Moves the batches of a DataLoader to devices, one batch ahead of its use.
 
     A batch has the form that the DataLoader gives it, with jax arrays in place of NumPy arrays.
@@ -255,7 +256,7 @@ class JaxLoader(LoaderWrapper[BatchT]):
         for blob in loader.blobs:
             _ = blob.dense_row_shape  # refuses ragged ones
         self.loader = loader
-        self._shows = WrappedLoader(loader).shows
+        self._shows = open_loader_of(loader).observation.shows
         self._sharding = sharding
         self._whole = sharding if isinstance(sharding, jax.sharding.Sharding) else None
         self._dtypes = [_device_dtype(blob, narrow) for blob in loader.blobs]
@@ -347,13 +348,6 @@ class JaxLoader(LoaderWrapper[BatchT]):
             of_rank.setdefault(one.counters.rank, one)
         return RankReport([*of_rank.values()])
 
-    def __len__(self) -> int:
-        """As len() of the DataLoader."""
-        return len(self.loader)
-
-    def __bool__(self) -> bool:
-        return True
-
     @property
     def epoch(self) -> int:
         """The epoch of the last delivered batch; before any, the epoch of the first batch."""
@@ -367,12 +361,6 @@ class JaxLoader(LoaderWrapper[BatchT]):
         """Closes the DataLoader.  Arrays that are held stay valid."""
         self._batches = None
         self.loader.close()
-
-    def __enter__(self) -> JaxLoader[BatchT]:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self.close()
 
     # ---- Hand-over ----------------------------------------------------------------------------
 

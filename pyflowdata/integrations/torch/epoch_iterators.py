@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import CancelledError, DataLoader, Error
 from ...loader.epochs import OVER, as_epoch
-from ...loader.loader_wrapper import WrappedLoader
+from ...loader.open_loader import open_loader_of
 from .hand_over import HandOver
 from .lookahead import Lookahead
 
@@ -29,7 +29,7 @@ class EpochPlace:
     """
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        self._loader, self._wrapped = loader, WrappedLoader(loader)
+        self._loader, self._open_loader = loader, open_loader_of(loader)
         self.ahead: Ahead | None = None
         self._chosen: int | None = None  # epoch of the next iterator, if set_epoch() said so
 
@@ -44,8 +44,8 @@ class EpochPlace:
         """
         ahead = self.ahead
         if ahead is None:
-            return self._wrapped.place
-        return ahead.end if ahead.at_end and not self._wrapped.is_shared else ahead.place
+            return self._open_loader.place
+        return ahead.end if ahead.at_end and not self._open_loader.is_shared else ahead.place
 
     @property
     def epoch(self) -> int:
@@ -56,7 +56,7 @@ class EpochPlace:
         """As TorchLoader.state_dict()."""
         if self.ahead is None:
             return self._loader.state_dict()
-        return self._wrapped.state_at(*self.next())
+        return self._open_loader.state_at(*self.next())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As TorchLoader.load_state_dict()."""
@@ -69,14 +69,14 @@ class EpochPlace:
         """As TorchLoader.set_epoch()."""
         epoch = as_epoch(epoch)
         here, step = self.next()
-        started = self._wrapped.started
+        started = self._open_loader.started
         self._chosen = None
         if started is not None and step > 0:
             self._chosen = epoch
         elif here != epoch or here == started:
             self._go(epoch, 0)
         else:
-            self._wrapped.stay_in_epoch()
+            self._open_loader.stay_in_epoch()
 
     def go_to_step(self, step: int) -> None:
         """Goes to a step of the next epoch; after load_state_dict() or set_epoch(), of that
@@ -84,7 +84,7 @@ class EpochPlace:
         epoch = self.next()[0]
         if self._chosen is not None:
             epoch = self._chosen
-        elif self._wrapped.started is not None and step == 0:
+        elif self._open_loader.started is not None and step == 0:
             epoch = self.epoch + 1
         self._go(epoch, step)
 
@@ -121,11 +121,11 @@ class EpochPlace:
 
     def of_loader(self) -> _LoaderPlace:
         """The place of the DataLoader, and its last started epoch."""
-        return self._wrapped.place, self._loader.epoch
+        return self._open_loader.place, self._loader.epoch
 
     def move_loader_back(self, place: tuple[int, int]) -> bool:
         """Moves the DataLoader to a place, unless it is there; its iterators end then."""
-        if self._wrapped.place == place:
+        if self._open_loader.place == place:
             return False
         self._loader.seek(place[1], epoch=place[0])
         return True

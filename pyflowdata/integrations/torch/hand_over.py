@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ... import DataLoader, InvalidArgumentError
-from ...loader.loader_wrapper import WrappedLoader
+from ...loader.open_loader import open_loader_of
 from ..equal_rows import check_equal_rows
 from .devices import copies_to, counted, pinned
 from .meshes import MeshPlacement
@@ -78,7 +78,7 @@ class HandOver:
         """Takes the options of TorchLoader, whose errors it raises, and an existing device."""
         pin_memory = bool(options.get("pin_memory"))
         self._loader = placement.loader
-        self._shows = WrappedLoader(self._loader).shows
+        self._shows = open_loader_of(self._loader).observation.shows
         self._device = device
         self._placement = placement
         self._tensors = HostTensors(self._loader, options.get("ragged"))

@@ -22,9 +22,9 @@ import torch.distributed as dist
 from ... import Blob, DataLoader, InvalidArgumentError, RankReport, Report
 from ...errors import WrongUseError, shown
 from ...loader.batches import Array
+from ...loader.converting_loader import ConvertingLoader
 from ...loader.iterator_hook import hooked
-from ...loader.loader_argument_hints import not_a_loader
-from ...loader.loader_wrapper import LoaderWrapper
+from ...loader.loader_arguments import not_a_loader
 from ...loader.sinks import Sink
 from ...nodes.argument_hints import refuse_arguments, takes_own_arguments
 from .accelerate_signal import PreparedLoader, announced, gradient_state
@@ -45,7 +45,7 @@ BatchT = TypeVar("BatchT", covariant=True)
 
 
 class TorchLoader(
-    LoaderWrapper[BatchT],
+    ConvertingLoader[BatchT],
     TrainerAttributes,
     PreparedLoader,
     torch.utils.data.DataLoader[BatchT],
@@ -245,17 +245,6 @@ class TorchLoader(
         self._place.load_state_dict(state_dict)
         self._trainer_epochs.forget()
 
-    def __len__(self) -> int:
-        """Batches of an epoch, the same on every rank.
-
-        Raises:
-            TypeError: A reader is a stream that has to be read to be counted.
-        """
-        return len(self.loader)
-
-    def __bool__(self) -> bool:
-        return True
-
     @property
     def epoch(self) -> int:
         """The last started epoch; before any, the epoch of the first iter()."""
@@ -265,12 +254,6 @@ class TorchLoader(
         """Closes the DataLoader.  Tensors that are held stay valid."""
         self._place.ahead = None
         self.loader.close()
-
-    def __enter__(self) -> TorchLoader[BatchT]:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         more = ", pin_memory=True" * self.pin_memory + ", static=True" * self.static

@@ -18,9 +18,9 @@ from ... import Blob, DataLoader, InvalidArgumentError, Ragged
 from ...nodes.batch_forms import identity, map_items
 from ...errors import WrongUseError, shown
 from ...loader.batches import Array
-from ...loader.opening import arrange
+from ...loader.loader_arguments import arrange
 from ...loader.state import Reader
-from ...loader.loader_wrapper import WrappedLoader
+from ...loader.open_loader import open_loader_of
 from ...nodes.node import Node, reader_nodes, with_reader_attrs
 from ...nodes.world import is_left_open
 from ..equal_rows import skips_rows
@@ -387,7 +387,7 @@ class MeshPlacement:
         shards = sequence_mesh = None
         if how is not None:
             how = how if isinstance(how, ContextParallel) else ContextParallel(how)
-            blobs = WrappedLoader(self.loader).form([*self.loader.blobs])
+            blobs = open_loader_of(self.loader).form([*self.loader.blobs])
             self.cut = shards = _SequenceShards(how, blobs)
             _check_same_rows(self.loader, ranks, how.mesh)
             sequence_mesh = how.mesh

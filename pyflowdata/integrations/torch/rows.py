@@ -19,7 +19,7 @@ from ... import DataLoader
 from ...nodes.batch_forms import identity, map_arrays
 from ...loader.epoch_steps import EpochSteps
 from ...loader.epochs import as_epoch
-from ...loader.loader_wrapper import WrappedLoader
+from ...loader.open_loader import open_loader_of
 
 
 class _Loader(Protocol):
@@ -60,7 +60,7 @@ def steps_of(loader: DataLoader[Any]) -> EpochSteps | None:
     streams, in batches formed by the size of their records, and where other loaders have steps of
     the same epoch."""
     steps = min(loader.readers, key=lambda reader: reader.records).steps
-    if WrappedLoader(loader).is_shared or not steps.is_known:
+    if open_loader_of(loader).is_shared or not steps.is_known:
         return None
     return steps if steps.num_steps == len(loader) else None
 

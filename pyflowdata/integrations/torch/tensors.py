@@ -21,7 +21,7 @@ import torch
 from ... import Blob, DataLoader, InvalidArgumentError, Ragged, UnsupportedError
 from ...nodes.batch_forms import arrays_of
 from ...errors import shown
-from ...loader.loader_wrapper import WrappedLoader
+from ...loader.open_loader import open_loader_of
 from ...nodes import is_bfloat16
 
 # ---- Ragged batches -----------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class HostTensors:
             UnsupportedError: torch has no dtype or layout for a blob.
         """
         self._makers = [_maker_of(blob, ragged) for blob in loader.blobs]
-        self._form = WrappedLoader(loader).form
+        self._form = open_loader_of(loader).form
         self._jagged = [i for i, make in enumerate(self._makers) if isinstance(make, _JaggedMaker)]
         is_plain = all(make is torch.from_numpy for make in self._makers)
         self.convert: _Make = _plain(self._form) if is_plain else self._convert

@@ -23,7 +23,7 @@ from torch.utils.data import (
 from .... import DataLoader as FlowLoader
 from .... import from_arrays
 from ....loader.epoch_steps import EpochSteps
-from ....loader.loader_wrapper import WrappedLoader
+from ....loader.open_loader import open_loader_of
 from .randomness import OwnGenerators
 
 # ---- The order of this package ------------------------------------------------------------------
@@ -40,7 +40,7 @@ class _Shuffle:
         data = from_arrays({"index": np.arange(samples)}).shuffle(seed=seed)
         batch = data.batch(_ROWS, rank=0, world_size=1)
         self._loader = FlowLoader(batch["index"], num_threads=1, prefetch=1)
-        WrappedLoader(self._loader).drop_report_at_end()
+        open_loader_of(self._loader).observation.drop_report_at_end()
 
     def rows(self, epoch: int, begin: int, end: int) -> list[int]:
         found: list[int] = self._loader.read(range(begin, end), epoch=epoch).tolist()

@@ -1,4 +1,4 @@
-"""What all loaders can say of their speed: the DataLoader, and those that take one over."""
+"""What DataLoader and the loaders that take one over share."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-from ..errors import WrongUseError
+from ..errors import Error, WrongUseError
+from ..insight.stats import read_stats
+from ..native import CData, exception, lib, new_error
 from ..words import remedies
 from ..words.remedies import did_you_mean
+from .open_loader import OpenLoader, open_loader_of
 
 if TYPE_CHECKING:
     from ..insight.speed import Ceiling, Speed
+    from ..insight.stalls import Stall
     from ..insight.trace import Trace
+    from ..insight.tuning import Tuning
 
 
 # ---- Wrong uses ---------------------------------------------------------------------------------
 
-# What is said where a loader is used as another library's, or as an iterator or a list.
-#
-# A type checker does not see the methods that are made here, so that it finds such uses by itself.
+# A loader that is used as another library's, as an iterator or as a list raises an error that names
+# the remedy: a WrongUseError, which is a TypeError, or an AttributeError.
 
 _NEXT = "use batches = iter(loader), then next(batches)"
 _LOOP = "use for batch in loader"
@@ -58,13 +62,6 @@ _METHODS = {
 }
 
 
-class LoaderHints:
-    """The base of loaders: its methods raise a WrongUseError, which is a TypeError, or an
-    AttributeError."""
-
-    __slots__ = ()
-
-
 def _next(self: Any) -> NoReturn:
     raise WrongUseError(f"a {type(self).__name__} is not an iterator: {_NEXT}, or {_LOOP[4:]}")
 
@@ -99,20 +96,23 @@ def _getattr(self: Any, name: str) -> NoReturn:
     raise AttributeError(said, name=name, obj=None)
 
 
-for _name, _method in {
-    "next": _next, "getitem": _getitem, "getattr": _getattr, "array": _array
-}.items():  # fmt: skip
-    setattr(LoaderHints, f"__{_name}__", _method)
-
-
-# ---- What all loaders have ----------------------------------------------------------------------
-
+# ---- The base -----------------------------------------------------------------------------------
 
 BatchT = TypeVar("BatchT", covariant=True)
+LoaderT = TypeVar("LoaderT", bound="Loader[Any]")
 
 
-class AnyLoader(LoaderHints, Generic[BatchT]):
-    """A loader that measures itself and the training that it is for."""
+def _read_skipped(handle: CData) -> list[Error]:
+    """The records that a loader left out, as exceptions."""
+    found: list[Error] = []
+    err = new_error()
+    while lib.pfd_loader_get_skipped(handle, len(found), err) == lib.PFD_OK:
+        found.append(exception(err.status, err))
+    return found
+
+
+class Loader(Generic[BatchT]):
+    """The base of DataLoader, and of the loaders that take one over."""
 
     @property
     @abstractmethod
@@ -126,6 +126,8 @@ class AnyLoader(LoaderHints, Generic[BatchT]):
     @abstractmethod
     def keep_place(self) -> AbstractContextManager[None]:
         """Makes what is done in a `with` block of this not count."""
+
+    # ---- Measurements ---------------------------------------------------------------------------
 
     def speed(self, *, seconds: float = 3.0, steps: int | None = None) -> Speed:
         """What the loader does alone: takes batches and does nothing with them.
@@ -186,7 +188,7 @@ class AnyLoader(LoaderHints, Generic[BatchT]):
         ends, or the loader is closed.
 
         Args:
-            path: Of the file; one that ends in ".gz" is compressed.
+            path: Where to write the file; one that ends in ".gz" is compressed.
             memory: Bytes for events, 80 each.  When they are full, later events are dropped, with
                 a RuntimeWarning.
 
@@ -194,7 +196,93 @@ class AnyLoader(LoaderHints, Generic[BatchT]):
             InvalidArgumentError: The loader is being traced already.
             FileError: The file cannot be written; this may come when the block ends, too.
         """
-        core = self.data_loader._core
-        core.check_life()
-        trace: Trace = core.observed.trace(path, memory)
-        return trace
+        from ..insight.trace import Trace
+
+        opened = open_loader_of(self)
+        opened.check_life()
+        return Trace(opened.handle, path, memory, opened.observation)
+
+    # ---- Counters -----------------------------------------------------------------------------
+
+    def stats(self) -> dict[str, float]:
+        """Counters since the loader was opened, also after close(); they cost almost nothing.
+
+        Keys, with times in seconds; moments are on the monotonic clock:
+            slots, slots_held, slots_ready: Memory for batches: allocated, in the program's hands,
+                and complete but not yet delivered.
+            batches, records: Delivered, on this rank.
+            bytes: Bytes of records that were parsed.
+            skipped: Records that were left out or padded after an error.
+            left_out: Records, of all ranks, that last_batch left out at the ends of epochs.
+            wait_seconds, help_seconds: next() waited for other threads, and worked itself.
+            thread_seconds, idle_seconds: Time of all threads together, and the part without work.
+            slot_bytes: Memory of all slots, with ragged values.
+            read_bytes: Read from files that are not mapped, also to index them.
+            cpu_seconds, runnable_seconds, major_faults: The threads computed, waited for a
+                processor, and how often they waited for a page of a mapped file; 0 where the
+                system does not say.
+            now_seconds, opened_seconds: When this was counted, or the loader was closed, and when
+                it was opened.
+            asked_seconds, delivered_seconds: When the program asked for the latest batch (0:
+                never), and when it got one.
+            batches_made: Complete, also those that were not delivered.
+            starts, start_seconds: First batches of an epoch or after a seek, and the time in
+                next() for them.
+            steps, waited_steps: The other batches, and how many were not complete when the program
+                asked for them.
+            step_wait_seconds, step_train_seconds: Time in next() for steps, and in the program
+                between steps.
+            no_memory_seconds: No further batch could be started: memory_budget was used up.
+            processors: Processors that this process may use.
+            process_cpu_seconds: All threads of the process computed.
+            throttled_seconds: The quota of the cgroup was used up.
+        """
+        return read_stats(self._of_this_process().handle)
+
+    @property
+    def last_stall(self) -> Stall | None:
+        """What the last StallWarning was about; None: there was none."""
+        return open_loader_of(self).observation.stall
+
+    @property
+    def tuning(self) -> Tuning | None:
+        """How the loader adjusts num_threads and prefetch, and why; also after close().  None:
+        neither is "auto".  `print(loader.tuning)` shows it."""
+        from ..insight.tuning import read_tuning
+
+        return read_tuning(self._of_this_process().handle)
+
+    @property
+    def skipped(self) -> list[Error]:
+        """The records that on_error="skip" or "pad" omitted, as exceptions, in order of delivery.
+
+        The latest 1000 are kept, also after close(); of one batch at most 100. stats()["skipped"]
+        counts all."""
+        return _read_skipped(self._of_this_process().handle)
+
+    def _of_this_process(self) -> OpenLoader:
+        opened = open_loader_of(self)
+        opened.check_process()
+        return opened
+
+    # ---- Life ---------------------------------------------------------------------------------
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stops the threads and closes the files."""
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __enter__(self: LoaderT) -> LoaderT:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+
+# A type checker does not see these methods, so that it finds wrong uses by itself.
+for _name, _method in {
+    "next": _next, "getitem": _getitem, "getattr": _getattr, "array": _array
+}.items():  # fmt: skip
+    setattr(Loader, f"__{_name}__", _method)

@@ -1,7 +1,8 @@
-"""What is said of things given to a loader in place of blobs: how to make blobs of them."""
+"""The blobs that are given to a DataLoader; for other things, how to make blobs of them."""
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -12,7 +13,8 @@ from ..errors import InvalidArgumentError, WrongUseError, shown
 from ..words.remedies import FROM_ARRAYS
 from ..nodes import Blob
 from ..nodes.node import Records, hint_of
-from .any_loader import AnyLoader
+from .batches import Batch
+from .loader import Loader
 
 _READER = 'flow.GeneratorReader({}, fields=["x:float32[3]", "y:int64"], batch_size=32)'
 _ARRAYS = f"{FROM_ARRAYS}.batch(32)"
@@ -43,11 +45,11 @@ def _of_function(function: Callable[..., Any]) -> str:
     return f"a function that yields samples is read by {_READER.format(said)}"
 
 
-def instead_of(value: Any) -> str:
-    """How blobs are made of a thing that is none."""
+def _instead_of(value: Any) -> str:
+    """How to make blobs of a value that is no blob."""
     if isinstance(value, (str, os.PathLike)):
         return f"open the files, flow.open({shown(os.fspath(value))}).batch(32)"
-    if isinstance(value, AnyLoader):
+    if isinstance(value, Loader):
         return "it is a loader already: iterate over it"
     if _is_blobs(value):
         return "give blobs side by side, DataLoader(x, y), or all of them in one tuple or dict"
@@ -74,15 +76,12 @@ def _kind(value: object) -> str:
     return "None" if value is None else f"{'an' if name[0] in 'aeiounAEIOU' else 'a'} {name}"
 
 
-def check_blobs(given: tuple[Any, ...], blobs: Iterable[Any]) -> None:
-    """Refuses what a DataLoader cannot take.
+def _check_blobs(given: tuple[Any, ...], blobs: Iterable[Any]) -> None:
+    """Refuses values that are no blobs; the error says how to make blobs of them.
 
     Args:
-        given: Its arguments.
+        given: The arguments of the DataLoader.
         blobs: The elements of the tuple or dict that was given, or the arguments.
-
-    Raises:
-        InvalidArgumentError: Says how blobs are made of the thing.
     """
     for blob in blobs:
         if isinstance(blob, Records):
@@ -90,22 +89,43 @@ def check_blobs(given: tuple[Any, ...], blobs: Iterable[Any]) -> None:
         if not isinstance(blob, Blob):
             whole = blob if len(given) > 1 or isinstance(blob, (list, tuple, Mapping)) else given[0]
             raise WrongUseError(
-                f"DataLoader() takes blobs, and {_kind(whole)} was given: {instead_of(whole)}"
+                f"DataLoader() takes blobs, and {_kind(whole)} was given: {_instead_of(whole)}"
             )
 
 
-def not_a_loader(function: str, given: Any) -> WrongUseError:
-    """What is said of an argument that should be a DataLoader.
+def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Batch]], Any]]:
+    """The blobs of DataLoader's arguments, and a function that forms a batch of their arrays."""
+    form: Callable[[list[Batch]], Any] = tuple
+    blobs: list[Any] = list(given)
+    if len(given) == 1:
+        if isinstance(given[0], Mapping):
+            keys = list(given[0])
+            blobs = list(given[0].values())
+            form = _dict_form(keys)
+        elif isinstance(given[0], (tuple, list)):
+            blobs = list(given[0])
+        else:
+            form = operator.itemgetter(0)
+    if not blobs:
+        raise WrongUseError(
+            "DataLoader() needs a blob at least, and none is given: flow.DataLoader(x, y), or "
+            "flow.DataLoader(flow.open(path).batch(n))"
+        )
+    _check_blobs(given, blobs)
+    return blobs, form
 
-    Args:
-        function: What was called.
-        given: Its first argument.
-    """
+
+def _dict_form(keys: list[Any]) -> Callable[[list[Batch]], dict[Any, Batch]]:
+    return lambda arrays: dict(zip(keys, arrays, strict=True))
+
+
+def not_a_loader(function: str, given: Any) -> WrongUseError:
+    """The error of a function whose first argument, `given`, should be a DataLoader."""
     said = f"{function}() takes a pyflowdata.DataLoader, and {_kind(given)} was given"
     if isinstance(given, Records):
         return WrongUseError(f"{said}: {function}(flow.DataLoader(data.batch(n)))")
     if isinstance(given, Blob) or _is_blobs(given):
         return WrongUseError(f"{said}: {function}(flow.DataLoader(x, y))")
-    if isinstance(given, AnyLoader):
+    if isinstance(given, Loader):
         return WrongUseError(f"{said}: give the DataLoader that it was made of")
-    return WrongUseError(f"{said}: {instead_of(given)}; then flow.DataLoader(blobs)")
+    return WrongUseError(f"{said}: {_instead_of(given)}; then flow.DataLoader(blobs)")

@@ -1,0 +1,490 @@
+"""An open loader: its handle in the library, whose turn it is, where it is, what is seen of it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import dataclasses
+import functools
+import operator
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+
+import numpy as np
+
+from ..errors import (
+    CancelledError,
+    CorruptDataError,
+    Error,
+    InvalidArgumentError,
+    UnsupportedError,
+    shown,
+)
+from ..insight.at_end import report_at_end
+from ..native import CData, check, exception, ffi, lib, new_error
+from ..native.calls import inside, interrupts, raised, take_interrupt
+from ..nodes import Blob, Node
+from ..nodes.node import nodes_of
+from .batches import Batch, BatchArrays
+from .epochs import Cursor
+from .opening import open_handle, rank_of, read_info, read_readers
+from .reader_advice import advise_on_batches, repeating_orders, warn_of_readers
+from .shares import find_share
+from .state import Reader, make_state, read_state
+
+if TYPE_CHECKING:
+    from ..insight.counters import CountedLoader, DataFacts
+    from ..insight.report import Report
+    from ..insight.stalls import Stall, Wait
+    from ..insight.trace import Trace
+
+
+# ---- The end of a process, and forks ------------------------------------------------------------
+
+open_loaders: weakref.WeakSet[OpenLoader] = weakref.WeakSet()  # of this process
+
+
+def _close_all() -> None:
+    with contextlib.ExitStack() as closing:  # also the others, if one cannot write its trace
+        for loader in list(open_loaders):
+            closing.callback(loader.close)
+
+
+def _forget_all() -> None:
+    for loader in list(open_loaders):
+        loader.forget()
+    open_loaders.clear()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_forget_all)
+
+
+# ---- Turns --------------------------------------------------------------------------------------
+
+
+class Turns:
+    """The threads that use a loader take turns.
+
+    Attributes:
+        lock: Held by the thread that takes batches or moves the loader.
+        is_busy: The holder is inside a call that must not be entered again.
+    """
+
+    __slots__ = ("is_busy", "lock")
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.is_busy = False
+
+    def is_mine(self) -> bool:
+        """Whether this thread has the lock, perhaps further out where a signal handler runs."""
+        lock: Any = self.lock
+        return bool(lock._is_owned())
+
+    def check_idle(self) -> None:
+        """The caller holds the lock, so that a busy holder is this same thread, further out."""
+        if self.is_busy:
+            raise UnsupportedError(
+                "this thread is inside next() of the DataLoader already, and a signal handler or "
+                "__del__ called it again; there only close(), state_dict(), stats() and skipped "
+                "may be used"
+            )
+
+    def check_not_inside(self) -> None:
+        """A function that C runs for a batch must not wait for that batch, nor for its taker."""
+        if threading.get_ident() in inside and not self.is_mine():
+            raise UnsupportedError(
+                "a function that a DataLoader calls, of register_decoder or in the source of a "
+                "reader, takes batches or the state of a DataLoader; it would wait for itself if "
+                "that is the loader which runs it"
+            )
+
+
+# ---- Observation --------------------------------------------------------------------------------
+
+_NOTHING = contextlib.nullcontext()
+
+
+def _check_count(name: str, value: object) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < float("inf"):  # type: ignore[operator]
+        raise InvalidArgumentError(f"{name} = {shown(value)}; it must be a number from 0 on")
+
+
+class Observation:
+    """What is seen of one loader besides its batches: copies, reports, a trace, stalls.
+
+    It does nothing in the steps of the loader, and changes neither batches nor their order.  It
+    has no reference to the OpenLoader, whose finalizer uses it.
+
+    Attributes:
+        trace_on: The trace that is on.
+    """
+
+    def __init__(self, loader: OpenLoader) -> None:
+        self._handle, self._blobs, self._readers = loader.handle, loader.blobs, loader.readers
+        self.trace_on: Trace | None = None
+        self._wait: Wait | None = None  # from the first epoch on, unless stalls are not watched
+        self._waits: list[Wait] = []  # [self._wait], for reports
+        self._at_end = report_at_end(loader, lambda: self._counted)
+
+    # ---- Reports ------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def _counted(self) -> CountedLoader:
+        from ..insight.counters import CountedLoader
+
+        return CountedLoader(self._handle, self._blobs, self._readers, waits=self._waits)
+
+    def report(self, since: Report | None, describe_data: Callable[[], DataFacts]) -> Report:
+        """As `DataLoader.report`; `describe_data` is called if the report says more of the data."""
+        from ..insight.report import Report
+
+        report = Report(self._counted.count(), describe_data)
+        return report if since is None else report.since(since)
+
+    def count_copy(self, seconds: float, size: int, device: str, overlaps: bool) -> None:
+        """As `DataLoader.count_copy`."""
+        _check_count("seconds", seconds)
+        _check_count("size", size)
+        if not isinstance(device, str):
+            raise InvalidArgumentError(f"device = {shown(device)}; it must be a str")
+        copies = self._counted.ahead if overlaps else self._counted.hand_over
+        copies.device = device
+        copies.batches += 1
+        copies.bytes += size
+        copies.seconds += seconds
+
+    def drop_report_at_end(self) -> None:
+        """Leaves the loader out of what PYFLOWDATA_REPORT shows."""
+        if self._at_end is not None:
+            self._at_end.detach()
+
+    # ---- A trace ------------------------------------------------------------------------------
+
+    def shows(self, what: str) -> contextlib.AbstractContextManager[None]:
+        """Shows in a trace that this thread does something with a batch in a `with` block."""
+        trace = self.trace_on  # another thread may end it
+        return _NOTHING if trace is None else trace.span(what)
+
+    # ---- Stalls -------------------------------------------------------------------------------
+
+    def watch(self, loader: object) -> None:
+        """Watches the waits of this OpenLoader, from its first iterator on."""
+        if self._wait is None:
+            from ..insight.stalls import begin
+
+            self._wait = begin(loader)
+            if self._wait is not None:
+                self._waits.append(self._wait)
+
+    @property
+    def stall(self) -> Stall | None:
+        return None if self._wait is None else self._wait.stall
+
+    def raise_stall(self, cursor: Cursor) -> None:
+        """In next(): raises the StallWarning about this batch, if a filter makes it an error."""
+        if self._wait is not None and self._wait.failure is not None:
+            self._wait.raise_failure(*cursor.next())
+
+    # ---- The end ------------------------------------------------------------------------------
+
+    def end(self) -> None:
+        """Before the loader is closed.
+
+        Raises:
+            FileError: A trace cannot be written; the rest is done.
+        """
+        trace = self.trace_on
+        try:
+            if trace is not None:
+                trace.end()
+        finally:
+            if self._wait is not None:
+                self._wait.end()
+
+    def report_end(self) -> None:
+        """After the loader was closed."""
+        if self._at_end is not None:
+            self._at_end()
+
+
+# ---- The open loader ----------------------------------------------------------------------------
+
+
+def _say_sample(failure: Error, nodes: Iterable[Node]) -> None:
+    """Adds to the failure of a record that the types it does not fit are those of a sample."""
+    for node in nodes:
+        listed = node.op.outputs_attr
+        if isinstance(failure, CorruptDataError) and failure.op == node.op.name \
+                and listed in node.sampled and failure.attr == listed:  # fmt: skip
+            argument = node.sampled[listed]
+            failure.message += (
+                f" ({argument} was left out, and found in the first records; give {argument}= for "
+                "other types)"
+            )
+            return
+
+
+_read = lib.pfd_loader_read
+_new_positions = functools.partial(ffi.new, "int64_t[]")
+_FEW = 64  # positions; of a longer range NumPy makes them, at a tenth of the time
+
+
+class OpenLoader:
+    """What a DataLoader has opened; iterators and sinks keep it.  open_loader_of() gives it.
+
+    Attributes:
+        blobs: The blobs whose arrays a batch has, in order.
+        form: Makes a batch, such as a dict, of a list with the arrays of the blobs.
+        handle: The `pfd_loader *`.
+        share: The steps that it delivers.
+        info: The `pfd_loader_info` from when it was opened.
+        err: The `pfd_error *` of the thread that has the turn.
+        arrays: Makes the arrays of batches.
+        turns: Whose turn it is.
+        cursor: Where it is.
+        readers: As of DataLoader.
+        rank: Rank and world size in words.
+        observation: What is seen of it besides batches.
+        repeating: Readers that have the same order in each epoch, for a warning.
+        life: "open", "closed" or "forked".
+    """
+
+    def __init__(
+        self,
+        blobs: list[Blob],
+        form: Callable[[list[Batch]], Any],
+        num_threads: int | Literal["auto"] | None,
+        prefetch: int | Literal["auto"] | None,
+        memory_budget: int | None,
+        zip: str,
+        share: tuple[int, int] | None = None,
+    ) -> None:
+        """Args: blobs and form as of arrange(), the others as of DataLoader."""
+        self.blobs, self.form = tuple(blobs), form
+        self.life = "open"
+        self.turns = Turns()
+        self.err = new_error()
+        self.share = find_share(share, blobs)
+        self.handle, self._in_use = open_handle(
+            blobs, num_threads, prefetch, memory_budget, zip, self.share
+        )
+        open_loaders.add(self)
+        self.info = read_info(self.handle)
+        self.cursor = Cursor(self.info.num_batches, self.share)
+        self.arrays = BatchArrays(blobs, self.info)
+        self.rank = rank_of(blobs)
+        self.readers = read_readers(self.handle, self.info.num_readers)
+        self.observation = Observation(self)
+        warn_of_readers(self.readers)
+        advise_on_batches(blobs, self.readers)
+        self.repeating = repeating_orders(blobs, self.readers)
+
+    # ---- Turns --------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[Cursor]:
+        """The cursor, while no other thread can take batches or move the loader."""
+        self.turns.check_not_inside()
+        with self.turns.lock:
+            self.turns.check_idle()
+            yield self.cursor
+
+    def must_not_wait(self) -> bool:
+        """Whether this thread is inside a call of this loader, as a signal handler may be, or in a
+        function that a loader calls; another thread may wait for it."""
+        return threading.get_ident() in inside or self.turns.is_mine()
+
+    # ---- Where it is --------------------------------------------------------------------------
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Epoch and step of the batch after the last one that it delivered, as in state_dict()."""
+        return self.cursor.consumed()
+
+    @property
+    def started(self) -> int | None:
+        """The last started epoch; None: it was moved, and the next iterator starts at `place`."""
+        return self.cursor.started
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other loaders have steps of the same epoch, which may be left after its own."""
+        return self.share.count > 1
+
+    def stay_in_epoch(self) -> None:
+        """Where it was moved to the end of a stream, the next iterator has no batch; else it would
+        go on with the next epoch."""
+        self.cursor.stays_in_epoch = self.started is None
+
+    # ---- Batches ------------------------------------------------------------------------------
+
+    def go_to_position(self) -> None:
+        """Moves the library to the cursor's position; a failed batch after it is tried again."""
+        status, cursor = lib.PFD_PENDING, self.cursor
+        while status == lib.PFD_PENDING:
+            self.check_life()
+            status = lib.pfd_loader_seek(self.handle, cursor.epoch, cursor.position, self.err)
+        if status < 0:
+            raise self.failure(status)
+        cursor.must_seek = False
+
+    def read_rows(self, positions: Iterable[SupportsIndex], epoch: int) -> Any:
+        """As DataLoader.read(), in a turn of this thread."""
+        places = _positions(positions)
+        status = lib.PFD_PENDING
+        try:
+            while status == lib.PFD_PENDING:
+                self.check_life()
+                status = _read(self.handle, epoch, places, len(places), self.arrays.batch, self.err)
+                if interrupts:
+                    take_interrupt()
+            if status < 0:
+                raise raised(self.failure(status))
+            return self.form(self.arrays.take()[0])
+        except BaseException:
+            self.arrays.give_back()
+            raise
+
+    def failure(self, status: int) -> Error:
+        """The exception for a call that returned this status."""
+        self.check_life()
+        failure = exception(status, self.err)
+        self.err = new_error()
+        _say_sample(failure, nodes_of(self.blobs))
+        return failure
+
+    # ---- State --------------------------------------------------------------------------------
+
+    def state_at(self, epoch: int, position: int) -> dict[str, Any]:
+        """As DataLoader.state_dict(), of the place before this batch."""
+        return make_state(epoch, position, self.readers, self._pasts(epoch, position))
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """As DataLoader.load_state_dict(), in a turn of this thread."""
+        self.check_life()
+        place = read_state(state, self.readers, self._pasts, self.cursor.num_batches)
+        for index, seed in enumerate(place.seeds):
+            if self.readers[index].seed != seed:
+                status = lib.pfd_loader_set_seed(self.handle, index, seed, self.err)
+                if status < 0:
+                    raise self.failure(status)
+        self.readers = tuple(
+            dataclasses.replace(reader, seed=seed, seed_is_default=False)
+            for reader, seed in zip(self.readers, place.seeds, strict=True)
+        )
+        self.cursor.go(place.epoch, place.position)
+
+    def _pasts(self, epoch: int, position: int) -> list[int]:
+        """For each reader, a hash of what may change from this batch on; 0 for most readers."""
+        handle, count = self.handle, len(self.readers)
+        return [lib.pfd_loader_get_past(handle, i, epoch, position) for i in range(count)]
+
+    @contextlib.contextmanager
+    def kept_place(self) -> Iterator[None]:
+        """As DataLoader.keep_place(), in a turn of this thread."""
+        kept, repeating = dataclasses.replace(self.cursor), self.repeating
+        err = new_error()
+        check(lib.pfd_loader_pause_counts(self.handle, 1, err), err)
+        try:
+            self.cursor.lease = None  # what is done here does not end a sink
+            self.repeating = ()  # the warning is for epochs that the program repeats
+            yield
+        finally:
+            lib.pfd_loader_pause_counts(self.handle, 0, err)
+            self.cursor.go_back(kept)
+            self.repeating = repeating
+
+    # ---- Files --------------------------------------------------------------------------------
+
+    def files(self, reader: int = 0) -> list[str]:
+        """The paths of a reader's files, as its blob "id" numbers them; of a view, all its
+        readers'."""
+        self.check_life()
+        paths: list[str] = []
+        while (path := lib.pfd_loader_file(self.handle, reader, len(paths))) != ffi.NULL:
+            paths.append(os.fsdecode(ffi.string(path)))
+        return paths
+
+    def first_records(self, count: int, reader: int = 0) -> list[int]:
+        """The number, as in "id", of the first record of each of `count` files: records lie in
+        the order of the files."""
+        found, err = ffi.new("int64_t *"), new_error()
+        firsts = []
+        for index in range(count):
+            check(lib.pfd_loader_first_record(self.handle, reader, index, found, err), err)
+            firsts.append(int(found[0]))
+        return firsts
+
+    def file_of_record(self, file: int, ordinal: int, reader: int = 0) -> str:
+        """The path of the file that has the record with an "id"; of a folder, one in it."""
+        place = new_error()
+        check(lib.pfd_loader_locate(self.handle, reader, file, ordinal, place), place)
+        return os.fsdecode(ffi.string(place.file))
+
+    # ---- Life ---------------------------------------------------------------------------------
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was not closed, and this process opened it."""
+        return self.life == "open"
+
+    def check_life(self) -> None:
+        """Raises CancelledError if the loader is closed, and as check_process()."""
+        if self.life == "closed":
+            raise CancelledError("the DataLoader is closed")
+        self.check_process()
+
+    def check_process(self) -> None:
+        """Raises UnsupportedError in a forked child of the process that opened the loader."""
+        if self.life == "forked":
+            raise UnsupportedError(
+                f"the DataLoader was opened by another process than this one ({os.getpid()}), "
+                "which was forked from it; open a DataLoader in this process"
+            )
+
+    def close(self) -> None:
+        """As DataLoader.close()."""
+        if self.is_open:
+            self.life = "closed"
+            open_loaders.discard(self)
+            if threading.get_ident() in inside:  # a thread of the loader cannot wait for itself
+                threading.Thread(target=self._stop, name="pyflowdata close").start()
+            else:
+                self._stop()
+
+    def _stop(self) -> None:
+        try:
+            self.observation.end()
+        finally:
+            lib.pfd_loader_close(self.handle)
+            self._in_use.release()
+            self.observation.report_end()
+
+    def forget(self) -> None:
+        """In a forked child, which lacks the loader's threads; the lock may stay held there."""
+        self.turns = Turns()
+        self.life = "forked"
+
+
+def _positions(positions: Iterable[SupportsIndex]) -> Any:
+    """Row numbers for the library: int64_t[]."""
+    if isinstance(positions, range) and len(positions) > _FEW:
+        numbers = np.arange(positions.start, positions.stop, positions.step, dtype=np.int64)
+        return ffi.from_buffer("int64_t[]", numbers)
+    return _new_positions(list(map(operator.index, positions)))
+
+
+def open_loader_of(loader: Any) -> OpenLoader:
+    """The OpenLoader of a DataLoader, or of a loader that has taken a DataLoader over.
+
+    Other packages use it where the face of a DataLoader is not enough.
+    """
+    opened: OpenLoader = loader.data_loader._opened
+    return opened
