@@ -232,6 +232,20 @@ def test_python_knows_a_plugins_format(crates):
 # ---- What `new` refuses -------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("arguments", [["new"], ["new", "boat"]])
+def test_wrong_usage(arguments, here):  # noqa: F811
+    done = here(*arguments)
+    assert done.returncode == 2 and done.stderr.startswith("usage: pyflowdata")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["new", "check", "bench"])
+def test_each_command_of_the_kit_has_help(command, here):  # noqa: F811
+    done = here(command, "--help")
+    assert done.returncode == 0 and done.stdout.startswith(f"usage: pyflowdata {command}")
+    assert "--debug" in done.stdout
+
+
 @pytest.mark.parametrize(
     "name, snake, camel",
     [

@@ -35,6 +35,9 @@ def pyflowdata(*arguments):
     return run(sys.executable, "-m", "pyflowdata", *arguments)
 
 
+OF_KIT = ("new", "check", "bench")
+
+
 def test_every_command_is_a_module_with_help(capsys):
     with pytest.raises(SystemExit):
         cli.main(["--help"])
@@ -42,6 +45,8 @@ def test_every_command_is_a_module_with_help(capsys):
     for module, summary in cli.COMMANDS.items():
         command = module.replace("_", "-")
         assert re.search(rf"^    {command}\b", shown, re.M) and summary in " ".join(shown.split())
+        if command in OF_KIT:  # whose tests ask for their help
+            continue
         with pytest.raises(SystemExit) as ended:
             cli.main([command, "--help"])
         said = capsys.readouterr().out
@@ -57,7 +62,7 @@ def test_only_the_command_asked_for_is_imported():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("command", ["new", "check", "bench"])
+@pytest.mark.parametrize("command", OF_KIT)
 def test_a_command_that_is_not_installed(command, here, monkeypatch):  # noqa: F811
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
     for arguments in ([command], [command, "--help"]):
@@ -75,7 +80,7 @@ def test_testing_without_what_it_needs(monkeypatch):
         flow.testing.nope
 
 
-@pytest.mark.parametrize("arguments", [[], ["nope"], ["ops", "--nope"], ["new"], ["new", "boat"]])
+@pytest.mark.parametrize("arguments", [[], ["nope"], ["ops", "--nope"]])
 def test_wrong_usage(arguments, here):  # noqa: F811
     done = here(*arguments)
     assert done.returncode == 2 and done.stderr.startswith("usage: pyflowdata")
