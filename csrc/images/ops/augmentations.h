@@ -1,5 +1,5 @@
-/* images/ops/augmentations.h -- the changes that RandAugment and TrivialAugment choose from, and how
- * strong they are: torchvision's tables.
+/* images/ops/augmentations.h -- the changes that RandAugment and TrivialAugment choose from, and
+ * their strengths: torchvision's tables.
  *
  * Rotation, shears and translations are those of affine_warp.h, the others Pillow's.
  */

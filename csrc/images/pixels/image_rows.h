@@ -27,8 +27,8 @@ typedef struct pfd_image_part {
     int64_t stride;                  /* bytes from a row to the next */
 } pfd_image_part;
 
-/* Ports `in` of images of any dtype, of uint8, and of uint8 with 1 or 3 channels; and a port `out` of
- * images of the type of the input. */
+/* Ports `in` of images of any dtype, of uint8, and of uint8 with 1 or 3 channels; and a port `out`
+ * of images of the type of the input. */
 extern const pfd_port pfd_any_images[1], pfd_byte_images[1], pfd_colour_images[1];
 extern const pfd_port pfd_same_images[1];
 

@@ -1,6 +1,6 @@
-/* images/pixels/random_draws.h -- random numbers of a record in an op: pure functions of (seed, epoch,
- * name of the node, record, draw), the same on every machine, at any thread count, batch size and
- * rank.
+/* images/pixels/random_draws.h -- random numbers of a record in an op: pure functions of (seed,
+ * epoch, name of the node, record, draw), the same on every machine, at any thread count, batch
+ * size and rank.
  *
  * A draw is a number from 0 that says which random number of the record is meant.  An op gives each
  * of its decisions a draw of its own; the order of the calls does not matter.

@@ -1,4 +1,4 @@
-/* images/pixels/sin_pi.h -- sin(pi x) by sums of powers, whose bits are the same with every C library. */
+/* images/pixels/sin_pi.h -- sin(pi x) by sums of powers: the same bits with every C library. */
 #ifndef PFD_IMAGES_SIN_PI_H
 #define PFD_IMAGES_SIN_PI_H
 #include <math.h>
