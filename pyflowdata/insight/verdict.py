@@ -28,10 +28,7 @@ from .measures import Measures, ratio
 
 # ---- The verdict on one loader ------------------------------------------------------------------
 
-# The verdict: numbers in, what was slow and what to change out.
-#
-# The rules are in `causes.py` and `other_causes.py`; here is which of them are asked, and how a
-# verdict reads.
+# The rules of the causes are in `causes.py`; this part chooses the rules to ask, and words a verdict.
 
 # As TensorFlow's profiler: it calls a program input-bound from 5 % of the time of its steps on, and
 # highly so from 20 % on.
