@@ -51,7 +51,7 @@ static inline void pfd_store_le64(uint64_t value, uint8_t *at)
     memcpy(at, &value, sizeof value);
 }
 
-/* Big-endian, of 1 to 8 bytes. */
+/* A big-endian number of 1 to 8 bytes. */
 static inline uint64_t pfd_load_be(const uint8_t *at, int32_t bytes)
 {
     uint64_t value = 0;
@@ -62,8 +62,7 @@ static inline uint64_t pfd_load_be(const uint8_t *at, int32_t bytes)
 /* ---- Sixteen bytes at once ------------------------------------------------------------------- */
 
 /* With SSE2 or NEON.  Compilers have operators for such vectors: bytes == 10 is 255 in each byte
- * that is a newline, and 0 in all others.  Here are the operations without an operator. */
-
+ * that is a newline, and 0 in all others.  The functions below do what no operator does. */
 #if defined(__SSE2__) || defined(__AARCH64EL__)
 #define PFD_HAS_BYTES16 1
 #if defined(__SSE2__)

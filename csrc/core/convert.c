@@ -178,7 +178,8 @@ static int32_t needs_no_look(int32_t from, int32_t to, int32_t overflow)
            (overflow == PFD_OVERFLOW_WRAP && (!is_float(from) || is_float(to)));
 }
 
-/* The first element outside the limits; n: none. A first pass only finds whether there is one. */
+/* Returns the first element outside the limits; n: none. A first pass only finds whether there is
+ * one. */
 #define MISFIT_INTEGER(from, number)                                                               \
     static int64_t misfit_##from(const void *in, int64_t n, const limits *to)                      \
     {                                                                                              \
@@ -231,14 +232,9 @@ static int64_t first_outside(int32_t from, const void *in, const limits *bounds,
     }
 }
 
-static int64_t first_misfit(int32_t from, const void *in, int32_t to, int64_t n)
-{
-    return first_outside(from, in, &limits_of[to], is_float(to), n);
-}
-
 /* ---- Conversions: what does not fit ---------------------------------------------------------- */
 
-/* The bits of an integer as the low ones of 64. */
+/* Returns the bits of the integer as the low ones of 64. */
 static uint64_t resolved_to_integer(double value, int32_t to, int32_t overflow)
 {
     const limits *bounds = &limits_of[to];
@@ -268,7 +264,7 @@ static uint64_t clipped(uint64_t bits, int32_t from, const limits *to)
 
 static void convert_fitting(int32_t from, const void *in, int32_t to, void *out, int64_t n);
 
-/* A block in which something does not fit, for wrap and saturate, where a check was needed. */
+/* Converts a block in which some number does not fit, for wrap and saturate. */
 static void convert_resolved(int32_t from, const void *in, int32_t to, void *out, int64_t n,
                              int32_t overflow)
 {
@@ -312,10 +308,10 @@ static void narrow_integers(int32_t from, const void *in, int32_t to, void *out,
         pfd_round_uint64_to_odd(in, wide, n);
     else
         kernels[from][PFD_FLOAT64](in, wide, n);
-    pfd_bfloat16_from_float64(wide, out, n);
+    pfd_narrow_from_float64(to, wide, out, n);
 }
 
-/* At most BLOCK elements, not from a float of 16 bits. */
+/* Not from a float of 16 bits; to one of them at most BLOCK elements. */
 static void convert_fitting(int32_t from, const void *in, int32_t to, void *out, int64_t n)
 {
     if (from == to) {
@@ -340,7 +336,9 @@ static int64_t convert_block(int32_t from, const void *in, int32_t to, void *out
         in = wide;
         from = PFD_FLOAT32;
     }
-    int64_t fitting = needs_no_look(from, to, overflow) ? n : first_misfit(from, in, to, n);
+    int64_t fitting = n;
+    if (!needs_no_look(from, to, overflow))
+        fitting = first_outside(from, in, &limits_of[to], is_float(to), n);
     if (fitting == n || overflow == PFD_OVERFLOW_RAISE)
         convert_fitting(from, in, to, out, fitting);
     else
@@ -364,10 +362,7 @@ int64_t pfd_convert(int32_t from, const void *in, int32_t to, void *out, int64_t
     if (from == PFD_BOOL) from = PFD_UINT8;
     if (!pfd_is_narrow_float(from) && !pfd_is_narrow_float(to) &&
         needs_no_look(from, to, overflow)) {
-        if (from == to)
-            memcpy(out, in, (size_t)(n * pfd_dtype_size(to)));
-        else
-            kernels[from][to](in, out, n);
+        convert_fitting(from, in, to, out, n);
         return n;
     }
     int64_t from_bytes = pfd_dtype_size(from), to_bytes = pfd_dtype_size(to);
@@ -460,7 +455,7 @@ PFD_INLINE void scale_plain(const uint8_t *restrict in, float *restrict out, int
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* Less than the level has: without FMA no compiler can fuse the two operations. */
+/* The level PFD_SIMD_AVX2 without its FMA, so that no compiler can fuse the two operations. */
 #define ONLY_AVX2 __attribute__((target("avx2")))
 
 ONLY_AVX2 PFD_INLINE __m128 scaled_avx2(__m128i four, const double *scale, const double *shift,

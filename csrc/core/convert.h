@@ -1,5 +1,5 @@
-/* core/convert.h -- the element types, and elements of one dtype as those of another.  Public, in
- * pyflowdata.h: pfd_dtype_name(), pfd_dtype_size() and pfd_convert().
+/* core/convert.h -- the element types, and conversions between them.  pyflowdata.h has
+ * pfd_dtype_name(), pfd_dtype_size() and pfd_convert().
  *
  * THREADS  Everything here may be called from any thread.
  */
@@ -35,10 +35,8 @@ const char *pfd_dtype_limits(int32_t dtype);
 
 /* ---- Scaling --------------------------------------------------------------------------------- */
 
-/* x * scale + shift, in the arithmetic of float64.
- *
- * Product and sum are rounded one after the other, also where the machine could fuse them, so that
- * results are the same everywhere. */
+/* x * scale + shift, in the arithmetic of float64.  Product and sum are rounded one after the other,
+ * also where the machine could fuse them, so that results are the same everywhere. */
 
 /* in and out may be the same. */
 void pfd_scale_float64(const double *in, double *out, int64_t n, double scale, double shift);

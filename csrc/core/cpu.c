@@ -17,7 +17,6 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <stdatomic.h>
 
 /* Bits of leaf 1, ecx. */
 enum {
@@ -25,7 +24,7 @@ enum {
     avx = 1 << 28, f16c = 1 << 29
 };
 
-/* Of leaf 7, ebx, and the last two ecx. */
+/* Bits of leaf 7: of ebx, and the last two of ecx. */
 #define BMI (1u << 3)
 #define AVX2 (1u << 5)
 #define BMI2 (1u << 8)
@@ -37,7 +36,7 @@ enum {
 #define AVX512VBMI (1u << 1)
 #define AVX512VBMI2 (1u << 6)
 
-/* The registers that the system saves, of XCR0. */
+/* Bits of XCR0: the registers that the system saves. */
 enum { saves_ymm = 0x6, saves_zmm = 0xe6 };
 
 static int32_t has(uint32_t found, uint32_t wanted)
@@ -70,10 +69,10 @@ static int32_t ask(void)
     return features;
 }
 
-/* Asked once: a virtual machine takes many microseconds to answer. */
+/* Asks the processor once: a virtual machine takes many microseconds to answer. */
 int32_t pfd_x86_features(void)
 {
-    static _Atomic int32_t known = -1; /* threads that race here find the same */
+    static _Atomic int32_t known = -1; /* threads that race find the same */
     int32_t features = atomic_load_explicit(&known, memory_order_relaxed);
     if (features < 0) {
         features = ask();
@@ -90,25 +89,17 @@ int32_t pfd_x86_features(void)
 
 /* ---- Which vector instructions to use -------------------------------------------------------- */
 
-#if defined(__x86_64__)
 int32_t pfd_simd_of_cpu(void)
 {
+#if defined(__x86_64__)
     int32_t has = pfd_x86_features();
     return has & PFD_X86_AVX512 ? PFD_SIMD_AVX512
            : has & PFD_X86_AVX2 ? PFD_SIMD_AVX2
                                 : PFD_SIMD_PLAIN;
-}
-#elif defined(__AARCH64EL__)
-int32_t pfd_simd_of_cpu(void)
-{
-    return PFD_SIMD_NEON;
-}
 #else
-int32_t pfd_simd_of_cpu(void)
-{
-    return PFD_SIMD_PLAIN;
-}
+    return PFD_SIMD_MOST;
 #endif
+}
 
 #if defined(__AARCH64EL__)
 static const char *const names[] = {"plain", "neon"};
@@ -127,7 +118,7 @@ static int32_t choose_level(void)
 
 int32_t pfd_simd_level(void)
 {
-    static _Atomic int32_t chosen = -1; /* threads that race here choose the same one */
+    static _Atomic int32_t chosen = -1; /* threads that race choose the same level */
     int32_t level = atomic_load_explicit(&chosen, memory_order_relaxed);
     if (level < 0) {
         level = choose_level();
@@ -155,12 +146,12 @@ int32_t pfd_simd_is_plain(void)
 
 /* ---- Limits of control groups ---------------------------------------------------------------- */
 
-enum { MOST_CONTENT = 512 }; /* of the small files that hold a limit */
+enum { MOST_CONTENT = 512 }; /* bytes of a file that holds a limit */
 
 /* The limit in one group's folder; INT64_MAX: none. */
 typedef int64_t (*read_limit_fn)(const char *folder);
 
-/* Content of folder/name as a string; "" when it cannot be read. */
+/* Reads folder/name as a string; "" when it cannot be read. */
 static void read_small_file(const char *folder, const char *name, char content[MOST_CONTENT])
 {
     char path[PATH_MAX];
@@ -214,10 +205,10 @@ static int64_t read_memory(const char *folder)
     return number_or_none(content);
 }
 
-/* As a limit that is smaller the longer it was: minus the time. */
+/* The throttled time as a limit: negative, so that the longest time is the smallest limit. */
 static int64_t read_throttled(const char *folder)
 {
-    char content[MOST_CONTENT]; /* a line "name value" each; version 2 counts microseconds */
+    char content[MOST_CONTENT]; /* lines "name value"; version 2 counts microseconds */
     read_small_file(folder, "cpu.stat", content);
     const char *micro = strstr(content, "throttled_usec ");
     const char *nano = strstr(content, "throttled_time ");
@@ -307,7 +298,7 @@ int64_t pfd_cgroup_throttled_ns(const char *root)
 
 /* ---- CPUs, memory, clocks, forks ------------------------------------------------------------- */
 
-/* CPUs in the affinity mask; 0 when the kernel does not say. */
+/* Counts the CPUs in the affinity mask; 0 when the kernel does not say. */
 static int64_t affinity_count(void)
 {
     /* The kernel refuses a mask smaller than its own, whose size it does not tell. */
@@ -325,7 +316,7 @@ static int64_t affinity_count(void)
     return 0;
 }
 
-/* Read once: they come from dozens of small files, and every reader asks when it opens. */
+/* Read once: they come from dozens of small files, and every reader needs them when it opens. */
 static int64_t cgroup_cpus, cgroup_memory;
 
 static void read_cgroups(void)
@@ -398,7 +389,7 @@ static void count_fork(void)
     atomic_fetch_add_explicit(&fork_generation, 1, memory_order_relaxed);
 }
 
-/* At load time, so that asking costs one load and no fork can come before. */
+/* At load time, before any fork, so that pfd_fork_generation() is one load. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     (void)pthread_atfork(NULL, NULL, count_fork); /* can fail for lack of memory only */

@@ -14,9 +14,9 @@
 #define PFD_X86_AVX512 4 /* all of PFD_SIMD_AVX512 */
 #define PFD_X86_F16C 8
 
-/* The sum of what the processor has and the system keeps for it; 0 on other processors.  The
- * processor tells it, not __builtin_cpu_supports(), which not every compiler's runtime has (that of
- * zig answers no). */
+/* The sum of the features that the processor has and whose registers the system saves; 0 on other
+ * processors.  It does not use __builtin_cpu_supports(), which not every compiler's runtime has
+ * (zig's answers no). */
 int32_t pfd_x86_features(void);
 
 /* ---- Which vector instructions to use -------------------------------------------------------- */
@@ -26,7 +26,7 @@ int32_t pfd_x86_features(void);
 #define PFD_SIMD_AVX2 1   /* AVX2, FMA, BMI1, BMI2, POPCNT: x86-64-v3 */
 #define PFD_SIMD_AVX512 2 /* those, and AVX-512 F, BW, CD, DQ, VL, VBMI and VBMI2 */
 #define PFD_SIMD_MOST PFD_SIMD_AVX512
-/* Of a function for such a level. */
+/* The attribute of a function that is compiled for a level. */
 #define PFD_TARGET_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,popcnt")))
 #define PFD_TARGET_AVX512                                                                          \
     __attribute__((target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,"    \
@@ -38,33 +38,28 @@ int32_t pfd_x86_features(void);
 #define PFD_SIMD_MOST PFD_SIMD_PLAIN
 #endif
 
-/* For code that may only be compiled inside a function of that target. */
+/* For code that may only be compiled inside a function with such an attribute. */
 #define PFD_INLINE static inline __attribute__((always_inline))
 
-/* The best that the processor has. */
-int32_t pfd_simd_of_cpu(void);
+int32_t pfd_simd_of_cpu(void); /* the best level that the processor has */
 
-/* The one to use: the best, or a lower one that the environment variable PYFLOWDATA_SIMD names:
- * plain, avx2 or avx512; plain or neon on ARM.  It is read once. */
+/* The level to use: the best, or a lower one that the environment variable PYFLOWDATA_SIMD names:
+ * plain, avx2 or avx512; plain or neon on ARM.  The variable is read once. */
 int32_t pfd_simd_level(void);
-
-/* The name of that level, as PYFLOWDATA_SIMD has it. */
-const char *pfd_simd_name(void);
+const char *pfd_simd_name(void); /* of that level, as in PYFLOWDATA_SIMD */
 
 /* 1: PYFLOWDATA_SIMD is "plain"; for instructions outside the levels. */
 int32_t pfd_simd_is_plain(void);
 
 /* ---- Limits of control groups ---------------------------------------------------------------- */
 
-/* What the control groups of this process allow it; `root` is put before every path: "" for the
- * machine, a folder for a test.  CPUs' worth of time, rounded up; INT64_MAX: no limit. */
-int64_t pfd_cgroup_cpus(const char *root);
+/* What the control groups of this process allow it; INT64_MAX: no limit.  `root` is put before every
+ * path: "" for the machine, a folder for a test. */
+int64_t pfd_cgroup_cpus(const char *root);   /* how many CPUs' worth of time, rounded up */
+int64_t pfd_cgroup_memory(const char *root); /* bytes */
 
-/* Bytes; INT64_MAX: no limit. */
-int64_t pfd_cgroup_memory(const char *root);
-
-/* How long in its life a group was kept from running, with its quota of CPU time used up; the
- * longest of the groups. */
+/* How long in its life a group did not run because its quota of CPU time was used up; the longest
+ * of the groups. */
 int64_t pfd_cgroup_throttled_ns(const char *root);
 
 /* ---- CPUs, memory, clocks, forks ------------------------------------------------------------- */

@@ -9,14 +9,14 @@
 #define PFD_CORE_FUSION_H
 #include "pyflowdata/op.h"
 
-/* The op before: what there is of it in a fused call. */
+/* The first of the two ops, in a call of the fused function. */
 typedef struct pfd_producer {
     const void *attrs;
     int32_t *has_failed; /* set by pfd_producer_failed(); 0 before the call */
 } pfd_producer;
 
-/* As compute() of the second op, but for args->inputs, which are those of the producer.  A failure
- * of what the producer does is handed to pfd_producer_failed(). */
+/* As compute() of the second op, but args->inputs are those of the producer.  Failures of the
+ * producer's part are handed to pfd_producer_failed(). */
 typedef pfd_status (*pfd_fused_compute)(const pfd_compute_args *args, const pfd_producer *producer,
                                         pfd_error *err);
 

@@ -26,7 +26,7 @@ int32_t pfd_thread_system_id(void)
     return (int32_t)syscall(SYS_gettid);
 }
 
-/* A file of a thread as text, cut to what there is room for; "" where it cannot be read. */
+/* Reads a file of a thread as text, cut to the room for it; "" where it cannot be read. */
 static void read_text(int32_t system_id, const char *name, char *text, size_t room)
 {
     char path[64];
@@ -198,7 +198,7 @@ static int32_t may_work(const pool_thread *self)
 }
 
 /* Waits for work. A thread that is one too many leaves a signal to the others, if there are any:
- * they look for it, too, when threads become too many. */
+ * all look for signals when threads become too many. */
 static void wait_for_work(pfd_thread_pool *pool, pool_thread *self)
 {
     self->idle_since_ns = pfd_clock_ns();
@@ -248,7 +248,7 @@ static int start_thread(pool_thread *self)
     return failure;
 }
 
-/* Starts the threads below `wanted` that do not run yet; returns why one could not be, or 0. */
+/* Starts the threads below `wanted` that do not run yet; returns 0, or the errno of a failure. */
 static int start_threads(pfd_thread_pool *pool, int32_t wanted)
 {
     while (pool->num_started < wanted) {
@@ -404,7 +404,7 @@ int32_t pfd_thread_pool_system_id(const pfd_thread_pool *pool, int32_t i)
 
 /* ---- A loop on threads of its own ------------------------------------------------------------ */
 
-/* A pool that lives for one loop, whose context this is: the caller's function, and when it ends. */
+/* The context of a loop for which a pool was made: the caller's function, and whether it has ended. */
 typedef struct single_run {
     pthread_mutex_t lock;
     pthread_cond_t finished;

@@ -57,11 +57,11 @@ typedef struct pfd_loop {
 /* What a pool has done since it was made. */
 typedef struct pfd_pool_counts {
     int64_t num_chunks; /* started, also by callers that help */
-    int64_t thread_ns;  /* time that there were threads to work, summed over them */
-    int64_t idle_ns;    /* of it: without work; threads that wait now included */
+    int64_t thread_ns;  /* summed over threads: how long each was one of those that work */
+    int64_t idle_ns;    /* the part of it without work, of threads that wait now too */
 } pfd_pool_counts;
 
-/* num_threads: that work at first; most_threads: that may work later. */
+/* Makes a pool in which num_threads work at first, and up to most_threads may work later. */
 pfd_status pfd_thread_pool_create(int32_t num_threads, int32_t most_threads, pfd_thread_pool **out,
                                   pfd_error *err);
 
@@ -84,8 +84,8 @@ void pfd_multi_thread_loop_first(pfd_thread_pool *pool, pfd_loop *loop);
  * time. Returns 0 when no chunk is left. */
 int32_t pfd_thread_pool_help(pfd_thread_pool *pool, pfd_loop *loop);
 
-/* Runs a function over [0, n), `chunk` items at a time, on the calling thread as that worker, which
- * nobody else is.  Ends with the first failure. */
+/* Runs a function over [0, n), `chunk` items at a time, on the calling thread, under the number of a
+ * worker that no other thread has.  Ends with the first failure. */
 pfd_status pfd_single_thread_loop(int64_t n, int64_t chunk, pfd_loop_fn fn, void *ctx,
                                   int32_t worker, pfd_error *err);
 

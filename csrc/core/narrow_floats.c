@@ -12,8 +12,8 @@
 
 /* ---- Rounding to odd ------------------------------------------------------------------------- */
 
-/* Doubles to floats: what is no float becomes the one of its two neighbours whose last bit, 1, says
- * that something was cut off. */
+/* Doubles to floats: a double that is no float becomes the one of its two neighbours whose last bit
+ * is 1, which says that something was cut off. */
 static void round_double_to_odd(const double *restrict in, float *restrict out, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -31,7 +31,7 @@ static void round_double_to_odd(const double *restrict in, float *restrict out, 
 
 enum { cut = 11, cut_bits = (1 << cut) - 1 }; /* 64 - 53 */
 
-/* The cut bits, and the last bit that is kept instead of them. */
+/* Cuts the lower bits off; where one of them was set, the last bit that stays is set. */
 static inline uint64_t odd(uint64_t bits)
 {
     return (bits & ~(uint64_t)cut_bits) | (uint64_t)((bits & cut_bits) != 0) << cut;
@@ -168,17 +168,6 @@ void pfd_float16_from_float32(const float *in, uint16_t *out, int64_t n)
     for (; i < n; i++) out[i] = narrowed(in[i]);
 }
 
-void pfd_float16_from_float64(const double *in, uint16_t *out, int64_t n)
-{
-    enum { block = 512 };
-    float narrow[block];
-    for (int64_t i = 0; i < n; i += block) {
-        int64_t count = n - i < block ? n - i : block;
-        round_double_to_odd(in + i, narrow, count);
-        pfd_float16_from_float32(narrow, out + i, count);
-    }
-}
-
 /* ---- bfloat16 -------------------------------------------------------------------------------- */
 
 PFD_INLINE void widen(const uint16_t *restrict in, float *restrict out, int64_t n)
@@ -234,13 +223,15 @@ void pfd_bfloat16_from_float32(const float *in, uint16_t *out, int64_t n)
     narrow(in, out, n);
 }
 
-void pfd_bfloat16_from_float64(const double *in, uint16_t *out, int64_t n)
+/* ---- Either of them, by its number ----------------------------------------------------------- */
+
+void pfd_narrow_from_float64(int32_t dtype, const double *in, uint16_t *out, int64_t n)
 {
     enum { block = 512 };
     float odd[block];
     for (int64_t i = 0; i < n; i += block) {
         int64_t count = n - i < block ? n - i : block;
         round_double_to_odd(in + i, odd, count);
-        pfd_bfloat16_from_float32(odd, out + i, count);
+        pfd_narrow_from_float32(dtype, odd, out + i, count);
     }
 }

@@ -11,23 +11,18 @@
 
 /* ---- Rounding to odd ------------------------------------------------------------------------- */
 
-/* Integers of more than 53 bits to doubles: what is no double becomes the one of its two neighbours
- * whose last bit is 1.  Rounding it again to fewer bits, to the nearest, gives what rounding the
- * integer itself does. */
+/* Integers of more than 53 bits to doubles: an integer that is no double becomes the one of its two
+ * neighbours whose last bit is 1.  Rounding this double to fewer bits, to the nearest, gives the same
+ * as rounding the integer itself. */
 void pfd_round_int64_to_odd(const int64_t *restrict in, double *restrict out, int64_t n);
 void pfd_round_uint64_to_odd(const uint64_t *restrict in, double *restrict out, int64_t n);
 
-/* ---- float16 --------------------------------------------------------------------------------- */
+/* ---- float16 and bfloat16 -------------------------------------------------------------------- */
 
 void pfd_float16_to_float32(const uint16_t *in, float *out, int64_t n);
 void pfd_float16_from_float32(const float *in, uint16_t *out, int64_t n);
-void pfd_float16_from_float64(const double *in, uint16_t *out, int64_t n); /* rounded once */
-
-/* ---- bfloat16 -------------------------------------------------------------------------------- */
-
 void pfd_bfloat16_to_float32(const uint16_t *in, float *out, int64_t n);
 void pfd_bfloat16_from_float32(const float *in, uint16_t *out, int64_t n);
-void pfd_bfloat16_from_float64(const double *in, uint16_t *out, int64_t n); /* rounded once */
 
 /* ---- Either of them, by its number ----------------------------------------------------------- */
 
@@ -46,8 +41,5 @@ static inline void pfd_narrow_from_float32(int32_t dtype, const float *in, void 
     (dtype == PFD_BFLOAT16 ? pfd_bfloat16_from_float32 : pfd_float16_from_float32)(in, out, n);
 }
 
-static inline void pfd_narrow_from_float64(int32_t dtype, const double *in, void *out, int64_t n)
-{
-    (dtype == PFD_BFLOAT16 ? pfd_bfloat16_from_float64 : pfd_float16_from_float64)(in, out, n);
-}
+void pfd_narrow_from_float64(int32_t dtype, const double *in, uint16_t *out, int64_t n);
 #endif

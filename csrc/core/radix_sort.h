@@ -10,7 +10,7 @@
  * indexes; 0 <= n < 2^32.  `work` has room for n. */
 void pfd_radix_sort(const uint64_t *keys, int64_t n, uint32_t *order, uint32_t *work);
 
-/* The same order in numbers: a key for doubles without NaN, and one for int64. */
+/* Keys in the order of these numbers: of doubles without NaN, and of int64. */
 uint64_t pfd_double_key(double value);
 uint64_t pfd_int64_key(int64_t value);
 #endif

@@ -113,7 +113,7 @@ uint64_t pfd_random_entropy(void)
     } while (got < 0 && errno == EINTR);
     if (got == (ssize_t)sizeof bits || read_urandom(&bits, sizeof bits)) return bits;
 
-    /* A seed need not be secret, only different from run to run. */
+    /* Seeds need not be secret, only different from run to run. */
     uint64_t place = (uint64_t)(uintptr_t)&bits;
     return pfd_random_bits(pfd_hash_word(place, (uint64_t)getpid()), (uint64_t)pfd_clock_ns());
 }

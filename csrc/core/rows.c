@@ -56,7 +56,7 @@ int64_t pfd_place_in_record(const pfd_compute_args *args, int64_t i, const void 
     return place && record->data && distance <= (uintptr_t)record->size ? (int64_t)distance : -1;
 }
 
-/* A copy of the shape in the scratch, where the number of elements does not determine it. */
+/* Copies the shape into the scratch, where the number of elements does not determine it. */
 static int32_t keep_shape(const pfd_compute_args *args, const pfd_row_type *type,
                           pfd_ragged_row *row, const int64_t *shape, pfd_error *err)
 {
@@ -229,9 +229,7 @@ pfd_status pfd_stored_row_type(int32_t dtype, pfd_list_int64 shape, pfd_row_type
 
 int64_t pfd_stored_row_bytes(const pfd_row_type *type)
 {
-    int64_t bytes = pfd_dtype_size(type->dtype);
-    for (int32_t i = 0; i < type->ndim; i++) bytes *= type->shape[i];
-    return bytes;
+    return pfd_dtype_size(type->dtype) * pfd_row_elements(type);
 }
 
 /* ---- Copies ---------------------------------------------------------------------------------- */

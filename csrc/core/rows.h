@@ -27,8 +27,8 @@ static inline pfd_bytes pfd_row_bytes(const pfd_tensor *tensor, int64_t i)
     return (pfd_bytes){tensor->rows[i].data, tensor->rows[i].num_elements};
 }
 
-/* For a message: the offset of a place in row i's record, whose end is included; -1: the place is
- * not in the record, but in the output of an op. */
+/* For a message: the offset of a place in row i's record or at its end; -1: the place is in the
+ * output of an op. */
 int64_t pfd_place_in_record(const pfd_compute_args *args, int64_t i, const void *place);
 
 /* Row i of a range. */
@@ -81,20 +81,20 @@ void pfd_pad_mask(const int64_t *in, uint8_t *mask, const int64_t *out, int32_t 
 /* Whether numbers in this order have their bytes the other way round than this machine's. */
 int32_t pfd_order_is_foreign(int32_t order);
 
-/* The row type that the attrs `dtype` and `shape` say.  PFD_INVALID_ARGUMENT where a row would have
- * no bytes, or more than any machine has. */
+/* The type of rows with these values of the attrs dtype and shape.  PFD_INVALID_ARGUMENT where a row
+ * would have no bytes, or more than any machine has. */
 pfd_status pfd_stored_row_type(int32_t dtype, pfd_list_int64 shape, pfd_row_type *out,
                                pfd_error *err);
 
 /* Bytes of a row of a type from the function above. */
 int64_t pfd_stored_row_bytes(const pfd_row_type *type);
 
-/* n numbers; `from` may lie anywhere, `to` is aligned.  With `swap` each has its bytes reversed.
- * A bool that is not 0 becomes 1. */
+/* Copies n numbers; `from` may lie anywhere, `to` is aligned.  With `swap` the bytes of each are
+ * reversed.  A bool that is not 0 becomes 1. */
 void pfd_copy_stored(void *to, const uint8_t *from, int64_t n, int32_t dtype, int32_t swap);
 
-/* The rows of a dense output: of each record the bytes from `offset` on.  PFD_CORRUPT_DATA, with
- * the row, where a record is too short. */
+/* Makes the rows of a dense output: copies the bytes of each record from `offset` on.
+ * PFD_CORRUPT_DATA, with the row, where a record is too short. */
 pfd_status pfd_copy_stored_rows(const pfd_compute_args *args, int64_t offset, int32_t swap,
                                 pfd_tensor *out, pfd_error *err);
 #endif

@@ -23,7 +23,7 @@ void *pfd_scratch_alloc(pfd_scratch *scratch, int64_t bytes);
 void pfd_scratch_reset(pfd_scratch *scratch); /* earlier allocations become invalid; blocks are
                                                  merged so that the next load fits in one */
 
-/* The bounds are borrowed; without them there are none. */
+/* The bounds are borrowed; a new scratch has none. */
 void pfd_scratch_set_bounds(pfd_scratch *scratch, const pfd_bounds *bounds);
 /* Uses the bounds of another scratch, which may be NULL. */
 void pfd_scratch_inherit_bounds(pfd_scratch *scratch, const pfd_scratch *from);

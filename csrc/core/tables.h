@@ -1,9 +1,7 @@
 /* core/tables.h -- arrays that the program made, such as a column of lengths, by number.
  *
  * An attr of type PFD_ATTR_OBJECT is the number of a Python object.  Where the object is a table,
- * Python puts its array here before a loader that needs it opens.
- *
- * pfd_table_put() and pfd_table_drop() are in pyflowdata.h.
+ * Python hands its array to pfd_table_put(), of pyflowdata.h, before a loader that needs it opens.
  *
  * OWNERSHIP  The arrays are borrowed: valid as long as a node with the attr lives.
  * THREADS    Everything here may be called from any thread.

@@ -25,7 +25,7 @@ enum {
 
 typedef struct codec_io {
     const uint8_t *in;
-    int64_t in_size; /* both advanced by what was used */
+    int64_t in_size; /* step() advances both by the bytes it used */
     uint8_t *out;
     int64_t room;
     const char *message;
@@ -34,7 +34,7 @@ typedef struct codec_io {
 /* One interface to the libraries.  A state belongs to one thread. */
 typedef struct compression_codec {
     const char *magic;    /* the data begins with it; NULL: only a trial tells */
-    int32_t (*begins)(const uint8_t *data, int64_t size); /* as the magic number and more says */
+    int32_t (*begins)(const uint8_t *data, int64_t size); /* compares the magic number and more */
     const char *package;                                  /* of Debian */
     void *(*open)(void);        /* NULL: out of memory; absent: not in this build */
     void (*close)(void *state); /* accepts NULL */
@@ -171,7 +171,7 @@ static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_who
 #define step_inflate NULL
 #define restart_gzip NULL
 
-/* No trial is possible: a first block that is not of the two usual kinds means other data. */
+/* Without the library no trial is possible: the first block must be of one of the two usual kinds. */
 static int32_t looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
 {
     (void)is_whole;
@@ -232,8 +232,8 @@ static int32_t no_restart(void *state)
 #define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
 #define GZIP_MAGIC "\x1f\x8b"
 
-/* The magic number, the only method there is, and flags that are.  The number alone begins TFRecord
- * and OFRecord files whose first record has 35,615 bytes, too. */
+/* The magic number, the only method that exists, and flags that exist.  TFRecord and OFRecord files
+ * whose first record has 35,615 bytes begin with the same magic number. */
 static int32_t begins_gzip(const uint8_t *data, int64_t size)
 {
     static const uint8_t magic[] = GZIP_MAGIC "\x08";
@@ -278,7 +278,7 @@ const pfd_compression *pfd_compression_at(int64_t i)
 
 /* ---- Which one a file has -------------------------------------------------------------------- */
 
-enum { trial_bytes = 16 * 1024 }; /* that are enough to tell zlib from what begins like it */
+enum { trial_bytes = 16 * 1024 }; /* enough to tell zlib from data that begins like it */
 
 int32_t pfd_compression_of_bytes(const uint8_t *data, int64_t size)
 {
@@ -287,7 +287,8 @@ int32_t pfd_compression_of_bytes(const uint8_t *data, int64_t size)
     return PFD_COMPRESSION_NONE;
 }
 
-/* Not the length of a record: RFC 1950 has a method, a window, and a check of the two. */
+/* The header of RFC 1950: a method, a window, and a check of the two; but not the length of a
+ * record, whose upper bytes are 0. */
 int32_t pfd_compression_guess(const uint8_t *data, int64_t size)
 {
     int32_t is_zlib = size >= 8 && memcmp(data + 4, "\0\0\0", 4) != 0 && (data[0] & 15) == 8 &&
@@ -497,7 +498,7 @@ static pfd_status step(pfd_inflater *self, uint8_t *out, int64_t room, int64_t *
     return PFD_OK;
 }
 
-/* Of the piece: zeros after a member, which gzip and Python's module accept as well. */
+/* Passes zeros after a member, which gzip and Python's module accept as well. */
 static void pass_zeros(pfd_inflater *self)
 {
     while (self->in_size > 0 && *self->in == 0) self->in++, self->in_size--;
@@ -549,7 +550,7 @@ pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *bounds, 
 
 /* ---- Whole files ----------------------------------------------------------------------------- */
 
-/* Whether the file has more bytes than it may have. */
+/* Fails if the file has more bytes than it may have. */
 static pfd_status check_end(pfd_inflater *from, int64_t most, const pfd_scratch *bounds,
                             pfd_error *err)
 {

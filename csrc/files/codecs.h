@@ -15,7 +15,7 @@
 #define PFD_FILES_CODECS_H
 #include "pyflowdata/op.h"
 
-/* The compressions, in the order of the attr's choices: number, and what pfd_compression has.
+/* The compressions, in the order of the attr's choices: number, and the members of pfd_compression.
  * codecs.c has a table of their functions. */
 #define PFD_COMPRESSIONS(X)                                                                        \
     X(PFD_COMPRESSION_GZIP, "gzip", ".gz", 0, 9)                                                   \
@@ -31,11 +31,10 @@ enum {
 };
 #define PFD_COMPRESSION_CHOICES "auto|none" PFD_COMPRESSIONS(PFD_COMPRESSION_CHOICE)
 
-/* "gzip" and so on. */
-const char *pfd_compression_name(int32_t compression);
+const char *pfd_compression_name(int32_t compression); /* "gzip" and so on */
 
-/* The compression whose magic number data[0, size), the first bytes of a file, has, else NONE:
- * 4 bytes are enough. */
+/* The compression with whose magic number the first bytes of a file begin, else NONE: 4 bytes are
+ * enough. */
 int32_t pfd_compression_of_bytes(const uint8_t *data, int64_t size);
 
 /* The compression of bytes that nothing else is known of: ZLIB by its header, else NONE. */
@@ -48,11 +47,11 @@ size_t pfd_compression_plain_length(const char *name);
  * compression, whatever follows. */
 int32_t pfd_compression_is_named(const char *name, const uint8_t *data, int64_t size);
 
-/* What a file is, never AUTO; an empty file is NONE.  Errors are those of reading it. */
+/* Finds the compression of a file, never AUTO; of an empty file NONE.  ERRORS: those of reading. */
 pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, int32_t *found,
                                   pfd_error *err);
 
-/* For those who need the bytes of a file in any order: PFD_UNSUPPORTED where it is compressed. */
+/* For readers that need the bytes in any order: PFD_UNSUPPORTED where the file is compressed. */
 pfd_status pfd_compression_refuse(const pfd_file *file, pfd_error *err);
 
 /* The decompressed bytes of a file from its beginning on.  NONE gives the file's own. */
@@ -63,9 +62,9 @@ pfd_status pfd_inflater_open(const pfd_file *file, int32_t compression, pfd_infl
                              pfd_error *err);
 void pfd_inflater_close(pfd_inflater *inflater); /* accepts NULL */
 
-/* 1 to `room` following bytes; *size is 0 only at the end of the file, whose checksums are right
- * then.  Errors are sticky: the same failure is returned again.  `bounds`, which may be NULL, is
- * looked at. */
+/* Gets 1 to `room` following bytes; *size is 0 only at the end of the file, whose checksums are right
+ * then.  Errors are sticky: the same failure is returned again.  `bounds`, which may be NULL, can
+ * cancel it. */
 pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *bounds, uint8_t *out,
                              int64_t room, int64_t *size, pfd_error *err);
 
@@ -76,8 +75,7 @@ typedef struct pfd_inflated {
 } pfd_inflated;
 
 /* Fills `out`, whose memory is reused from file to file and grows as needed.  More than `most`
- * bytes are PFD_CORRUPT_DATA; after a failure what `out` has is of no use.  `bounds`, which may be
- * NULL, is looked at. */
+ * bytes are PFD_CORRUPT_DATA; after a failure the bytes of `out` mean nothing.  `bounds` as above. */
 pfd_status pfd_inflate_file(const pfd_file *file, int32_t compression, int64_t most,
                             const pfd_scratch *bounds, pfd_inflated *out, pfd_error *err);
 #endif

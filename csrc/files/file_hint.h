@@ -13,8 +13,8 @@ const char *pfd_file_looks_like(const pfd_host *host, const pfd_file *file, pfd_
 const char *pfd_looks_like_hint(const char *seems, const char *otherwise, char *out,
                                 size_t capacity);
 
-/* Reads the beginning of the file that *err names, if its content was refused.  Where that is
- * Parquet, a zip archive or the like, the failure becomes PFD_INVALID_ARGUMENT, and its message
- * says so and how to convert the file.  Anything else stays.  Returns err->status. */
+/* Reads the beginning of the file that *err names, if its content was refused.  For Parquet, a zip
+ * archive and the like, the failure becomes PFD_INVALID_ARGUMENT with a message that says how to
+ * convert the file; other failures stay.  Returns err->status. */
 pfd_status pfd_error_explain_file(pfd_error *err);
 #endif

@@ -1,5 +1,4 @@
-/* Names of files: lists of them, those in a folder, those that a pattern matches, and what to say
- * of one that is not there. */
+/* Names of files: lists, folders, patterns, and messages about missing files. */
 #include "files/file_names.h"
 
 #include "parse/words.h"
@@ -48,15 +47,10 @@ void pfd_path_list_free(pfd_path_list *list)
 
 #define SECOND_NS INT64_C(1000000000)
 
-static int lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
-}
-
-/* Of texts of one length; ASCII alone, in every locale. */
+/* Compares texts of one length; capitals and small letters of ASCII are the same. */
 static int32_t is_same(const char *a, const char *b)
 {
-    while (*a && lower(*a) == lower(*b)) a++, b++;
+    while (*a && pfd_lower(*a) == pfd_lower(*b)) a++, b++;
     return !*a;
 }
 
@@ -70,7 +64,7 @@ static int32_t has_suffix(const char *name, const pfd_list_string *suffixes)
     return suffixes->size == 0;
 }
 
-/* Programs can set the time of modification, as those that unpack archives do, but not this one. */
+/* The time of the last change: programs that unpack archives set the time of modification instead. */
 static int64_t changed_ns(const struct stat *st)
 {
     return (int64_t)st->st_ctim.tv_sec * SECOND_NS + st->st_ctim.tv_nsec;
@@ -161,7 +155,7 @@ void pfd_folder_names_free(pfd_folder_names *names)
     *names = (pfd_folder_names){0};
 }
 
-/* ---- What to say of a missing file: what a folder holds -------------------------------------- */
+/* ---- Messages about missing files: what a folder holds --------------------------------------- */
 
 enum { shown_names = 5, most_names = 10000 };
 
@@ -215,7 +209,7 @@ const char *pfd_suggest_pattern(const char *folder, char *out, size_t capacity)
     return out;
 }
 
-/* ---- What to say of a missing file: why it is not there -------------------------------------- */
+/* ---- Messages about missing files: why a file is missing ------------------------------------- */
 
 /* The file or folder of the folder whose name is most like `name`, or NULL. */
 static const char *nearest(const pfd_folder_names *names, const char *name)
@@ -230,8 +224,8 @@ static const char *nearest(const pfd_folder_names *names, const char *name)
     return found;
 }
 
-/* The folder in which a name was looked for, without the slash at its end; "." for the current one.
- * `size`: of the path with the slash. */
+/* Writes the folder in which a name was looked for, without the slash at its end; "." for the current
+ * one.  `size`: the length of the folder's path with that slash. */
 static void write_folder(const char *path, size_t size, char *out, size_t capacity)
 {
     int length = size > 1 ? (int)size - 1 : (int)size; /* the root keeps its slash */
@@ -350,11 +344,11 @@ pfd_status pfd_fail_missing_path(const char *attr, const char *pattern, pfd_erro
     pfd_status status = is_address ? PFD_UNSUPPORTED : PFD_IO;
     (void)pfd_missing_file_words(pattern, words, sizeof words);
     (void)pfd_fail_attr(err, attr, NULL, status, ": %s", words);
-    if (!is_address && !strpbrk(pattern, "*?[")) pfd_error_set_file(err, pattern);
+    if (!is_address && !strpbrk(pattern, WILDCARDS)) pfd_error_set_file(err, pattern);
     return status;
 }
 
-/* Adds the matches of a pattern that are folders, or those that are none. */
+/* Adds the matches of a pattern that are folders, or those that are not. */
 static pfd_status add_matches(const char *attr, const char *pattern, int32_t wants_folders,
                               pfd_path_list *out, pfd_error *err)
 {
@@ -412,7 +406,7 @@ pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patte
         if (!pattern[0])
             return pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
                                  ": an element is empty; it must be a path or a pattern");
-        int32_t is_kept = keep_missing && !strpbrk(pattern, "*?[") && !strstr(pattern, "://");
+        int32_t is_kept = keep_missing && !strpbrk(pattern, WILDCARDS) && !strstr(pattern, "://");
         if (is_kept || stat(pattern, &st) == 0)
             PFD_TRY(pfd_path_list_take(out, strdup(pattern), err));
         else

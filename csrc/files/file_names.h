@@ -1,5 +1,4 @@
-/* files/file_names.h -- names of files: lists of them, those in a folder, those that a pattern
- * matches, and what to say of one that is not there.
+/* files/file_names.h -- names of files: lists, folders, patterns, and messages about missing files.
  *
  * THREADS  Any thread.
  */
@@ -46,20 +45,20 @@ int64_t pfd_folder_changed_ns(int parent, const char *path);
  * shortly before `now_ns`, by the clock of this machine, that another can have the same time. */
 int32_t pfd_is_just_changed(int64_t changed_ns, int64_t now_ns);
 
-/* ---- What to say of a missing file ----------------------------------------------------------- */
+/* ---- Messages about missing files ------------------------------------------------------------ */
 
 /* "holds 'a', 'b/' and 7 more" or "is empty". */
 void pfd_write_names(const pfd_folder_names *names, int32_t folders_first, char *out,
                      size_t capacity);
 
-/* The same of a folder, folders first; "" where it cannot be read. */
+/* Writes the same for the folder at a path, folders first; "" where it cannot be read. */
 const char *pfd_folder_holds(const char *folder, char *out, size_t capacity);
 
-/* A pattern that the files of a folder match, to suggest it: one for the suffix of the first of
- * them.  "": there are none, or the folder cannot be read. */
+/* A pattern to suggest for the files of a folder, by the suffix of the first of them.  "": there are
+ * no files, or the folder cannot be read. */
 const char *pfd_suggest_pattern(const char *folder, char *out, size_t capacity);
 
-/* Why a path or a pattern of glob(3) stands for no file, with what is there instead. */
+/* Why a path or a pattern of glob(3) stands for no file, and which names are there instead. */
 const char *pfd_missing_file_words(const char *pattern, char *out, size_t capacity);
 
 /* ---- Patterns -------------------------------------------------------------------------------- */

@@ -33,6 +33,17 @@ static int open_again(const pfd_input_file *opened, pfd_error *err)
     return -1;
 }
 
+/* The descriptor that is kept open, or a new one; -1 and an error. */
+static int descriptor_of(const pfd_input_file *opened, pfd_error *err)
+{
+    return opened->fd >= 0 ? opened->fd : open_again(opened, err);
+}
+
+static void let_go(const pfd_input_file *opened, int fd)
+{
+    if (fd >= 0 && fd != opened->fd) close(fd);
+}
+
 /* Reads up to `size` bytes, fewer where the file ends; *reason is an errno, or 0. */
 static int64_t read_up_to(int fd, int64_t offset, int64_t size, uint8_t *out, int *reason)
 {
@@ -82,10 +93,10 @@ static pfd_status read_piece(const pfd_input_file *opened, int64_t offset, int64
     PFD_TRY(check_range(opened, offset, size, err));
     uint8_t *out = pfd_scratch_alloc(scratch, size);
     if (!out) return pfd_fail_memory(err, size, "a piece of a file");
-    int fd = opened->fd >= 0 ? opened->fd : open_again(opened, err);
+    int fd = descriptor_of(opened, err);
     if (fd < 0) return PFD_IO;
     pfd_status status = read_bytes(opened, fd, offset, size, out, err);
-    if (fd != opened->fd) close(fd);
+    let_go(opened, fd);
     *data = out;
     return status;
 }
@@ -169,18 +180,31 @@ void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size)
     opened->methods->will_need(opened, offset, size);
 }
 
-int32_t pfd_file_is_in_memory(const pfd_file *file, int64_t offset)
+static int32_t is_in_memory(int fd, int64_t offset)
 {
-    const pfd_input_file *opened = pfd_input_file_of(file);
     uint8_t byte;
     struct iovec one = {&byte, 1};
-    pfd_error ignored;
-    pfd_error_init(&ignored);
-    int fd = opened->fd >= 0 ? opened->fd : open_again(opened, &ignored);
-    if (fd < 0) return 0;
-    ssize_t got = preadv2(fd, &one, 1, offset, RWF_NOWAIT);
-    if (fd != opened->fd) close(fd);
-    return got == 1;
+    return fd >= 0 && preadv2(fd, &one, 1, offset, RWF_NOWAIT) == 1;
+}
+
+int32_t pfd_files_are_in_memory(const pfd_file *const *files, int64_t num_files,
+                                const pfd_place *places, int64_t n)
+{
+    const pfd_input_file *last = NULL;
+    int32_t found = 1;
+    int fd = -1; /* of the last file, which the next place may be in too */
+    for (int64_t i = 0; i < n && found; i++) {
+        if (places[i].file < 0 || places[i].file >= num_files) return 0;
+        const pfd_input_file *opened = pfd_input_file_of(files[places[i].file]);
+        if (opened != last) {
+            let_go(last, fd);
+            fd = descriptor_of(opened, &(pfd_error){.struct_size = sizeof(pfd_error)});
+            last = opened;
+        }
+        found = is_in_memory(fd, places[i].offset);
+    }
+    let_go(last, fd);
+    return found;
 }
 
 /* ---- Files by their path --------------------------------------------------------------------- */

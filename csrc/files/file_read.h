@@ -34,7 +34,7 @@ typedef struct pfd_file_methods {
 extern const pfd_file_methods pfd_mapped_file;
 extern const pfd_file_methods pfd_read_file;
 
-/* What an op sees of a file, and how its bytes are got. */
+/* A file as an op sees it, and the way to its bytes. */
 struct pfd_input_file {
     pfd_file file; /* first: ops have a pointer to it */
     const pfd_file_methods *methods;
@@ -57,7 +57,7 @@ static inline const uint8_t *pfd_file_data(const pfd_file *file)
     return pfd_input_file_of(file)->data;
 }
 
-/* PFD_COMPRESSION_* of files/codecs.h, never AUTO: what the file is, or is said to be. */
+/* PFD_COMPRESSION_* of files/codecs.h, never AUTO: as found, or as the attr says. */
 static inline int32_t pfd_file_compression(const pfd_file *file)
 {
     return pfd_input_file_of(file)->compression;
@@ -80,16 +80,17 @@ pfd_status pfd_file_bytes_at(const pfd_file *file, int64_t offset, int64_t size,
 /* Asks the disk for [offset, offset + size) of a file, as far as it goes, without waiting. */
 void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size);
 
-/* Whether the byte at `offset` of a file on disk can be read without waiting for the disk.
+/* Whether the bytes at n places of files on disk can all be read without waiting for the disk.
  * (mincore() would do for mapped files, but returns yes for all pages of a file that this process
  * may not write.) */
-int32_t pfd_file_is_in_memory(const pfd_file *file, int64_t offset);
+int32_t pfd_files_are_in_memory(const pfd_file *const *files, int64_t num_files,
+                                const pfd_place *places, int64_t n);
 
 /* ---- Files by their path --------------------------------------------------------------------- */
 
-/* Files that no reader has opened, for companions(): a header or an index names the sidecar files.
- * Up to `most` bytes from the file's beginning, in memory that the caller frees; *file_size: of the
- * whole file.  PFD_IO names the path. */
+/* For files that no reader has opened, as in companions(): a header or an index names sidecar files.
+ * Reads up to `most` bytes from the file's beginning, into memory that the caller frees; *file_size:
+ * of the whole file.  PFD_IO names the path. */
 pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, int64_t *size,
                                int64_t *file_size, pfd_error *err);
 

@@ -4,6 +4,7 @@
 #include "core/cpu.h"
 #include "core/hash.h"
 #include "core/scratch.h"
+#include "core/search.h"
 #include "files/codecs.h"
 #include "files/file_names.h"
 #include "files/sigbus_guard.h"
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +35,6 @@ struct pfd_input_files {
     const pfd_file **list; /* the same, for ops */
     file_state *states;
     int64_t bytes, fds; /* of all files; kept open */
-    int64_t most_mapped;
     int32_t access;     /* MAP, READ or FOLDER from here on */
     uint64_t fingerprint;
     _Atomic int64_t bytes_read;
@@ -103,13 +104,15 @@ static pfd_status note_file(pfd_input_files *self, int64_t i, int fd, pfd_error 
 static _Atomic int64_t num_mapped; /* files of this process */
 
 /* Threads and memory need mappings too: beyond a half of them a file is read. */
-static int64_t most_mapped(void)
+static int64_t most_mapped;
+
+static void find_most_mapped(void)
 {
     long long most = 65530; /* where the kernel does not say */
     FILE *limit = fopen("/proc/sys/vm/max_map_count", "re");
     if (limit && fscanf(limit, "%lld", &most) != 1) most = 65530;
     if (limit) (void)fclose(limit);
-    return most / 2;
+    most_mapped = most / 2;
 }
 
 /* Maps an open file and guards the mapping. If it cannot be mapped, the file is read instead,
@@ -119,7 +122,7 @@ static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, pfd_error *
     pfd_input_file *opened = &self->files[i];
     int64_t size = opened->file.size;
     if ((uint64_t)size > SIZE_MAX / 2) return fail_map(err, opened->file.path, EFBIG);
-    if (self->access == PFD_FILE_ACCESS_AUTO && num_mapped >= self->most_mapped) return PFD_OK;
+    if (self->access == PFD_FILE_ACCESS_AUTO && num_mapped >= most_mapped) return PFD_OK;
     void *data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED) {
         if (errno == ENOMEM && self->access == PFD_FILE_ACCESS_AUTO) return PFD_OK;
@@ -139,8 +142,8 @@ static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, pfd_error *
     return PFD_OK;
 }
 
-/* Other parts of the process need descriptors too: beyond a half of them, a file that is read is
- * opened for each read. */
+/* Other parts of the process need descriptors too: beyond a half of them, a file that is not mapped
+ * is opened for each read. */
 static int64_t most_fds(void)
 {
     struct rlimit limit;
@@ -267,19 +270,19 @@ static pfd_status look_at(pfd_input_files *self, int32_t compression, pfd_error 
 pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access, int32_t compression,
                                 pfd_input_files **out, pfd_error *err)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     PFD_TRY(pfd_sigbus_guard_install(err));
     size_t count = n > 0 ? (size_t)n : 1;
     pfd_input_files *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "the table of files");
     self->access = access == PFD_FILE_ACCESS_AUTO ? choose_access(paths, n) : access;
-    self->most_mapped = most_mapped();
+    (void)pthread_once(&once, find_most_mapped);
     self->files = calloc(count, sizeof *self->files);
     self->list = calloc(count, sizeof *self->list);
     self->states = calloc(count, sizeof *self->states);
     pfd_status status = PFD_OK;
-    if (!self->files || !self->list || !self->states) {
+    if (!self->files || !self->list || !self->states)
         status = pfd_fail_memory(err, n * (int64_t)sizeof *self->states, "the table of files");
-    }
     for (int64_t i = 0; i < n && status == PFD_OK; i++) status = open_file(self, paths[i], err);
     if (status == PFD_OK) status = look_at(self, compression, err);
     if (status == PFD_OK) status = pfd_input_files_check(self, err);
@@ -328,22 +331,19 @@ static pfd_status check_file(const pfd_input_file *opened, const file_state *sta
         return pfd_fail_file(err, path, "the open file cannot be examined any more: %s",
                              strerror(errno));
     }
-    if (st.st_dev != opened->device || st.st_ino != opened->inode) {
+    if (st.st_dev != opened->device || st.st_ino != opened->inode)
         return pfd_fail_file(err, path, "the file was replaced by another one while open");
-    }
-    if (S_ISDIR(st.st_mode)) return PFD_OK; /* what is in it is the reader's affair */
-    if (st.st_size != file->size) {
+    if (S_ISDIR(st.st_mode)) return PFD_OK; /* its reader looks after the files in it */
+    if (st.st_size != file->size)
         return pfd_fail_file(err, path,
                              "the file changed while open: it was %" PRId64 " bytes at open, is "
                              "%" PRId64 " now",
                              file->size, (int64_t)st.st_size);
-    }
     if (st.st_mtim.tv_sec != state->modified.tv_sec ||
-        st.st_mtim.tv_nsec != state->modified.tv_nsec) {
+        st.st_mtim.tv_nsec != state->modified.tv_nsec)
         return pfd_fail_file(err, path,
                              "the file changed while open: its size is the same, its modification "
                              "time is another one");
-    }
     return PFD_OK;
 }
 
@@ -361,9 +361,8 @@ pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err)
 pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *err)
 {
     PFD_TRY(pfd_sigbus_guard_install(err)); /* Python's faulthandler may have taken its place */
-    for (int64_t i = 0; i < files->size; i++) {
+    for (int64_t i = 0; i < files->size; i++)
         PFD_TRY(check_file(&files->files[i], &files->states[i], err));
-    }
     return pfd_input_files_check(files, err);
 }
 
@@ -397,16 +396,11 @@ static int64_t advance(pfd_input_files *files, int64_t place, int64_t *from)
     return atomic_compare_exchange_strong(&files->ahead, &ahead, *from + step) ? step : 0;
 }
 
-/* The last file that begins at or before a place; a file without bytes is never asked for. */
+/* The last file that begins at or before a place; files without bytes are skipped. */
 static int64_t file_at(const pfd_input_files *files, int64_t place)
 {
-    int64_t begin = 0, end = files->size;
-    while (end - begin > 1) {
-        int64_t middle = begin + (end - begin) / 2;
-        if (files->states[middle].first_byte <= place) begin = middle;
-        else end = middle;
-    }
-    return begin;
+    return pfd_last_at_most(&files->states[0].first_byte, (int64_t)sizeof *files->states, 0,
+                            files->size, place);
 }
 
 void pfd_input_files_read_ahead(pfd_input_files *files, int64_t file, int64_t offset)

@@ -6,9 +6,8 @@
  * not, reading is (in sequence, with 300 MB for 1 GB: 1.5 GB/s against 0.7 GB/s), and it needs
  * neither address space nor resident memory.
  *
- * When another process cuts a mapped file short, a touch past its new end would raise SIGBUS; a
- * handler puts zero pages there and marks the files as changed, and pfd_input_files_check() turns
- * the mark into an error.  A signal that is not ours goes to the handler that was there before.
+ * When another process cuts a mapped file short, sigbus_guard.h leaves a mark, and
+ * pfd_input_files_check() turns the mark into an error.
  *
  * OWNERSHIP  Paths and bytes in the list live until close.
  * THREADS    check() and the bytes: any thread.  open and close: one.
@@ -43,15 +42,16 @@ pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err);
  * vanished, or a file's size or modification time changed since open. */
 pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *err);
 
-/* Of base names, sizes and sampled content (the same on another machine with equal files); of
- * folders only their number. */
+/* A hash of base names, sizes and sampled content (the same on another machine with equal files); of
+ * folders only their number counts. */
 uint64_t pfd_input_files_fingerprint(const pfd_input_files *files);
 int64_t pfd_input_files_bytes(const pfd_input_files *files) PFD_PRIVATE;
 
-/* Which files on this machine these are, and in which state: of absolute paths; of sizes, times of
- * modification and sampled content.  Both begin with `seed`. */
+/* Two hashes: which files of this machine these are, by absolute paths; and their state, by sizes,
+ * times of modification and sampled content.  Both begin with `seed`. */
 void pfd_input_files_identify(const pfd_input_files *files, uint64_t seed, uint64_t *identity,
                               uint64_t *state);
+
 /* For files that are read in sequence: the caller is at `offset` of a file. Requests the following
  * bytes from the disk, also of the next files, some megabytes at a time, each byte once. Cheap
  * where nothing new is needed. Any thread. */

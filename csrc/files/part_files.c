@@ -63,22 +63,20 @@ static pfd_status check_files(const pfd_file_attrs *attrs, pfd_error *err)
 pfd_status pfd_file_attrs_check(const pfd_file_attrs *attrs, pfd_error *err)
 {
     if (attrs->files.size > 0) return check_files(attrs, err);
-    if (!attrs->data_dir[0]) {
+    if (!attrs->data_dir[0]) 
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "data_dir = \"\" and no files are given; data_dir must be the folder of "
                         "the part files, \".\" for the current one, or files a list of paths");
-    }
-    if (attrs->data_part_num == 0 || attrs->data_part_num < -1) {
+    if (attrs->data_part_num == 0 || attrs->data_part_num < -1) 
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "data_part_num = %d; it must be at least 1, or -1 for all parts found",
                         (int)attrs->data_part_num);
-    }
     return PFD_OK;
 }
 
 /* ---- The names of parts ---------------------------------------------------------------------- */
 
-/* A path up to the number, and its two sides: what is before and after its last slash. */
+/* The path of a part up to its number, and the two sides of its last slash. */
 typedef struct path_stem {
     char *text;       /* data_dir/prefix; owned */
     char *folder;     /* owned */
@@ -140,12 +138,11 @@ static pfd_digits last_digits(const char *name)
     return digits_of(name + begin, size - begin);
 }
 
-/* By value, also of numbers that no integer holds. */
+/* Compares values, also of numbers that no integer holds. */
 static int32_t compare_digits(const pfd_digits *a, const pfd_digits *b)
 {
-    if (a->significant_size != b->significant_size) {
+    if (a->significant_size != b->significant_size) 
         return a->significant_size < b->significant_size ? -1 : 1;
-    }
     return memcmp(a->significant, b->significant, a->significant_size);
 }
 
@@ -155,16 +152,15 @@ static int32_t is_part_name(const char *name, const char *base, int32_t suffix_l
 {
     size_t size = strlen(base);
     if (strncmp(name, base, size) != 0 || !name[size]) return 0;
-    for (const char *c = name + size; *c; c++) {
+    for (const char *c = name + size; *c; c++) 
         if (!is_digit(*c)) return 0;
-    }
     *number = digits_of(name + size, strlen(name + size));
     if (suffix_length <= 0) return 1;
     if (number->size == (size_t)suffix_length) return 1;
     return number->size > (size_t)suffix_length && number->size == number->significant_size;
 }
 
-/* ---- What to say of missing parts ------------------------------------------------------------ */
+/* ---- Messages about missing parts ------------------------------------------------------------ */
 
 enum { hint_size = 2 * NAME_MAX, names_size = 512 };
 
@@ -231,13 +227,11 @@ static pfd_status fail_folder(const char *folder, int reason, pfd_error *err)
 {
     char names[512] = "", above[256];
     const char *slash = strrchr(folder, '/');
-    if (reason == ENOTDIR) {
+    if (reason == ENOTDIR) 
         return pfd_fail_file(err, folder,
                              "this is not a folder; data_dir is the folder of the part files");
-    }
-    if (reason != ENOENT) {
+    if (reason != ENOENT) 
         return pfd_fail_file(err, folder, "the folder cannot be read: %s", strerror(reason));
-    }
     if (!slash) {
         if (!getcwd(above, sizeof above)) (void)snprintf(above, sizeof above, ".");
     } else { /* the root keeps its slash */
@@ -258,9 +252,8 @@ static pfd_status fail_missing_part(const pfd_file_attrs *attrs, const path_stem
 {
     struct stat st;
     char hint[hint_size], names[names_size], found[64] = "";
-    if (lstat(path, &st) == 0) {
+    if (lstat(path, &st) == 0) 
         return pfd_fail_file(err, path, "this is a link to something that is not there");
-    }
     describe_folder(stem, path + strlen(stem->text), names, hint);
     if (part > 0) (void)snprintf(found, sizeof found, " (there are %d)", (int)part);
     return pfd_fail_file(err, path,
@@ -288,7 +281,7 @@ static pfd_status fail_no_part(const pfd_file_attrs *attrs, const path_stem *ste
 
 /* ---- Folders --------------------------------------------------------------------------------- */
 
-/* Attrs that every reader of files has, and that mean nothing for a folder. */
+/* Refuses attrs that every reader of files has, and that mean nothing for a folder. */
 static pfd_status check_attrs(const pfd_file_attrs *attrs, pfd_error *err)
 {
     const char *wrong = attrs->data_part_num != -1              ? "data_part_num"
@@ -347,9 +340,8 @@ static pfd_status find_numbered(const pfd_file_attrs *attrs, const path_stem *st
         char *path;
         if (asprintf(&path, "%s%0*d", stem->text, width, (int)i) < 0) path = NULL;
         PFD_TRY(pfd_path_list_take(list, path, err));
-        if (access(path, F_OK) != 0 && errno == ENOENT) {
+        if (access(path, F_OK) != 0 && errno == ENOENT) 
             return fail_missing_part(attrs, stem, path, i, err);
-        }
     }
     return PFD_OK;
 }

@@ -26,8 +26,8 @@ typedef struct pfd_file_attrs {
 extern const pfd_attr pfd_file_attr_table[];
 extern const uint32_t pfd_file_attr_count;
 
-/* Checks that the table cannot express: either data_dir or files is given, data_part_num is not
- * 0. */
+/* Checks two rules that the table cannot express: either data_dir or files is given, and
+ * data_part_num is not 0. */
 pfd_status pfd_file_attrs_check(const pfd_file_attrs *attrs, pfd_error *err);
 
 /* ---- Folders --------------------------------------------------------------------------------- */
@@ -42,8 +42,8 @@ pfd_status pfd_data_folders_find(const pfd_file_attrs *attrs, pfd_path_list *out
 
 /* Resolves the attrs into paths: those of `files` as in files/file_names.h, else those of
  * data_dir in numeric order.  data_part_num = -1: every file of the folder whose name is the prefix
- * and a number.  A missing folder or part is PFD_IO, and says which names are there and which attr
- * would fit.  Also after a failure `out` is the caller's to free.  `keep_missing`: as in
+ * and a number.  A missing folder or part is PFD_IO with the names that are there and the attr that
+ * would fit.  The caller frees `out`, also after a failure.  `keep_missing`: as in
  * files/file_names.h, for `files`; a folder without any part is returned itself. */
 pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, int32_t keep_missing,
                                pfd_path_list *out, pfd_error *err);

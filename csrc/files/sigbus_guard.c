@@ -46,7 +46,7 @@ static _Atomic long chaining_thread;
 
 /* ---- In the handler -------------------------------------------------------------------------- */
 
-/* Puts zero pages from the page of `address` to the region's end.  0: it is not in this region. */
+/* Puts zero pages from the page of `address` to the region's end.  0: the address is outside. */
 static int repair_region(pfd_guarded_region *region, uintptr_t address)
 {
     uint64_t version = atomic_load(&region->version);
@@ -66,11 +66,9 @@ static int repair_region(pfd_guarded_region *region, uintptr_t address)
 
 static int repair(uintptr_t address)
 {
-    for (region_block *block = atomic_load(&blocks); block; block = block->next) {
-        for (size_t i = 0; i < PFD_COUNT(block->regions); i++) {
+    for (region_block *block = atomic_load(&blocks); block; block = block->next)
+        for (size_t i = 0; i < PFD_COUNT(block->regions); i++)
             if (repair_region(&block->regions[i], address)) return 1;
-        }
-    }
     return 0;
 }
 
@@ -131,13 +129,13 @@ static void handle(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* ---- Outside of it --------------------------------------------------------------------------- */
+/* ---- Outside of the handler ------------------------------------------------------------------ */
+
 static pfd_status install_locked(pfd_error *err)
 {
     struct sigaction now;
-    if (sigaction(SIGBUS, NULL, &now) != 0) {
+    if (sigaction(SIGBUS, NULL, &now) != 0)
         return pfd_fail(err, PFD_IO, "the handler of SIGBUS cannot be read: %s", strerror(errno));
-    }
     if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handle) return PFD_OK;
     other_handler *other = malloc(sizeof *other);
     if (!other) return pfd_fail_memory(err, (int64_t)sizeof *other, "a signal handler");

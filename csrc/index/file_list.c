@@ -3,11 +3,12 @@
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/search.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* In the entries of the image. */
+/* At the beginning of the entries of the image. */
 typedef struct list_head {
     int64_t num_files, num_folders, name_bytes, scanned_ns;
     uint64_t hash;
@@ -93,7 +94,7 @@ static int64_t bytes_of(const list_head *head)
            head->num_files * (int64_t)sizeof(int64_t) + head->name_bytes;
 }
 
-/* What is being written. */
+/* An image that is being written. */
 typedef struct list_writer {
     folder_entry *folders;
     int64_t *names_at;
@@ -186,13 +187,8 @@ static int32_t append(const pfd_file_list *list, int64_t at, pfd_listed_file *ou
 static folder_entry folder_of(const pfd_file_list *list, int64_t file)
 {
     const folder_entry *folders = list->folders;
-    int64_t begin = 0, end = list->num_folders;
-    while (end - begin > 1) {
-        int64_t middle = begin + (end - begin) / 2;
-        if (folders[middle].first_file <= file) begin = middle;
-        else end = middle;
-    }
-    return folders[begin];
+    return folders[pfd_last_at_most(&folders->first_file, (int64_t)sizeof *folders, 0,
+                                    list->num_folders, file)];
 }
 
 int32_t pfd_file_list_at(const pfd_file_list *list, int64_t i, pfd_listed_file *out)

@@ -21,7 +21,7 @@ typedef struct pfd_listed_folder {
     pfd_path_list files; /* names, in order; owned */
     int64_t changed_ns;  /* as in files/file_names.h */
     int32_t root;        /* which of the reader's folders it is in */
-    int32_t group;       /* what its files have in common: the number of a class */
+    int32_t group;       /* of its files: the number of a class */
 } pfd_listed_folder;
 
 typedef struct pfd_file_list_draft {
@@ -63,6 +63,6 @@ typedef struct pfd_listed_file {
 /* File number i, in [0, num_files).  0: the image was changed or cut short while it was in use. */
 int32_t pfd_file_list_at(const pfd_file_list *list, int64_t i, pfd_listed_file *out);
 
-/* What of file i is said to have in common with its folder's others; -1 as above. */
+/* The group of file i's folder; -1: the image was changed, as above. */
 int32_t pfd_file_list_group(const pfd_file_list *list, int64_t i);
 #endif

@@ -30,9 +30,12 @@ typedef struct index_wanted {
 
 static const char magic[] = "pfdindex";
 
-enum { format_version = 1, byte_order = 0x01020304, huge_page = 2 * 1024 * 1024 };
-
-enum { most_read = 64 * 1024 /* bytes of an index that is read, not mapped */ };
+enum {
+    format_version = 1,
+    byte_order = 0x01020304,
+    huge_page = 2 * 1024 * 1024,
+    most_read = 64 * 1024 /* bytes of an index that is read, not mapped */
+};
 
 /* Entries have a checksum for each block of this size.  Loading compares all blocks if there are at
  * most `most_compared`; otherwise that many, spread over the table. */
@@ -72,12 +75,6 @@ static void point_into(pfd_index_image *image, uint8_t *memory, const layout *at
 static uint64_t *sums_of(const pfd_index_image *image, const layout *at)
 {
     return (void *)((uint8_t *)image->memory + at->sums_at);
-}
-
-/* The size of the image, on disk and in memory. */
-static int64_t index_image_bytes(const pfd_index_image *image)
-{
-    return image->bytes;
 }
 
 /* ---- The image: in memory -------------------------------------------------------------------- */
@@ -292,7 +289,7 @@ static pfd_index_image *map_image(int fd, const char *path, const pfd_index_head
     return image;
 }
 
-/* Whether no other user could have written the file: an index decides which bytes are records. */
+/* Whether no other user can have written the file: an index decides which bytes are records. */
 static int is_trusted(const struct stat *st)
 {
     int is_own = st->st_uid == geteuid() || st->st_uid == 0;
@@ -358,15 +355,14 @@ pfd_status pfd_index_image_check_disk(const pfd_index_image *image, pfd_error *e
 
 /* Smaller files are not cached unless the attr index_dir is set: scanning them is faster than
  * finding an index. */
-#define PFD_LEAST_CACHED_BYTES (INT64_C(16) << 20)
+#define LEAST_CACHED_BYTES (INT64_C(16) << 20)
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* How long to wait for another process that builds the same index, besides the time to read the
- * files at 100 MB/s. */
+/* How long to wait for another process that builds the same index: 10 s, and the time to read the
+ * files at 100 MB/s; or 2 minutes where the process lists the files of folders. */
 #define PATIENCE_NS (10 * SECOND_NS)
 #define PATIENCE_NS_PER_BYTE 10
-/* And where it lists the files of folders, whose bytes say nothing. */
 #define PATIENCE_NS_FOLDERS (120 * SECOND_NS)
 
 static char *copy_unless_none(const char *folder)
@@ -451,7 +447,7 @@ static int64_t bytes_of(const pfd_open_args *args)
 static int open_cached(cached *self, const pfd_index_request *request)
 {
     self->keeps_any = request->folder[0] != '\0' || !self->maker->least_cached_records;
-    if (!request->folder[0] && self->keeps_any && bytes_of(self->args) < PFD_LEAST_CACHED_BYTES)
+    if (!request->folder[0] && self->keeps_any && bytes_of(self->args) < LEAST_CACHED_BYTES)
         return 0;
     self->key = key_of(self->args, request, self->maker->kind);
     self->folder = index_folder(request->folder);
@@ -461,12 +457,6 @@ static int open_cached(cached *self, const pfd_index_request *request)
         return 1;
     self->path = NULL;
     return 0;
-}
-
-static void close_cached(cached *self)
-{
-    free(self->folder);
-    free(self->path);
 }
 
 /* Whether the user shares the cache: only then are indexes of other users accepted. */
@@ -484,10 +474,10 @@ static int32_t is_current(const cached *self, const pfd_index_image *image)
 static pfd_index_image *load(const cached *self)
 {
     const index_wanted wanted = {.key = &self->key,
-                                     .num_files = self->args->num_files,
-                                     .kind = self->maker->kind,
-                                     .num_threads = self->num_threads,
-                                     .of_any_owner = is_shared()};
+                                 .num_files = self->args->num_files,
+                                 .kind = self->maker->kind,
+                                 .num_threads = self->num_threads,
+                                 .of_any_owner = is_shared()};
     pfd_index_image *image = index_image_load(self->path, &wanted);
     if (!image || is_current(self, image)) return image;
     pfd_index_image_free(image);
@@ -617,13 +607,6 @@ static pfd_status build_or_wait(const cached *self, int32_t *built, pfd_index_im
     return status;
 }
 
-static pfd_status find_or_build(const cached *self, int32_t *built, pfd_index_image **out,
-                                pfd_error *err)
-{
-    *out = load(self);
-    return *out ? PFD_OK : build_or_wait(self, built, out, err);
-}
-
 pfd_status pfd_index_make(const pfd_open_args *args, const pfd_index_maker *maker,
                           pfd_index_image **out, pfd_error *err)
 {
@@ -634,16 +617,18 @@ pfd_status pfd_index_make(const pfd_open_args *args, const pfd_index_maker *make
     int32_t built = 0;
     pfd_status status;
     if (open_cached(&self, request)) {
-        status = find_or_build(&self, &built, out, err);
+        *out = load(&self);
+        status = *out ? PFD_OK : build_or_wait(&self, &built, out, err);
     } else {
         built = 1;
         status = maker->build(maker->ctx, self.num_threads, out, err);
     }
-    close_cached(&self);
+    free(self.folder);
+    free(self.path);
     request->num_sources++;
     if (status != PFD_OK) return status;
     request->num_built += built;
-    request->bytes += index_image_bytes(*out);
+    request->bytes += (*out)->bytes;
     request->ns += pfd_clock_ns() - since;
     if ((*out)->path) snprintf(request->path, sizeof request->path, "%s", (*out)->path);
     return PFD_OK;

@@ -78,6 +78,7 @@ pfd_status pfd_index_image_check_disk(const pfd_index_image *image, pfd_error *e
  * builds its own.  None of this is an error: the cache only saves time and memory.
  *
  * THREADS  Everything below may be called from any thread, and from many processes. */
+
 /* The options for the indexes of a reader, and their counters; pfd_open_args.index. */
 struct pfd_index_request {
     const char *folder; /* attr index_dir: "" is the default folder, "none" no cache */
@@ -102,20 +103,19 @@ typedef struct pfd_index_maker {
     pfd_index_build_fn build;
     void *ctx; /* of both functions */
 
-    /* Whether an index is still true that the request's key fits; NULL: the key says it. */
+    /* Whether an index with the right key is up to date; NULL: the key alone tells. */
     int32_t (*is_current)(void *ctx, const pfd_index_image *image);
 
-    /* Where the index_dir is not given, it is kept on disk if it has so many records; 0: where the
-     * files have PFD_LEAST_CACHED_BYTES. */
+    /* Without the attr index_dir, the index is kept on disk if it has so many records; 0: if the files
+     * have 16 MB together. */
     int64_t least_cached_records;
 } pfd_index_maker;
 
-/* The index that a maker makes: from the cache or built.  ERRORS: those of build(); PFD_CANCELLED.
- */
+/* Loads the maker's index from the cache, or builds it.  ERRORS: those of build(); PFD_CANCELLED. */
 pfd_status pfd_index_make(const pfd_open_args *args, const pfd_index_maker *maker,
                           pfd_index_image **out, pfd_error *err);
 
-/* Finds or builds the index of args->files.  ERRORS: those of `build`; PFD_CANCELLED. */
+/* The same for an index of args->files whose key alone tells that it is up to date. */
 pfd_status pfd_index_obtain(const pfd_open_args *args, int32_t kind, pfd_index_build_fn build,
                             void *ctx, pfd_index_image **out, pfd_error *err);
 

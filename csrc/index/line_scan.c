@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/multi_thread_loop.h"
 #include "core/scratch.h"
+#include "core/search.h"
 #include "files/file_read.h"
 #include "index/record_index.h"
 
@@ -456,19 +457,6 @@ int32_t pfd_line_blocks_init(pfd_line_blocks *blocks, const pfd_index_image *ima
     return image->files[header->num_files].first_place == entries && header->num_entries == entries;
 }
 
-/* Finds the last entry of a file before which fewer than `wanted` records end. */
-static int64_t entry_of(const pfd_line_blocks *blocks, int64_t low, int64_t high, int64_t wanted)
-{
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (blocks->entries[middle].records_before < wanted)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 pfd_line_block_start pfd_line_blocks_find(const pfd_line_blocks *blocks, int64_t position)
 {
     int64_t file = pfd_index_file_of(blocks->files, blocks->num_files, position);
@@ -476,7 +464,9 @@ pfd_line_block_start pfd_line_blocks_find(const pfd_line_blocks *blocks, int64_t
     int64_t wanted = position - places->first_record; /* records end before this one */
     pfd_line_block_start start = {.file = file, .skip = wanted};
     if (wanted == 0 || places[1].first_place == places->first_place) return start;
-    int64_t at = entry_of(blocks, places->first_place, places[1].first_place, wanted);
+    int64_t at = pfd_last_at_most(&blocks->entries->records_before,
+                                  (int64_t)sizeof *blocks->entries, places->first_place,
+                                  places[1].first_place, wanted - 1);
     const pfd_line_entry *entry = &blocks->entries[at];
     int64_t block = 0, left = wanted - entry->records_before;
     for (; block < PFD_BLOCKS_PER_ENTRY - 1; block++) {
@@ -498,7 +488,6 @@ enum {
     entry_bytes = PFD_BLOCKS_PER_ENTRY * PFD_LINE_BLOCK_BYTES,
     piece_bytes = entries_per_piece * entry_bytes,
     mark_bytes = 16 * 1024,
-    bytes_per_stride = 16, /* or more: the index is 0.6 bits per byte of text, or less */
     sample_bytes = 1024 * 1024,
     least_reserved = 1024 * 1024 /* strides of a thread */
 };
@@ -540,27 +529,14 @@ static int64_t pieces_of(const pfd_file *file)
 
 static int64_t file_of_piece(const line_scan *self, int64_t piece)
 {
-    int64_t low = 0, high = self->args->num_files;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (self->first_piece[middle] <= piece)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static int is_blank(const uint8_t *text, const uint8_t *end)
-{
-    while (text < end && (*text == ' ' || *text == '\t' || *text == '\r')) text++;
-    return text == end;
+    return pfd_last_at_most(self->first_piece, (int64_t)sizeof *self->first_piece, 0,
+                            self->args->num_files, piece);
 }
 
 static piece_ends ends_of(const uint8_t *text, int64_t size, uint64_t content)
 {
     const uint8_t *newline = memchr(text, '\n', (size_t)size);
-    return (piece_ends){.starts_blank = is_blank(text, newline ? newline : text + size),
+    return (piece_ends){.starts_blank = pfd_is_blank(text, newline ? newline : text + size),
                         .has_newline = newline != NULL,
                         .content = (int32_t)content,
                         .is_line_open = text[size - 1] != '\n'};
@@ -780,7 +756,7 @@ static pfd_status scan_all(line_scan *self, pfd_error *err)
 
 /* ---- The index of lines: dense and sparse ---------------------------------------------------- */
 
-/* Chooses the width of strides so that they can hold four times the mean line. */
+/* Chooses the strides by the mean line of a sample. */
 static pfd_status choose_strides(line_scan *self, pfd_record_marks *marks, pfd_error *err)
 {
     int64_t bytes = 0, lines = 1, all_bytes = 0;
@@ -797,9 +773,7 @@ static pfd_status choose_strides(line_scan *self, pfd_record_marks *marks, pfd_e
     }
     for (int64_t i = 0; i < self->args->num_files; i++) all_bytes += self->args->files[i]->size;
     if (bytes > 0) self->about_records = (double)all_bytes / (double)bytes * (double)lines;
-    while ((bytes << marks->shift) / lines < bytes_per_stride && marks->shift < 3) marks->shift++;
-    int64_t stride = (bytes << marks->shift) / lines;
-    marks->width = stride < 64 ? 0 : stride < 64 * 256 ? 1 : 2;
+    pfd_record_marks_choose(marks, bytes, lines);
     return PFD_OK;
 }
 

@@ -16,6 +16,12 @@
 /* Each block of 64 bytes becomes two bit masks: newlines, and bytes that are neither blank nor
  * newline ("content").  All variants give the same results. */
 
+static inline int pfd_is_blank(const uint8_t *text, const uint8_t *end)
+{
+    while (text < end && (*text == ' ' || *text == '\t' || *text == '\r')) text++;
+    return text == end;
+}
+
 /* The state of a scan that marks records. */
 typedef struct pfd_line_marker {
     uint64_t content; /* 1: the current line has content */

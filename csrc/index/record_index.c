@@ -11,13 +11,18 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/multi_thread_loop.h"
+#include "core/search.h"
 #include "files/file_read.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* The largest number of a file in a head; larger ones are searched for. */
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+/* The largest number of a file in a head; larger numbers are searched for. */
 enum { GROUP_MOST_FILE = UINT16_MAX };
 
 /* Number i of strides that are stored in 2^width bytes each. */
@@ -29,10 +34,6 @@ static inline int64_t get_stride(const uint8_t *strides, int width, int64_t i)
     if (width == 1) return memcpy(&two, strides + 2 * i, sizeof two), two;
     return memcpy(&four, strides + 4 * i, sizeof four), four;
 }
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 int32_t pfd_record_index_init(pfd_record_index *index, const pfd_index_image *image,
                               const uint8_t *const *texts)
@@ -123,15 +124,7 @@ static int64_t file_from(const pfd_index_file *files, int64_t num_files, int64_t
                          int64_t low)
 {
     if (position < files[low + 1].first_record) return low;
-    int64_t high = num_files;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (files[middle].first_record <= position)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return pfd_last_at_most(&files->first_record, (int64_t)sizeof *files, low, num_files, position);
 }
 
 int64_t pfd_index_file_of(const pfd_index_file *files, int64_t num_files, int64_t position)
@@ -300,10 +293,6 @@ int64_t pfd_record_index_look_up(const pfd_record_index *index, const int64_t *p
 
 /* ---- An index from marks --------------------------------------------------------------------- */
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 enum { huge_page = 2 * 1024 * 1024 };
 
 void pfd_mark_list_free(pfd_mark_list *list)
@@ -419,7 +408,7 @@ static inline void pack_16(const uint32_t *restrict places, uint8_t *restrict ou
 #endif
 }
 
-/* The same of n strides.  Returns whether there may be one that does not fit. */
+/* Packs n strides alike.  Returns whether there may be one that does not fit. */
 static inline int pack_strides(const uint32_t *places, int64_t n, uint8_t *out)
 {
     int64_t i = 0;
@@ -510,6 +499,14 @@ static int64_t place_of(const pfd_record_marks *marks, const pfd_mark_piece *pie
         place -= last < largest_of(list->width) ? last : list->large[--large];
     }
     return place;
+}
+
+void pfd_record_marks_choose(pfd_record_marks *marks, int64_t bytes, int64_t records)
+{
+    enum { bytes_per_stride = 16 };
+    while ((bytes << marks->shift) / records < bytes_per_stride && marks->shift < 3) marks->shift++;
+    int64_t stride = (bytes << marks->shift) / records;
+    marks->width = stride < 64 ? 0 : stride < 64 * 256 ? 1 : 2;
 }
 
 void pfd_record_marks_place(pfd_record_marks *marks, pfd_index_file *files, int64_t num_files)
@@ -717,15 +714,7 @@ void pfd_shard_table_free(pfd_shard_table *table)
 
 int64_t pfd_shard_of(const pfd_shard_table *table, int64_t ordinal)
 {
-    int64_t low = 0, high = table->size;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (table->first[middle] <= ordinal)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return pfd_last_at_most(table->first, (int64_t)sizeof *table->first, 0, table->size, ordinal);
 }
 
 void pfd_shard_prefetch(const pfd_file *file, int64_t offset, int64_t size)

@@ -82,7 +82,7 @@ typedef struct pfd_mark_flags {
 
 typedef struct pfd_mark_piece {
     int64_t file, num_marks, first_mark, last_mark; /* places in the file */
-    int32_t list;                                   /* whose strides, large ones and flags: */
+    int32_t list;                                   /* which has the strides and flags from: */
     int64_t stride, large, num_large, flags, num_flags;
     uint64_t open_flags; /* of the record that is open where the piece begins */
     /* Set by pfd_record_marks_place(): */
@@ -117,6 +117,10 @@ typedef struct pfd_record_marks {
     int64_t first_number; /* of the first mark: 1 if record 0 begins at byte 0 and has no mark */
     int shift, width;     /* of the index to make */
 } pfd_record_marks;
+
+/* Chooses shift and width for records of this mean size: each stride has 16 bytes or more, so that the
+ * index has 0.6 bits or less per byte of the files, and room for four times the mean. */
+void pfd_record_marks_choose(pfd_record_marks *marks, int64_t bytes, int64_t records);
 
 /* Numbers the pieces.  Needs files[i].first_place, and sets files[i].first_record. */
 void pfd_record_marks_place(pfd_record_marks *marks, pfd_index_file *files, int64_t num_files);

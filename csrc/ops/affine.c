@@ -1,8 +1,8 @@
 /* Affine: computes in * scale + shift, and changes the dtype. */
 #include "core/convert.h"
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -200,24 +200,14 @@ static const pfd_attr attr_table[] = {
                  "Which dimension of a row has the channels; -1 is the last one."),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Numbers of any dtype and shape, dense or ragged."},
-};
-
-static const pfd_port outputs[] = {
-    {"out", "The scaled numbers, with the shape of the input."},
-};
+static const pfd_port inputs[] = {{"in", "Numbers of any dtype and shape, dense or ragged."}};
+static const pfd_port outputs[] = {{"out", "The scaled numbers, with the shape of the input."}};
 
 const pfd_op pfd_op_affine = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS,
+    PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, outputs),
     .name = "Affine",
     .doc = "Computes in * scale + shift for each number. "
            "The arithmetic is float64: first the product is rounded, then the sum, and then the "
            "result is converted to dtype. A list has a number for each channel.",
     PFD_OP_ATTRS(affine_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

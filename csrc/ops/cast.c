@@ -1,7 +1,7 @@
 /* Cast: converts numbers to another dtype. */
 #include "core/convert.h"
+#include "core/op_parts.h"
 #include "core/rows.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -80,16 +80,11 @@ static const pfd_port inputs[] = {{"in", "Rows of any dtype and shape, dense or 
 static const pfd_port outputs[] = {{"out", "The same numbers, with the shape of the input."}};
 
 const pfd_op pfd_op_cast = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS,
+    PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, outputs),
     .name = "Cast",
     .doc = "Changes the dtype. "
            "Numbers are rounded to the nearest float, ties to even. Floats lose their fraction "
            "when they become integers. All numbers except 0 are true. With overflow='wrap' and "
            "'saturate' NaN becomes 0 in an integer dtype; with 'wrap' infinity does too.",
     PFD_OP_ATTRS(cast_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,7 +1,7 @@
 /* Concat: joins the rows of several blobs. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -153,14 +153,9 @@ static const pfd_port inputs[] = {
 static const pfd_port outputs[] = {{"out", "The rows joined, in the order of the inputs."}};
 
 const pfd_op pfd_op_concat = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED | PFD_MANY_INPUTS,
+    PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_MANY_INPUTS, inputs, outputs),
     .name = "Concat",
     .doc = "Joins the rows of several blobs, for example columns of numbers into one vector per "
            "row. If dimensions vary, rows whose sizes do not match count as damaged.",
     PFD_OP_ATTRS(concat_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

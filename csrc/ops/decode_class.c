@@ -1,8 +1,8 @@
 /* DecodeClass: parses the digits of an integer, as in WebDataset's .cls files. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "parse/words.h"
-#include "pyflowdata/op.h"
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
@@ -48,19 +48,12 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static const pfd_port inputs[] = {
-    {"in", "Rows of bytes, uint8 of one dimension, which may vary."},
-};
+static const pfd_port inputs[] = {{"in", "Rows of bytes, uint8 of one dimension, which may vary."}};
 static const pfd_port outputs[] = {{"out", "Numbers, int64, one per row."}};
 
 const pfd_op pfd_op_decode_class = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "DecodeClass",
     .doc = "Parses the text of each row as a decimal integer, such as a class number. "
            "Blanks and newlines around it are ignored; any other text counts as damaged.",
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,7 +1,7 @@
 /* DecodeRaw: reads bytes as numbers of a dtype and shape. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -88,11 +88,7 @@ static pfd_status decode(const pfd_compute_args *args, int64_t i, pfd_error *err
     return PFD_OK;
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(decode(args, i, err));
-    return PFD_OK;
-}
+PFD_COMPUTE_EACH_ROW(decode)
 
 static const pfd_attr attr_table[] = {
     PFD_DTYPE_ATTR(decode_raw_attrs, dtype, NULL, NULL, "The dtype of the numbers in the bytes."),
@@ -104,23 +100,14 @@ static const pfd_attr attr_table[] = {
                     "Which byte of a number comes first."),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Rows of bytes, uint8 of one dimension, which may vary."},
-};
-static const pfd_port outputs[] = {
-    {"out", "The numbers; ragged if the first dimension varies."},
-};
+static const pfd_port inputs[] = {{"in", "Rows of bytes, uint8 of one dimension, which may vary."}};
+static const pfd_port outputs[] = {{"out", "The numbers; ragged if the first dimension varies."}};
 
 const pfd_op pfd_op_decode_raw = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "DecodeRaw",
     .doc = "Reads the bytes of each row as numbers. "
            "A row whose size does not fit dtype and shape counts as damaged. With bool, every byte "
            "other than 0 is true.",
     PFD_OP_ATTRS(decode_raw_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

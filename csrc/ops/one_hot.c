@@ -1,8 +1,8 @@
 /* OneHot: makes a vector of each class number, with one element set. */
 #include "core/convert.h"
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -98,15 +98,10 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_one_hot = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS,
+    PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, outputs),
     .name = "OneHot",
     .doc = "Makes a vector of each class number, with on_value at its index and off_value at all "
            "others. "
            "A number outside [0, depth) is an error of its row.",
     PFD_OP_ATTRS(one_hot_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

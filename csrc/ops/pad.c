@@ -1,8 +1,8 @@
 /* Pad: makes rows of any size rows of one shape. */
 #include "core/convert.h"
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -114,15 +114,10 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_pad = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "Pad",
     .doc = "Makes rows of different sizes rows of one shape. "
            "Rows that are too short are padded with a value. A row that is too long is an error, "
            "or is cut if on_longer is truncate.",
     PFD_OP_ATTRS(pad_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,8 +1,8 @@
 /* PadBatch: pads the rows of a batch to its largest row. */
 #include "core/convert.h"
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -134,16 +134,11 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_pad_batch = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED | PFD_WHOLE_BATCH | PFD_EQUAL_ROWS,
+    PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_WHOLE_BATCH | PFD_EQUAL_ROWS, inputs, outputs),
     .name = "PadBatch",
     .doc = "Pads the rows of each batch to the largest of its rows. "
            "The batch is the part of this rank. The size differs from batch to batch, so the "
            "output is a Ragged; because its rows have one shape, its attribute dense is the array "
            "(rows, longest, ...), without a copy. Pad makes the same size for all batches.",
     PFD_OP_ATTRS(pad_batch_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,13 +1,8 @@
 /* RecordEncoder: the fields of a row as one record, as caches store it. */
-#include "pyflowdata/op.h"
+#include "core/op_parts.h"
 #include "sources/fields.h"
 
-static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
-{
-    (void)err;
-    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
-    return PFD_OK;
-}
+PFD_INFER_BYTES
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
@@ -24,22 +19,12 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static const pfd_port inputs[] = {
-    {"in", "The fields: any blobs of one reader or data set."},
-};
-
-static const pfd_port outputs[] = {
-    {"out", "The bytes of the record, a multiple of 8."},
-};
+static const pfd_port inputs[] = {{"in", "The fields: any blobs of one reader or data set."}};
+static const pfd_port outputs[] = {{"out", "The bytes of the record, a multiple of 8."}};
 
 const pfd_op pfd_op_record_encoder = {
-    PFD_OP_SIZES,
-    .flags = PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_MANY_INPUTS | PFD_TAKES_RAGGED, inputs, outputs),
     .name = "RecordEncoder",
     .doc = "Makes one record of bytes of the fields of each row, as CacheReader reads it. "
            "Dataset.cache() uses it.",
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

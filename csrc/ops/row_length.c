@@ -1,7 +1,7 @@
 /* RowLength: how many elements a row has along a dimension. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 
 #include <stdio.h>
 
@@ -51,14 +51,9 @@ static const pfd_port inputs[] = {{"in", "Rows of any dtype, dense or ragged."}}
 static const pfd_port outputs[] = {{"out", "The length of the row, int64."}};
 
 const pfd_op pfd_op_row_length = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "RowLength",
     .doc = "The length of each row along a dimension, such as the number of its tokens. "
            "The elements are not looked at: where rows are parts of a file, these are not read.",
     PFD_OP_ATTRS(row_length_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,7 +1,7 @@
 /* Slice: takes a part of each row, like NumPy's x[start:stop:step] along some dimensions. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -125,11 +125,7 @@ static pfd_status slice_row(const pfd_compute_args *args, int64_t i, pfd_error *
     return PFD_OK;
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(slice_row(args, i, err));
-    return PFD_OK;
-}
+PFD_COMPUTE_EACH_ROW(slice_row)
 
 static const pfd_attr attr_table[] = {
     PFD_INTS_ATTR(slice_attrs, start, "", 0, 0,
@@ -153,16 +149,11 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_slice = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "Slice",
     .doc = "Takes a part of each row, like NumPy's row[start:stop:step]. "
            "A list has one number for each dimension that is sliced: Slice(x, start=[0, 2], "
            "stop=[5, 4]) is row[0:5, 2:4]. As in NumPy a slice ends where the row ends, so it may "
            "be shorter than requested, or empty.",
     PFD_OP_ATTRS(slice_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -50,7 +50,7 @@ int32_t pfd_text_lines_next(pfd_text_lines *lines, const uint8_t **line, int64_t
 
 const char *pfd_marked_encoding(const uint8_t *data, int64_t size)
 {
-    /* That of UTF-32 in little endian begins with that of UTF-16. */
+    /* The mark of UTF-32 in little endian begins with that of UTF-16. */
     if (size >= 4 && (!memcmp(data, "\xff\xfe\0\0", 4) || !memcmp(data, "\0\0\xfe\xff", 4)))
         return "UTF-32";
     if (size >= 2 && (!memcmp(data, "\xff\xfe", 2) || !memcmp(data, "\xfe\xff", 2)))
@@ -63,7 +63,7 @@ const char *pfd_unmarked_encoding(const uint8_t *data, int64_t size)
     enum { least = 8, most = 64 };
     if (size < least) return NULL;
     int64_t end = (size < most ? size : most) & ~INT64_C(1);
-    int64_t nul = data[0] == 0 ? 0 : 1; /* the place of it in each pair */
+    int64_t nul = data[0] == 0 ? 0 : 1; /* the place of the NUL in each pair */
     for (int64_t i = 0; i < end; i += 2) {
         uint8_t letter = data[i + 1 - nul];
         int32_t is_letter = letter >= ' ' || (letter >= '\t' && letter <= '\r');
@@ -168,7 +168,7 @@ static int32_t has(const uint8_t *data, int64_t size, const char *word)
     return memmem(data, (size_t)size, word, strlen(word)) != NULL;
 }
 
-/* The length of a JSON object, and this, which describes tensors; MindRecord has another one. */
+/* A length, and a JSON object with the keys of tensors: MindRecord files begin alike. */
 static const char *find_safetensors(const uint8_t *data, int64_t size)
 {
     if (size < 10 || memcmp(data + 4, "\0\0\0\0{", 5) != 0) return NULL;
@@ -203,7 +203,7 @@ const char *pfd_foreign_container(const uint8_t *data, int64_t size)
     return found ? found : find_pickle(data, size);
 }
 
-/* JPEG XL has two bytes also, which are enough only where an image is wanted. */
+/* JPEG XL can begin with two bytes alone, which tell enough only where an image is expected. */
 const char *pfd_foreign_image(const uint8_t *data, int64_t size)
 {
     if (size >= 2 && !memcmp(data, "\xff\x0a", 2)) return "a JPEG XL image";

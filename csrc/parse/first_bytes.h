@@ -16,7 +16,7 @@ int32_t pfd_is_text(const uint8_t *data, int64_t size);
 /* "UTF-16" or "UTF-32" where the bytes begin with its byte order mark, else NULL. */
 const char *pfd_marked_encoding(const uint8_t *data, int64_t size);
 
-/* "UTF-16LE" or "UTF-16BE" where of the first bytes every other one is NUL and the others are
+/* "UTF-16LE" or "UTF-16BE" where every other one of the first bytes is NUL and the rest are
  * characters of text; NULL: something else, or fewer than four characters. */
 const char *pfd_unmarked_encoding(const uint8_t *data, int64_t size);
 
@@ -35,10 +35,9 @@ int32_t pfd_text_lines_next(pfd_text_lines *lines, const uint8_t **line, int64_t
 
 /* ---- Files of other programs ----------------------------------------------------------------- */
 
-/* As pfd_foreign_container() in pyflowdata.h, also of images, which readers here take as a
- * record. */
+/* As pfd_foreign_container() in pyflowdata.h, and for images, which may be records. */
 const char *pfd_foreign_file(const uint8_t *data, int64_t size);
 
-/* Where an image is expected: of images that no codec here decodes. */
+/* The same for images that no codec decodes, where an image is expected. */
 const char *pfd_foreign_image(const uint8_t *data, int64_t size);
 #endif

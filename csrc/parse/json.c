@@ -34,7 +34,7 @@ static int32_t peek(pfd_json *json)
     return json->at < json->size ? json->data[json->at] : -1;
 }
 
-/* What comes next: one of { [ " t f n, or 0 for a number; -1: none of these, or the end. */
+/* The kind of the next value: one of { [ " t f n, or 0 for a number; -1: no value, or the end. */
 static int32_t type_of_next(pfd_json *json)
 {
     int32_t c = peek(json);
@@ -177,16 +177,11 @@ static int64_t decode_one(const pfd_json_text *text, int64_t *at, char out[4])
     return size;
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static int compare_folded(const void *a, const void *b, size_t size)
 {
     const char *left = a, *right = b;
     for (size_t i = 0; i < size; i++)
-        if (lower(left[i]) != lower(right[i])) return 1;
+        if (pfd_lower(left[i]) != pfd_lower(right[i])) return 1;
     return 0;
 }
 

@@ -48,7 +48,7 @@ int32_t pfd_json_enter(pfd_json *json, char bracket);
 int32_t pfd_json_element(pfd_json *json);
 int32_t pfd_json_member(pfd_json *json, pfd_json_text *key);
 
-/* One value, which must be of this kind: 1; else it is a problem, and 0. */
+/* Read one value, and return 1; a value of another kind is a problem, and 0. */
 int32_t pfd_json_string(pfd_json *json, pfd_json_text *text);
 int32_t pfd_json_int64(pfd_json *json, int64_t *value); /* no fraction, no exponent */
 
@@ -62,7 +62,7 @@ int32_t pfd_json_is(pfd_json *json, char kind);
 /* Returns 1 and passes the next value if it is null; else 0, and the cursor stays. */
 int32_t pfd_json_null(pfd_json *json);
 
-/* Any value, which is checked all the same. */
+/* Passes the next value, of any kind, and checks it. */
 int32_t pfd_json_skip(pfd_json *json);
 
 /* Whether all went well, and only blanks follow. */

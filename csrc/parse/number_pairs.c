@@ -18,7 +18,7 @@
 #define TARGET_BMI
 #endif
 
-/* Of a record's bytes; bit 0 is the first byte of its block. */
+/* What the bytes of a record are, a bit each; bit 0 is the first byte of its block. */
 typedef struct pair_masks {
     uint64_t digits, comma, points, minus;
 } pair_masks;
@@ -27,7 +27,7 @@ typedef struct pair_masks {
 typedef struct pair_notes {
     uint8_t scales[PFD_PAIRS_AT_ONCE][2]; /* of each number: the digits after its point, and 128 for
                                              a minus sign */
-    uint64_t odd[PFD_PAIRS_AT_ONCE];      /* not 0: the record is to be left */
+    uint64_t odd[PFD_PAIRS_AT_ONCE];      /* not 0: the record is left */
 } pair_notes;
 
 typedef struct pair_place {
@@ -53,9 +53,9 @@ TARGET_BMI PFD_INLINE uint64_t but_lowest(uint64_t bits)
 
 /* The 64 bytes in which a record is looked at, and those that are its own.
  *
- * They are those of the cache line that a record lies in, or else the 64 from its beginning on:
- * these can be read, and no line is waited for that the record has no byte in, as a load would also
- * where a mask leaves it out.  The checkers of addresses must not mind. */
+ * They are the cache line in which the record lies, or else the 64 bytes from its beginning on.  So
+ * all of them can be read, and no load waits for a line without a byte of the record, as it would
+ * even with a mask.  The sanitizers that check addresses are turned off for it. */
 typedef struct pair_block {
     const uint8_t *data;
     uint64_t offset, size, inside; /* of the record; size may be more than 64 */
@@ -115,8 +115,8 @@ TARGET_BMI PFD_INLINE void note_text(const pair_masks *masks, const pair_block *
 
 /* ---- AVX-512 --------------------------------------------------------------------------------- */
 
-/* The digits of both numbers at once, then the values of
- * eight numbers at once, without a branch that depends on the text. */
+/* The digits of both numbers at once, then the values of eight numbers at once, without a branch
+ * that depends on the text. */
 
 #if defined(__x86_64__)
 /* A mask in a general register, and only there: else GCC loads it again for every use. */
@@ -329,8 +329,7 @@ TARGET_AVX2 PFD_INLINE __m256i parse_digits_avx2(const pair_text *text)
     return join_numbers_avx2(numbers[0], numbers[1]);
 }
 
-/* As divide_avx512(), whose comment says why; the mantissa is
- * upper * 10^16 + lower. */
+/* As divide_avx512(), whose comment says why; the mantissa is upper * 10^16 + lower. */
 TARGET_AVX2 PFD_INLINE __m256d divide_avx2(__m256i upper, __m256i lower, const uint8_t scales[4],
                                            int *doubtful)
 {
@@ -368,7 +367,7 @@ TARGET_AVX2 PFD_INLINE __m256d divide_avx2(__m256i upper, __m256i lower, const u
     return most;
 }
 
-/* The values of two records; returns those that are to be left, as bits. */
+/* Writes the values of two records; returns those that are left, as bits. */
 TARGET_AVX2 PFD_INLINE uint64_t convert_avx2(const __m256i joined[2], const pair_notes *notes,
                                              int64_t i, int64_t n, double *rows)
 {
@@ -478,7 +477,7 @@ PFD_INLINE float64x2_t divide_neon(uint64x2_t upper, uint64x2_t lower, const uin
     return most;
 }
 
-/* The values of a record; returns whether it is to be left. */
+/* Writes the values of a record; returns whether it is left. */
 PFD_INLINE uint64_t convert_neon(const pair_text *text, const pair_notes *notes, int64_t i,
                                  double *row)
 {

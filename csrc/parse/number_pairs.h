@@ -12,14 +12,14 @@
  * long for the fast way.  The numbers are those of pfd_parse_double(), bit for bit. */
 typedef uint64_t (*pfd_pairs_fn)(const pfd_record *records, int64_t n, double *rows);
 
-/* Parses any number of records by the fastest way that this processor has, and those that it leaves
- * by parse(ctx, record, pair, err), whose first failure ends it. */
+/* Parses any number of records by the fastest way that this processor has, and the records that were
+ * left by parse(ctx, record, pair, err); the first failure of parse() ends it. */
 typedef pfd_status (*pfd_parse_pair_fn)(const void *ctx, int64_t record, double *pair,
                                         pfd_error *err);
 pfd_status pfd_parse_pairs(const pfd_record *records, int64_t n, double *rows,
                            pfd_parse_pair_fn parse, const void *ctx, pfd_error *err);
 
-/* The way for a level of core/cpu.h; it may be to leave all records. */
+/* The way for a level of core/cpu.h; where there is none, all records are left. */
 pfd_pairs_fn pfd_pairs_at(int32_t simd_level);
 
 /* ---- What others that parse numbers by vectors need ------------------------------------------ */

@@ -2,13 +2,62 @@
 #include "parse/number_text.h"
 
 #include "core/narrow_floats.h"
-#include "parse/power_of_five.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- Powers of five -------------------------------------------------------------------------- */
+
+__extension__ typedef unsigned __int128 uint128;
+
+uint64_t pfd_powers_of_five[PFD_MOST_POWER - PFD_LEAST_POWER + 1][2];
+
+/* A large number as digits of 32 bits, the lowest one first.  The four digits after the highest one
+ * that is not 0 always exist. */
+enum { NUM_LIMBS = 32, UNIT = 4 };
+
+static void keep_first_bits(const uint32_t *limbs, int32_t power)
+{
+    int top = NUM_LIMBS - 1;
+    while (!limbs[top]) top--;
+    uint128 bits = 0;
+    for (int i = 0; i < 4; i++) bits = bits << 32 | limbs[top - i];
+    int zeros = __builtin_clz(limbs[top]);
+    bits = bits << zeros | (uint64_t)limbs[top - 4] << zeros >> 32;
+    bits += power < 0 && power >= PFD_LEAST_ROUNDED_UP;
+    uint64_t *row = pfd_powers_of_five[power - PFD_LEAST_POWER];
+    row[0] = (uint64_t)(bits >> 64);
+    row[1] = (uint64_t)bits;
+}
+
+/* At load time, so that reading a number does not have to ask for the table: it takes less than
+ * 0.1 ms.  Dividing by 5 again and again, each time rounded down, gives the same as dividing by the
+ * power and rounding down once. */
+__attribute__((constructor)) static void make_powers_of_five(void)
+{
+    uint32_t limbs[NUM_LIMBS] = {[UNIT] = 1}, fraction[NUM_LIMBS] = {[NUM_LIMBS - 1] = 1};
+    for (int32_t power = 0; power <= PFD_MOST_POWER; power++) {
+        uint64_t carry = 0;
+        keep_first_bits(limbs, power);
+        for (int i = UNIT; i < NUM_LIMBS; i++) {
+            carry += (uint64_t)limbs[i] * 5;
+            limbs[i] = (uint32_t)carry;
+            carry >>= 32;
+        }
+    }
+    for (int32_t power = -1; power >= PFD_LEAST_POWER; power--) {
+        uint64_t rest = 0;
+        for (int i = NUM_LIMBS - 1; i >= 0; i--) {
+            rest = rest << 32 | fraction[i];
+            fraction[i] = (uint32_t)(rest / 5);
+            rest %= 5;
+        }
+        keep_first_bits(fraction, power);
+    }
+}
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
@@ -31,8 +80,6 @@ enum {
 
 /* Digits saturate here; no text is long enough to bring such an exponent back into range. */
 #define MOST_EXPONENT INT64_C(100000000000000000)
-
-__extension__ typedef unsigned __int128 uint128;
 
 /* A scanned number: mantissa * 10^exponent, unless it has too many digits. */
 typedef struct decimal_text {
@@ -202,7 +249,7 @@ static double convert_by_table(uint64_t mantissa, int64_t exponent)
 
     int zeros = __builtin_clzll(mantissa);
     uint128 product = scaled_product(mantissa << zeros,
-                                     pfd_power_of_five[exponent - PFD_LEAST_POWER]);
+                                     pfd_powers_of_five[exponent - PFD_LEAST_POWER]);
     uint64_t high = (uint64_t)(product >> 64), low = (uint64_t)product;
     int upper = (int)(high >> 63);
     int shift = upper + 64 - MANTISSA_BITS - 3;
@@ -238,7 +285,7 @@ static int copy_digits(const decimal_text *number, char *out, int most, int64_t 
                        int *rest)
 {
     int64_t fraction_digits = number->end > number->point ? number->end - number->point - 1 : 0;
-    /* Of the next digit to read, whose place sinks by one with every digit. */
+    /* The power of ten of the next digit to read. */
     int64_t place = number->exponent + fraction_digits + (number->point - number->digits) - 1;
     int used = 0;
     *rest = 0;
@@ -257,8 +304,8 @@ static int copy_digits(const decimal_text *number, char *out, int most, int64_t 
     return used;
 }
 
-/* The C library converts exactly.  What it is given has no decimal point, so that it does not ask
- * the locale. */
+/* The C library converts exactly.  Its text has no decimal point, which would depend on the
+ * locale. */
 static double convert_by_library(const decimal_text *number)
 {
     char text[DECISIVE_DIGITS + 32];
@@ -323,9 +370,9 @@ int64_t pfd_parse_double(const char *text, int64_t size, double *value)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* Integers are printed two digits at a time.  Floats by Schubfach (R.
- * Giulietti: The Schubfach way to render doubles, 2020), with the table that reading uses: three
- * products find the shortest decimal in the interval that rounds to the number. */
+/* Integers are printed two digits at a time.  Floats are printed by Schubfach (R. Giulietti: The
+ * Schubfach way to render doubles, 2020), with the table that reading uses: three products find the
+ * shortest decimal in the interval that rounds to the number. */
 
 enum { MOST_PRINTED = 20 };
 
@@ -355,26 +402,10 @@ static int32_t count_digits(uint64_t value)
 {
     static const uint64_t powers[MOST_PRINTED] = {
         0, /* so that 0 has a digit */
-        UINT64_C(10),
-        UINT64_C(100),
-        UINT64_C(1000),
-        UINT64_C(10000),
-        UINT64_C(100000),
-        UINT64_C(1000000),
-        UINT64_C(10000000),
-        UINT64_C(100000000),
-        UINT64_C(1000000000),
-        UINT64_C(10000000000),
-        UINT64_C(100000000000),
-        UINT64_C(1000000000000),
-        UINT64_C(10000000000000),
-        UINT64_C(100000000000000),
-        UINT64_C(1000000000000000),
-        UINT64_C(10000000000000000),
-        UINT64_C(100000000000000000),
-        UINT64_C(1000000000000000000),
-        UINT64_C(10000000000000000000),
-    };
+        10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u,
+        10000000000u, 100000000000u, 1000000000000u, 10000000000000u, 100000000000000u,
+        1000000000000000u, 10000000000000000u, 100000000000000000u, 1000000000000000000u,
+        10000000000000000000u};
     int32_t bits = 64 - __builtin_clzll(value | 1);
     int32_t guess = bits * 1233 >> 12; /* bits * log10(2) */
     return guess + (value >= powers[guess]);
@@ -405,7 +436,7 @@ typedef struct decimal {
 /* 10^power, scaled into [2^127, 2^128) and rounded up. */
 static inline uint128 power_of_ten(int32_t power)
 {
-    const uint64_t *row = pfd_power_of_five[power - PFD_LEAST_POWER];
+    const uint64_t *row = pfd_powers_of_five[power - PFD_LEAST_POWER];
     int32_t is_below = power < -27 || power > 55;
     return ((uint128)row[0] << 64 | row[1]) + (uint128)is_below;
 }
@@ -418,8 +449,8 @@ static inline uint64_t round_to_odd(uint128 power, uint64_t factor)
     return (uint64_t)(high >> 64) | ((uint64_t)high > 1);
 }
 
-/* Of mantissa * 2^exponent, mantissa > 0.  `is_power`: the next number below is nearer than the
- * next above.  Names as in the paper. */
+/* The shortest decimal of mantissa * 2^exponent, mantissa > 0.  `is_power`: the next number below is
+ * nearer than the next above.  Names as in the paper. */
 static decimal shortest(uint64_t mantissa, int32_t exponent, int32_t is_power)
 {
     int32_t k = (exponent * 1262611 - (is_power ? 524031 : 0)) >> 22; /* floor(log10(interval)) */
@@ -543,7 +574,7 @@ uint8_t *pfd_print_float64(double value, uint8_t *to)
     return (point > -4 && point <= 16 ? print_plain : print_scientific)(number, count, to);
 }
 
-/* NumPy compares the value, and not its text: the float32 nearest to 1e-4 is below it. */
+/* As NumPy, which compares the value and not its text: the float32 nearest to 1e-4 is below 1e-4. */
 static uint8_t *print_narrow(decimal number, double value, double limit, uint8_t *to)
 {
     number = without_zeros(number);
@@ -562,7 +593,7 @@ uint8_t *pfd_print_float32(float value, uint8_t *to)
     return end ? end : print_narrow(decimal_of(fraction, exponent, type), (double)value, 1e6, to);
 }
 
-/* `value`: what the bits are.  From `limit` on it is printed with an exponent. */
+/* Prints a float of these bits, whose value is given; from `limit` on with an exponent. */
 static uint8_t *print_16_bits(uint16_t bits, float value, float_type type, double limit,
                               uint8_t *to)
 {

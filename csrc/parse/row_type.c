@@ -1,5 +1,5 @@
-/* Types of rows: in a message as NumPy would write dtype and shape, where None stands for a
- * dimension that varies; and in the fields that a user writes. */
+/* Types of rows in messages, as NumPy writes dtype and shape, with None for a dimension that varies;
+ * and in the fields that a user writes. */
 #include "parse/row_type.h"
 
 #include "core/convert.h"
@@ -92,11 +92,9 @@ static pfd_status parse_shape(const parser *p, const char *at, const char *end, 
     for (;;) {
         if (type->ndim == PFD_MAX_DIMS)
             return fail(p, "a shape has more than 8 dimensions:", begin, size, err);
-        pfd_status status = parse_dimension(p, &at, &type->shape[type->ndim++], err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(parse_dimension(p, &at, &type->shape[type->ndim++], err));
         if (at == end - 1) return PFD_OK;
-        if (*at++ != ',')
-            return fail(p, "something follows the shape", begin, size, err);
+        if (*at++ != ',') return fail(p, "something follows the shape", begin, size, err);
     }
 }
 

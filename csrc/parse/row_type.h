@@ -20,7 +20,7 @@ pfd_status pfd_expect_bytes(const pfd_infer_args *args, pfd_error *err);
  *
  *     [NAME=]KEY[:TYPE][=DEFAULT]
  *
- *     "label"                            the field label, of the type that the op takes it for
+ *     "label"                            the field label, of the type that the op gives it
  *     "label:int64"                      a number
  *     "x:float32[28,28]"                 an array of this shape
  *     "ids:int64[?]", "boxes:float32[?,4]"  of as many as there are, which varies from row to row
@@ -43,7 +43,7 @@ typedef struct pfd_field_spec {
  * as the host names the outputs of any op with outputs_attr.  0: there is none. */
 int64_t pfd_field_name_size(const char *element);
 
-/* PFD_INVALID_ARGUMENT names attr and element, what was found, and how one is written. */
+/* PFD_INVALID_ARGUMENT names attr and element, the wrong part, and how a field is written. */
 pfd_status pfd_field_spec_parse(const pfd_host *host, const char *attr, const char *element,
                                 pfd_field_spec *out, pfd_error *err);
 

@@ -1,4 +1,4 @@
-/* What is rare on the way over protocol buffers: long varints, unknown fields. */
+/* The rare parts of reading protocol buffers: long varints, unknown fields. */
 #include "parse/wire.h"
 
 enum { longest_varint = 10 };

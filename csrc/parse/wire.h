@@ -123,7 +123,7 @@ static inline int64_t pfd_field_bytes(int64_t size)
     return 1 + pfd_varint_bytes((uint64_t)size) + size;
 }
 
-/* What stands in front of these bytes. */
+/* Writes the tag and the size in front of those bytes. */
 static inline uint8_t *pfd_put_field(uint32_t field, int64_t size, uint8_t *to)
 {
     *to++ = (uint8_t)PFD_WIRE_TAG(field, PFD_WIRE_BYTES);

@@ -54,7 +54,7 @@ int64_t pfd_fold_name(const char *name, char *out, int64_t capacity)
     for (; *name; name++) {
         if (*name == '_') continue;
         if (size + 1 >= capacity) return -1;
-        out[size++] = *name >= 'A' && *name <= 'Z' ? (char)(*name - 'A' + 'a') : *name;
+        out[size++] = pfd_lower(*name);
     }
     out[size] = '\0';
     return size;

@@ -23,6 +23,12 @@ const char *pfd_quote_bytes(const uint8_t *data, int64_t size, char *out, size_t
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
+/* The small letter of a capital of ASCII, in every locale; other characters stay. */
+static inline char pfd_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 /* The name in `names` that is most like `name`, or NULL if none is near (edit distance; case and
  * underscores do not count). */
 const char *pfd_nearest_name(const char *name, const char *const *names, int64_t n);

@@ -1,7 +1,6 @@
 /* Rows as messages of features.  The sizes of a range are found first, so that each message is
  * written once, into one piece of memory for all rows.  What stands in front of the values of a
- * feature, its head, depends on their size only; it is kept until the size changes.
- */
+ * feature, its head, depends on their size only; it is kept until the size changes. */
 #include "sources/feature_message.h"
 
 #include "core/narrow_floats.h"
@@ -46,7 +45,7 @@ static pfd_status check_type(const pfd_infer_args *args, const pfd_feature_kinds
                                                  : "");
 }
 
-/* Each name is that of a feature of its own; a message has text as its names. */
+/* Names must differ, and be text. */
 static pfd_status check_names(const pfd_infer_args *args, const pfd_list_string *names,
                               pfd_error *err)
 {
@@ -165,18 +164,24 @@ static uint8_t *put_halves(int32_t dtype, const uint16_t *data, int64_t n, uint8
     return to;
 }
 
-static int64_t values_bytes(const feature *f, int64_t row)
+/* Bytes of each value in a message; 0: they vary, as it is a varint. */
+static int64_t value_bytes(int32_t dtype)
 {
-    int64_t n;
-    const uint8_t *data = row_data(f, row, &n);
-    switch (f->dtype) {
-    case PFD_UINT8: return n;
+    switch (dtype) {
+    case PFD_UINT8: return 1;
     case PFD_FLOAT16:
     case PFD_BFLOAT16:
-    case PFD_FLOAT32: return n * 4;
-    case PFD_FLOAT64: return n * 8;
-    default: return varints_bytes(f->dtype, data, n);
+    case PFD_FLOAT32: return 4;
+    case PFD_FLOAT64: return 8;
+    default: return 0;
     }
+}
+
+static int64_t values_bytes(const feature *f, int64_t row)
+{
+    int64_t n, each = value_bytes(f->dtype);
+    const uint8_t *data = row_data(f, row, &n);
+    return each ? n * each : varints_bytes(f->dtype, data, n);
 }
 
 static uint8_t *put_values(const feature *f, int64_t row, uint8_t *to)
@@ -215,7 +220,7 @@ static int64_t list_bytes(const feature *f, int64_t values)
     return values || f->list == BYTES ? pfd_field_bytes(values) : 0;
 }
 
-/* Makes the bytes in front of so many bytes of values. */
+/* Makes the head for so many bytes of values. */
 static void make_head(feature *f, int64_t values)
 {
     int64_t list = list_bytes(f, values), wrapped = pfd_field_bytes(list);
@@ -237,7 +242,7 @@ static int64_t entry_bytes(feature *f, int64_t values)
     return f->entry;
 }
 
-/* Writes a few bytes too many, which what comes next is written over. */
+/* Writes a few bytes too many: the next feature is written over them. */
 static inline uint8_t *put_feature(feature *f, int64_t row, int64_t values, uint8_t *to)
 {
     if (values != f->head_of) make_head(f, values);
@@ -248,15 +253,9 @@ static inline uint8_t *put_feature(feature *f, int64_t row, int64_t values, uint
 /* The size of the values of all rows, where it is the same. */
 static int64_t fixed_bytes(const feature *f)
 {
-    if (f->rows->is_ragged) return -1;
-    switch (f->dtype) {
-    case PFD_UINT8: return f->elements;
-    case PFD_FLOAT16:
-    case PFD_BFLOAT16:
-    case PFD_FLOAT32: return f->elements * 4;
-    case PFD_FLOAT64: return f->elements * 8;
-    default: return f->elements ? -1 : 0;
-    }
+    int64_t each = value_bytes(f->dtype);
+    if (f->rows->is_ragged || (!each && f->elements)) return -1;
+    return f->elements * each;
 }
 
 static feature *features_of(const pfd_compute_args *args, const pfd_feature_kinds *kinds,

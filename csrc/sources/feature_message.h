@@ -14,8 +14,8 @@
 typedef struct pfd_feature_kinds {
     const char *message; /* with its article: "an Example" */
     int32_t is_wrapped;  /* the map is field 1 of a message inside the record */
-    uint8_t list[PFD_BFLOAT16 + 1]; /* dtype -> field of its list; 0: it cannot be held.  floats of
-                                       16 bits are widened, and integers are varints. */
+    uint8_t list[PFD_BFLOAT16 + 1]; /* dtype -> field of its list; 0: a message cannot hold it.  Floats
+                                       of 16 bits are widened, and integers are varints. */
 } pfd_feature_kinds;
 
 /* One name for each input, whose dtypes a message can hold; the output is bytes. */

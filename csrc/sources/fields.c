@@ -2,6 +2,7 @@
 #include "sources/fields.h"
 
 #include "core/error.h"
+#include "core/rows.h"
 #include "parse/words.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -20,7 +21,7 @@ const pfd_port *pfd_host_output_at(int64_t i)
     return i >= 0 && i < PFD_HOST_OUTPUT_COUNT ? &pfd_host_outputs[i] : NULL;
 }
 
-/* ---- Fields in one piece of memory ----------------------------------------------------------- */
+/* ---- Fields in one piece of memory: writing -------------------------------------------------- */
 
 enum { WORD = 8 };
 
@@ -28,8 +29,6 @@ static int64_t padded(int64_t bytes)
 {
     return (bytes + WORD - 1) / WORD * WORD;
 }
-
-/* ---- Fields in one piece of memory: writing -------------------------------------------------- */
 
 static int64_t elements_bytes(const pfd_tensor *field, int64_t row)
 {
@@ -47,31 +46,16 @@ int64_t pfd_packed_field_bytes(const pfd_tensor *field, int64_t row)
     return shape_bytes(field) + padded(elements_bytes(field, row));
 }
 
-/* A row without a shape: one dimension varies, or the row is empty. */
-static void find_shape(const pfd_tensor *field, int64_t num_elements, int64_t *shape)
-{
-    int64_t fixed = 1;
-    int32_t num_varying = 0;
-    for (int32_t i = 0; i < field->type.ndim; i++) {
-        if (field->type.shape[i] < 0) num_varying++;
-        else fixed *= field->type.shape[i];
-    }
-    int64_t size = num_varying == 1 && fixed > 0 ? num_elements / fixed : 0;
-    for (int32_t i = 0; i < field->type.ndim; i++)
-        shape[i] = field->type.shape[i] < 0 ? size : field->type.shape[i];
-}
-
 uint8_t *pfd_packed_field_write(const pfd_tensor *field, int64_t row, uint8_t *to)
 {
     int64_t bytes = elements_bytes(field, row), room = padded(bytes);
     const void *data = field->data ? field->data + row * field->row_bytes : NULL;
     if (field->is_ragged) {
-        const pfd_ragged_row *from = &field->rows[row];
-        int64_t found[PFD_MAX_DIMS];
-        if (!from->shape) find_shape(field, from->num_elements, found);
-        memcpy(to, from->shape ? from->shape : found, (size_t)shape_bytes(field));
+        pfd_row from;
+        pfd_row_at(field, row, &from);
+        memcpy(to, from.shape, (size_t)shape_bytes(field));
         to += shape_bytes(field);
-        data = from->data;
+        data = from.data;
     }
     if (bytes > 0) memcpy(to, data, (size_t)bytes);
     memset(to + bytes, 0, (size_t)(room - bytes));
@@ -120,8 +104,7 @@ pfd_status pfd_field_record_types(const pfd_host *host, const char *attr,
 {
     for (int64_t i = 0; i < fields->size; i++) {
         pfd_field_spec spec;
-        pfd_status status = pfd_field_spec_parse(host, attr, fields->data[i], &spec, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(pfd_field_spec_parse(host, attr, fields->data[i], &spec, err));
         if (spec.default_text)
             return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
                                    ": the field '%s' has a default, and every sample of this "
@@ -265,12 +248,10 @@ static pfd_status write_fields(const pfd_compute_args *args, int64_t row, int64_
         if (at < 0 || size < 0 || at > record->size || size > record->size - at ||
             (!out->is_ragged && size != out->row_bytes))
             return fail_record(args, row, err);
-        pfd_status status = PFD_OK;
         if (out->is_ragged)
-            status = write_ragged(args, row, out, record->data + at, size, err);
+            PFD_TRY(write_ragged(args, row, out, record->data + at, size, err));
         else if (size)
             memcpy(out->data + row * size, record->data + at, (size_t)size);
-        if (status != PFD_OK) return status;
     }
     return PFD_OK;
 }
@@ -283,15 +264,14 @@ pfd_status pfd_field_records_compute(const pfd_compute_args *args, int64_t n, pf
         int64_t kind = load(record->data);
         if (kind == DAMAGED && record->size >= 2 * WORD) return fail_damaged(args, row, err);
         if (kind != n || record->size < WORD * (1 + 2 * n)) return fail_record(args, row, err);
-        pfd_status status = write_fields(args, row, n, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(write_fields(args, row, n, err));
     }
     return PFD_OK;
 }
 
 /* ---- The fields that a file has -------------------------------------------------------------- */
 
-/* Whether it is the name of an output that every reader has. */
+/* Whether a name is that of an output of every reader. */
 static int32_t is_of_readers(const char *name)
 {
     int32_t found = 0;

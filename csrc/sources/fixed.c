@@ -6,6 +6,7 @@
 #include "files/file_read.h"
 #include "index/index_image.h"
 #include "index/record_index.h"
+#include "sources/opened.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -177,14 +178,7 @@ static pfd_status open_fixed(const pfd_file *const *files, const pfd_fixed_layou
                     .num_files = n,
                     .files = files,
                     .places = places};
-    pfd_status status = count_all(self, layouts, each, err);
-    if (status != PFD_OK) {
-        close_fixed(self);
-        return status;
-    }
-    out->methods = &methods;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(count_all(self, layouts, each, err), &methods, self, out);
 }
 
 pfd_status pfd_fixed_open(const pfd_open_args *args, const pfd_fixed_layout *layout,

@@ -9,6 +9,7 @@
 #include "index/index_image.h"
 #include "index/record_index.h"
 #include "parse/row_type.h"
+#include "sources/opened.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -223,21 +224,14 @@ static pfd_status frame_stream_open(const pfd_open_args *args, const frame_call 
     frame_stream *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a stream of frames");
     self->call = *call;
-    pfd_status status = pfd_file_stream_open(&self->files, args, err);
-    if (status != PFD_OK) {
-        close_stream(self);
-        return status;
-    }
-    out->methods = &stream_methods;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(pfd_file_stream_open(&self->files, args, err), &stream_methods, self,
+                             out);
 }
 
 /* ---- Frames in any order: the index ---------------------------------------------------------- */
 
 enum {
     list_width = 2,         /* strides of frames are listed in four bytes */
-    bytes_per_stride = 16,  /* or more, as for lines */
     frames_per_scratch = 64, /* after so many headers the scratch is emptied */
     fetched_bytes = 512,     /* prefetched of a record; the processor fetches the rest */
     fetched_ahead = 8192     /* how far ahead to prefetch for records in file order */
@@ -302,15 +296,6 @@ static pfd_status scan_files(void *ctx, int64_t begin, int64_t end, int32_t work
     return PFD_OK;
 }
 
-/* Chooses the width of strides by the mean size of a frame. */
-static void choose_strides(pfd_record_marks *marks, int64_t bytes, int64_t records)
-{
-    if (records == 0) return;
-    while ((bytes << marks->shift) / records < bytes_per_stride && marks->shift < 3) marks->shift++;
-    int64_t stride = (bytes << marks->shift) / records;
-    marks->width = stride < 64 ? 0 : stride < 64 * 256 ? 1 : 2;
-}
-
 static pfd_status join(const frame_scan *self, int32_t num_threads, pfd_index_image **out,
                        pfd_error *err)
 {
@@ -323,7 +308,7 @@ static pfd_status join(const frame_scan *self, int32_t num_threads, pfd_index_im
         files[i + 1].first_place = files[i].first_place + self->source->files[i]->size;
         records += self->pieces[i].num_marks;
     }
-    choose_strides(&marks, files[num_files].first_place, records);
+    if (records > 0) pfd_record_marks_choose(&marks, files[num_files].first_place, records);
     pfd_record_marks_place(&marks, files, num_files);
     pfd_status status = pfd_index_image_create(PFD_INDEX_FRAMES, num_files,
                                                pfd_record_marks_groups(&marks, records), out, err);
@@ -536,12 +521,5 @@ pfd_status pfd_frames_open(const pfd_open_args *args, const pfd_framing *framing
     frames *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a source of frames");
     *self = (frames){.call = call, .files = args->files, .num_files = args->num_files};
-    pfd_status status = open_frames(self, args, err);
-    if (status != PFD_OK) {
-        close_frames(self);
-        return status;
-    }
-    out->methods = &methods;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(open_frames(self, args, err), &methods, self, out);
 }

@@ -9,6 +9,7 @@
 #include "index/index_image.h"
 #include "index/line_scan.h"
 #include "index/record_index.h"
+#include "sources/opened.h"
 #include "sources/text.h"
 
 #include <inttypes.h>
@@ -126,8 +127,8 @@ static int64_t line_in_file(pfd_line_numbers *numbers, int64_t file, int64_t off
 
 /* ---- The numbers of lines: bytes of compressed files (lock held) ----------------------------- */
 
-/* Goes back where the place sought lies before the current one: a little way in what was kept, as
- * errors of neighbouring records come in any order, or to the beginning. */
+/* Goes back if the wanted place lies before the current one: a little way in the bytes that were kept,
+ * as errors of neighbouring records come in any order, or to the beginning. */
 static int32_t go_back(pfd_line_numbers *numbers, int64_t file, int64_t offset)
 {
     pfd_error err = {.struct_size = sizeof err};
@@ -372,13 +373,7 @@ static pfd_status line_stream_open(const pfd_open_args *args, pfd_source *out, p
     self->numbers = pfd_line_numbers_create(args->files, args->num_files);
     pfd_status status = self->numbers ? pfd_file_stream_open(&self->files, args, err)
                                       : pfd_fail_memory(err, 64, "line numbers");
-    if (status != PFD_OK) {
-        close_stream(self);
-        return status;
-    }
-    out->methods = &stream_methods;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(status, &stream_methods, self, out);
 }
 
 /* ---- Lines in any order ---------------------------------------------------------------------- */
@@ -647,12 +642,5 @@ pfd_status pfd_lines_open(const pfd_open_args *args, pfd_source *out, pfd_error 
     if (pfd_files_are_stream(args)) return line_stream_open(args, out, err);
     lines *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a source of lines");
-    pfd_status status = open_lines(self, args, err);
-    if (status != PFD_OK) {
-        close_lines(self);
-        return status;
-    }
-    out->methods = &methods;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(open_lines(self, args, err), &methods, self, out);
 }

@@ -14,11 +14,10 @@
 /* On which line of its file a byte or a record is; for errors.
  *
  * Bytes of files that are read in any order: the newlines before every megabyte are counted once,
- * up to where they were asked for, so that a file with many damaged lines is not counted through
- * for each of them.
+ * as far as they are needed, so that the whole file is not counted for each of many damaged lines.
  *
- * Bytes of compressed files: the file is decompressed up to there.  A byte after the one that was
- * asked for before costs the way from that one on, one a few megabytes before it nothing.
+ * Bytes of compressed files: the file is decompressed up to the byte.  The next look-up goes on from
+ * there; a byte of the last few megabytes before needs no decompression.
  *
  * Records of files that are read in sequence: a map from record to line, noted on the way.  Records
  * and lines go on together until a blank line comes, or another file; a million of these changes

@@ -238,17 +238,11 @@ pfd_status pfd_text_walk_skip(pfd_text_walk *walk, int64_t records, pfd_error *e
     return status == PFD_END ? PFD_OK : status;
 }
 
-static int is_blank(const uint8_t *data, const uint8_t *end)
-{
-    while (data < end && (*data == ' ' || *data == '\t' || *data == '\r')) data++;
-    return data == end;
-}
-
 /* Makes a record of a line, unless it is blank. */
 static inline int make_record(const uint8_t *data, int64_t size, int64_t offset, int64_t ordinal,
                               int32_t file, pfd_record *out)
 {
-    if (size == 0 || (*data <= ' ' && is_blank(data, data + size))) return 0;
+    if (size == 0 || (*data <= ' ' && pfd_is_blank(data, data + size))) return 0;
     size -= data[size - 1] == '\r';
     *out = (pfd_record){
         .data = data, .size = size, .offset = offset, .ordinal = ordinal, .file = file};

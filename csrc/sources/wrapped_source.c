@@ -5,9 +5,11 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/scratch.h"
+#include "core/search.h"
 #include "files/codecs.h"
 #include "files/file_read.h"
 #include "sources/lines.h"
+#include "sources/opened.h"
 #include "sources/text.h"
 
 #include <inttypes.h>
@@ -56,15 +58,7 @@ static int64_t size_of(void *source)
 /* The file of a record: the last file that begins at or before it. */
 static int64_t file_of(const wrapped_source *self, int64_t ordinal)
 {
-    int64_t begin = 0, end = self->num_files;
-    while (end - begin > 1) {
-        int64_t middle = begin + (end - begin) / 2;
-        if (self->first[middle] <= ordinal)
-            begin = middle;
-        else
-            end = middle;
-    }
-    return begin;
+    return pfd_last_at_most(self->first, (int64_t)sizeof *self->first, 0, self->num_files, ordinal);
 }
 
 static void to_inner(const wrapped_source *self, const int64_t *ordinals, int64_t n, int64_t *out)
@@ -288,13 +282,7 @@ pfd_status pfd_source_wrap_open(const pfd_source_wrap *wrap, pfd_source *source,
     *self = (wrapped_source){
         .inner = *source, .state = wrap->state, .free_state = wrap->free_state};
     pfd_status status = wrap->text ? open_text(self, wrap, err) : PFD_OK;
-    if (status != PFD_OK) {
-        close_source(self);
-        return status;
-    }
-    source->methods = methods_for(source->methods, wrap->hides_places);
-    source->self = self;
-    return PFD_OK;
+    return pfd_source_opened(status, methods_for(source->methods, wrap->hides_places), self, source);
 }
 
 void *pfd_wrapped_source_state(const void *self)

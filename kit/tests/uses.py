@@ -20,7 +20,7 @@ FUNCTIONS = """
 """.split()
 
 MODULES = """
-    pyflowdata pyflowdata.cli.output pyflowdata.cli.usage pyflowdata.errors pyflowdata.loader
+    pyflowdata pyflowdata.cli.usage pyflowdata.errors pyflowdata.loader
     pyflowdata.native pyflowdata.native.declared pyflowdata.native.shared_library
     pyflowdata.nodes pyflowdata.nodes.attr_values pyflowdata.nodes.node pyflowdata.nodes.objects
     pyflowdata.nodes.registry pyflowdata.nodes.tables pyflowdata.plugins

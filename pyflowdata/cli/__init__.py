@@ -24,8 +24,7 @@ from typing import Any
 
 from ..errors import CorruptDataError, Error, OutOfMemoryError
 from ..native import interrupt
-from .output import say
-from .usage import UsageError, is_wrong_call, settable
+from .usage import UsageError, is_wrong_call, say, settable
 
 # Module -> what it does.  Only the command that is called is imported.
 COMMANDS = {
@@ -105,9 +104,7 @@ _MISFIT = (  # of a record that differs from the first ones
 )
 
 
-def _said(
-    failure: BaseException, list_attrs: Collection[str], given_attrs: Collection[str]
-) -> str:
+def _said(failure: BaseException, list_attrs: Collection[str], given_attrs: Collection[str]) -> str:
     """In words; those of the system name neither a class nor a number.
 
     Args:

@@ -21,20 +21,25 @@ from ..formats import (
     rows_of_batch,
 )
 from ..nodes.registry import COMPRESSIONS
-from .conversion.plan import Conversion, are_types_of_all
+from .conversion.shards import Conversion, are_types_of_all, run_tasks
 from .conversion.target import Target
-from .conversion.workers import run_tasks
-from .file_arguments import about, add_source_arguments, expand, load_plugins, source_of
-from .command_bar import command_bar, first_types, with_types
-from .output import say
-from .usage import UsageError
+from .sources import (
+    about,
+    add_source_arguments,
+    command_bar,
+    expand,
+    first_types,
+    load_plugins,
+    source_of,
+    with_types,
+)
+from .usage import UsageError, say
 
 _IMAGES = 64  # records that are read at a time, where they are large
 _WRITTEN = [name for name, one in FORMATS.items() if one.writer]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     add = parser.add_argument
     add("paths", nargs="+", metavar="SRC ... DST", help="files of one format, and the file to make")
     add("--to", choices=_WRITTEN, help="the format to write (default: by the name of DST)")

@@ -16,8 +16,7 @@ from ..datasets.showing import show
 from ..formats import RECORD, Source
 from ..ragged import Ragged
 from ..words.plain_text import printable
-from .command_bar import with_types
-from .file_arguments import (
+from .sources import (
     about,
     add_memory_argument,
     add_source_arguments,
@@ -25,15 +24,14 @@ from .file_arguments import (
     load_plugins,
     say_left_out,
     source_of,
+    with_types,
 )
-from .output import finite, say, say_json
-from .usage import UsageError
+from .usage import UsageError, finite, say, say_json
 
 _IMAGES, _MOST_IMAGES = 64, 1000  # of a sheet; all of them are decoded before it is drawn
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="data files of one format")
     parser.add_argument("-n", type=int, metavar="N", help="how many (10; images: 64, at most 1000)")
     how = parser.add_mutually_exclusive_group()
@@ -75,7 +73,7 @@ def _plain(value: Any) -> Any:
     return finite(value.tolist())
 
 
-def rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:
+def _rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows of a batch; bytes as bytes."""
     columns: dict[str, Any] = {}
     for name, column in batch.items():
@@ -103,7 +101,7 @@ def _first_rows(
     """So many rows at most, and how many records there are; -1: that is not known."""
     rows: list[dict[str, Any]] = []
     for batch in source.batches(batch_size=min(count, 4096), on_error=on_error):
-        rows += rows_of(batch)
+        rows += _rows_of(batch)
         if len(rows) >= count:
             break
     if not rows:

@@ -14,16 +14,13 @@ from ..nodes.attr_values import parse_attr
 from ..loader.state import Reader
 from ..plugins import Plugin
 from ..words.plain_text import number, size
-from .command_bar import waiting
-from .file_arguments import add_source_arguments, expand, load_plugins, source_of
-from .output import say
-from .usage import UsageError, pairs
+from .sources import add_source_arguments, expand, load_plugins, source_of, waiting
+from .usage import UsageError, pairs, say
 
 _SMALL = 16 << 20  # bytes of files that have no index on disk unless a folder is named
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     add = parser.add_argument
     add("paths", nargs="+", metavar="PATH",
         help="a file, a pattern or a folder; each is the files of one reader")  # fmt: skip

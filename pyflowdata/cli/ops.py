@@ -14,7 +14,6 @@ from ..plugins.packages import load_named
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="describe these ops in full")
     parser.add_argument(
         "--plugin", action="append", default=[], metavar="LIB",
@@ -72,8 +71,7 @@ def _as_dict(op: Op) -> dict[str, object]:
 def _print_one(op: Op) -> None:
     # The types stand in the text below.
     parameters = [
-        one.replace(annotation=inspect.Parameter.empty)
-        for one in signature(op).parameters.values()
+        one.replace(annotation=inspect.Parameter.empty) for one in signature(op).parameters.values()
     ]
     call = op.name + str(inspect.Signature(parameters))
     print("\n".join(textwrap.wrap(call, 96, subsequent_indent=" " * (len(op.name) + 1))))

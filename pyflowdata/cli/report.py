@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 
 from ..insight.report import RankReport, Report
-from .output import say, say_json
+from .usage import say, say_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     parser.add_argument(
         "files", nargs="+", metavar="FILE",
         help="what Report.save() wrote as .json; several: one for each rank of a job",

@@ -25,12 +25,10 @@ from ..nodes import Blob
 from ..plugins.compiler import compile as compile_plugin
 from ..pyops import register_decoder
 from .about import in_lines
-from .output import say
+from .usage import say
 
 
-# ---- What a check is ----------------------------------------------------------------------------
-
-# What a check is.
+# ---- Checks ----------------------------------------------------------------------------
 
 Check = Callable[[Path], None]  # is given an empty folder; raises what it finds
 
@@ -303,8 +301,6 @@ def plugin(folder: Path) -> None:
 
 
 # ---- Running the checks -------------------------------------------------------------------------
-
-# Runs the checks, one after the other.
 
 CHECKS: list[Check] = [
     text_and_csv,

@@ -19,9 +19,8 @@ import pyflowdata
 
 from ..loader.iterator_hook import hook_with
 from ..errors import shown
-from .output import say, say_json
+from .usage import UsageError, say, say_json
 from .speed_of_script import ScriptWatch, Watched
-from .usage import UsageError
 
 _EPILOG = """\
 The script runs in this process as it is, up to the end of the measurement.  After a few steps it
@@ -36,7 +35,6 @@ docs/speed/speed.md says more.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add = parser.add_argument
@@ -105,7 +103,7 @@ def _run_script(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _threads_end_quietly() -> Iterator[None]:
-    """Of a script that trains in a thread of its own, the end of the measurement ends that one."""
+    """Where a thread of the script trains, the end of the measurement ends it without a message."""
     before = threading.excepthook
 
     def show(failure: threading.ExceptHookArgs) -> None:

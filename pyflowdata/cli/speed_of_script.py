@@ -41,7 +41,7 @@ class ScriptWatch:
 
     Attributes:
         few: Steps after which a loader is the watched one.
-        most_steps: That any loader has given.
+        most_steps: The most steps that a loader has given.
         described: The watched loader, and where it is iterated over; None: there is none yet.
         batch_rows: Records of the largest batch.
         is_done: All is measured.
@@ -53,7 +53,7 @@ class ScriptWatch:
         self._steps, self._seconds = steps, seconds
         self._counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._loader: weakref.ref[Any] | None = None
-        self._part: _Together | None = None  # that is being measured
+        self._part: _Together | None = None  # the part in measurement
         self._alone: Speed | None = None
         self._together: _Together | None = None
         self._training: _Training | None = None
@@ -104,7 +104,7 @@ class ScriptWatch:
             self._is_inside = False
 
     def _take_first(self, asked: _Batches) -> Any:
-        """Of a loader that may become the watched one."""
+        """The next batch of a loader that may become the watched one."""
         loader = asked.loader
         count = self._counts.get(loader, 0)
         if count < self.few:
@@ -170,7 +170,7 @@ class _Together:
 
     Attributes:
         rows: Records of the largest batch of the first steps.
-        replay: Of that batch.
+        replay: A replay of that batch.
     """
 
     rows = 0

@@ -15,24 +15,25 @@ from ..formats import FORMATS, RECORD, Field, Source, field_of, lengths_of
 from ..nodes import Blob, dtype_name, widened
 from ..ragged import Ragged
 from ..words.plain_text import printable, size
-from .command_bar import command_bar, first_types, with_types
-from .file_arguments import (
+from .sources import (
     about,
     add_memory_argument,
     add_source_arguments,
+    command_bar,
     expand,
+    first_types,
     load_plugins,
     say_left_out,
     source_of,
+    with_types,
 )
-from .output import finite, say, say_json
+from .usage import finite, say, say_json
 
 _BARS = 40  # characters of the longest bar
 _BINS = 12
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="data files of one format")
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_source_arguments(parser)
@@ -167,10 +168,6 @@ def _print_histogram(bins: list[tuple[int, int, int]]) -> None:
         say(f"    {name:>{width}}  {bar:{_BARS}}  {count}".rstrip())
 
 
-def _is_bytes(blob: Blob) -> bool:
-    return field_of("", blob).dtype == "bytes"
-
-
 def _read(source: Source, file_field: str) -> tuple[dict[str, _Field], Any, int]:
     """What the fields of all records hold, how many bytes each record has, and how many the files
     of records, where a field is their content."""
@@ -184,7 +181,8 @@ def _read(source: Source, file_field: str) -> tuple[dict[str, _Field], Any, int]
 
     def with_lengths(blobs: dict[str, Blob]) -> dict[str, Blob]:
         """The blobs, of bytes their lengths alone."""
-        are_bytes.update(name for name, blob in blobs.items() if _is_bytes(blob))
+        types = {name: field_of("", blob).dtype for name, blob in blobs.items()}
+        are_bytes.update(name for name, type in types.items() if type == "bytes")
         return {
             name: lengths_of(blob) if name in are_bytes else blob for name, blob in blobs.items()
         }

@@ -11,7 +11,6 @@ from ..nodes.stubs import make_plugin_stubs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     parser.add_argument("library", metavar="LIB", help="the plugin, or the package that has it")
     parser.add_argument(
         "-o", "--out", type=Path, metavar="FILE", help="write this file (default: print)"

@@ -1,4 +1,4 @@
-"""How a command says that it was called wrongly.  Failures of a command are of two kinds:
+"""How commands print, and how they refuse a wrong call.  Failures of a command are of two kinds:
 
 - An argument is wrong whatever the files hold (is_wrong_call, and what argparse finds itself): the
   usage is printed, then the message, and the exit status is 2.
@@ -8,9 +8,42 @@
 from __future__ import annotations
 
 import argparse
+import json
+import math
+import sys
 from collections.abc import Sequence
+from typing import Any, TextIO
 
 from ..errors import InvalidArgumentError
+from ..words.plain_text import printable
+
+
+# ---- Printing -----------------------------------------------------------------------------------
+
+# A name or a cell of a file may hold escape sequences, line breaks and characters that turn the
+# direction of the text around, so all that commands print about files goes through `say`.
+
+
+def say_json(value: Any, indent: int | None = None) -> None:
+    """Prints a value as JSON, which has escapes of its own."""
+    print(json.dumps(value, indent=indent))
+
+
+def say(line: str, to: TextIO | None = None) -> None:
+    """Prints one line, of characters that are printed as themselves; None: to standard output."""
+    print(printable(line), file=to or sys.stdout)
+
+
+def finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity."""
+    if isinstance(value, dict):
+        return {name: finite(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# ---- Wrong calls --------------------------------------------------------------------------------
 
 
 class UsageError(Exception):

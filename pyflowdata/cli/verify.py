@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
+from typing import Any
 
 from ..errors import (
     CorruptDataError,
@@ -14,23 +16,80 @@ from ..errors import (
     OutOfMemoryError,
     UnsupportedError,
 )
-from ..formats import FORMATS, Damage, Scan, damage_of
-from .command_bar import command_bar
-from .file_arguments import (
+from ..formats import (
+    FORMATS,
+    Damage,
+    Scan,
+    Source,
+    damage_of,
+    decoded_image,
+    image_fields,
+    read_all,
+)
+from ..insight.sheet import has_images
+from ..loader import DataLoader
+from .sources import (
     about,
     add_memory_argument,
     add_source_arguments,
+    command_bar,
     expand,
     load_plugins,
     source_of,
 )
-from .image_damage import damaged_images, image_field
-from .output import say, say_json
-from .usage import is_wrong_call
+from .usage import is_wrong_call, say, say_json
+
+
+# ---- Images that cannot be decoded --------------------------------------------------------------
+
+_FIRST = 16  # records that tell whether bytes are files of images
+
+
+def _image_field(source: Source) -> tuple[Source, str] | None:
+    """A source with a field of image files, and the name of the field; None: it has no images."""
+    format = FORMATS[source.format.name]
+    source = format.with_images(source)
+    found = image_fields(source.fields)
+    types = {field.name: field.type for field in source.fields}
+    if found is None or types[found.image] != "bytes":
+        return None
+    if format.is_image_name(found.image):
+        return source, found.image
+    with contextlib.suppress(Error):
+        rows = source.batches([found.image], batch_size=_FIRST, on_error="skip")
+        if has_images(next(rows, {found.image: []})[found.image]):
+            return source, found.image
+    return None
+
+
+def _damaged_images(source: Source, name: str, known: list[Damage], scan: Scan) -> list[Damage]:
+    """Decodes all images of the source's only file, which are in the field `name`; returns the
+    damage that was not known before.  The scan then counts only records with whole images."""
+
+    def opener(**attrs: Any) -> DataLoader[Any]:
+        file = source.blobs(**attrs)[name]
+        return DataLoader({name: decoded_image(file)}, memory_budget=source.memory_budget)
+
+    decoded = Scan()
+    found = read_all(source.files[0], opener, source.compression is not None, decoded)
+    places = {_place(one) for one in known}
+    new = [one for one in found if _place(one) not in places]
+    scan.good = max(scan.good - len(new), decoded.good)
+    if scan.good > decoded.good:
+        scan.notes.append(
+            f"{scan.good - decoded.good} images were not decoded: readers stop at that damage"
+        )
+    return new
+
+
+def _place(damage: Damage) -> tuple[str, int | None]:
+    return damage.file, damage.byte if damage.record is None else damage.record
+
+
+# ---- The command --------------------------------------------------------------------------------
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="data files, of any formats")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each file")
     parser.add_argument("--images", action="store_true", help="decode all images, too")
@@ -69,13 +128,13 @@ def _print_json(path: str, title: str, scan: Scan, damage: list[Damage]) -> None
 def _check_images(args: argparse.Namespace, path: str, damage: list[Damage], scan: Scan) -> None:
     """Decodes the images if that is wanted; adds to the damage and the notes."""
     try:
-        images = image_field(source_of(args, [path]))
+        images = _image_field(source_of(args, [path]))
     except Error as failure:
         if args.images:
             scan.notes.append(f"no images were decoded, since the fields are not known: {failure}")
         return
     if images is not None and args.images:
-        damage += damaged_images(*images, damage, scan)
+        damage += _damaged_images(*images, damage, scan)
     elif images is not None:
         scan.notes.append(_NOT_DECODED)
     elif args.images:

@@ -1,17 +1,76 @@
-"""What all parts of `Dataset` build on: its fields, and how a new data set is made of it."""
+"""The base of `Dataset`: its fields, the views that make a new data set of it, and the nodes that
+make its batches."""
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from ..errors import InvalidArgumentError, shown
-from ..words.plain_text import no_field
-from ..formats import Field, field_of, output_names
+from ..errors import Error, InvalidArgumentError, UnsupportedError, shown
+from ..formats import FORMATS, Field, field_of, head_of, output_names
 from ..nodes import Blob, Node, find_op
 from ..nodes.node import Records
 from ..nodes.tables import Table
-from .streams import refuse_stream
+from ..words.plain_text import no_field
+
+
+# ---- Sources that can only be read in sequence --------------------------------------------------
+
+_compressions: weakref.WeakKeyDictionary[Node, str | None] = weakref.WeakKeyDictionary()
+
+
+def _refuse_stream(blobs: Iterable[Blob], what: str) -> None:
+    """Refuses fields of compressed files: a view asks for records in any order.
+
+    Raises:
+        UnsupportedError: The header of the first file says that it is compressed, and its reader
+            does not decompress it into memory.
+    """
+    for node in _readers_of(blobs):
+        if node not in _compressions:
+            _compressions[node] = _compression_of(node)
+        if _compressions[node]:
+            raise UnsupportedError(
+                f"the files are compressed ({_compressions[node]}), and can only be read in "
+                f"sequence: shuffle() and batch() work, and {what} asks for records in any order; "
+                "decompress or convert the files, or cache() the data set before",
+                op=node.op.name,
+            )
+
+
+def _readers_of(blobs: Iterable[Blob]) -> Iterable[Node]:
+    """The readers of the fields, but those upstream of a view, which has checked them."""
+    waiting, seen = [blob.node for blob in blobs], set()
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.op.is_reader:
+            yield node
+        elif not node.op.is_view:
+            waiting += [blob.node for blob in node.inputs]
+
+
+def _compression_of(reader: Node) -> str | None:
+    """The compression of the first file; None where the reader can read it in any order."""
+    files: Any = reader.values.get("files")
+    if not isinstance(files, list) or not files or not os.path.isfile(files[0]):
+        return None
+    if reader.values.get("compression") == "none":
+        return None
+    own = [one for one in FORMATS.values() if one.reader == reader.op.name]
+    if not own or any(one.decompresses_whole or one.origin != "built in" for one in own):
+        return None
+    try:
+        return head_of(files[0]).compression
+    except Error:
+        return None  # the loader says it
+
+
+# ---- Fields, and new data sets ------------------------------------------------------------------
 
 SetT = TypeVar("SetT", bound="DatasetBase")
 
@@ -20,11 +79,11 @@ class Shuffle(NamedTuple):
     """A random order that is not a node yet: batches take it over, any other view makes it one.
 
     Attributes:
-        seed: None: that of the batches.
+        seed: None: the seed of the batches.
         kind: "auto", "global", "window" or "buffer".
         order_key: A text on which the order depends besides the seed.
         reshuffle: Whether each epoch has an order of its own.
-        attrs: Of the kind, as readers have them.
+        attrs: Attrs of the kind, as readers have them.
     """
 
     seed: int | None
@@ -46,7 +105,7 @@ class DatasetBase(Records):
             raise InvalidArgumentError("a data set needs a field or more")
         self._fields = dict(blobs)
         self._shuffle = shuffle
-        self._ordered: dict[str, Blob] | None = None  # once they are asked for
+        self._ordered: dict[str, Blob] | None = None  # made by the first use of `blobs`
 
     # ---- Fields -------------------------------------------------------------------------------
 
@@ -56,7 +115,7 @@ class DatasetBase(Records):
         return {name: field_of(name, blob) for name, blob in self._fields.items()}
 
     def blob(self, name: str) -> Blob:
-        """A field as a blob in batches of 1, for ops: what they make of it can be a field, too.
+        """A field as a blob in batches of 1 for ops, whose results can be fields, too.
 
         Raises:
             InvalidArgumentError: There is no such field.
@@ -68,7 +127,7 @@ class DatasetBase(Records):
     @property
     def blobs(self) -> dict[str, Blob]:
         """All fields by name, each as `blob()` gives it."""
-        if self._ordered is None:  # the same ones from now on, so that they go together
+        if self._ordered is None:  # always the same blobs, so that they share one shuffle
             self._ordered = self._shuffled()
         return dict(self._ordered)
 
@@ -92,17 +151,17 @@ class DatasetBase(Records):
         return type(self)(named_view(op, self.blobs, attrs))
 
     def _selected(self: SetT, table: Table) -> SetT:
-        """Of the records before the shuffle, which then shuffles those that are left."""
+        """The records of a table, chosen before the shuffle, which then shuffles only them."""
         return self._with_blobs(named_view("SelectDataset", self._fields, {"table": table}))
 
     def _with_blobs(self: SetT, blobs: Mapping[str, Blob]) -> SetT:
-        """A data set of other fields of the same records, before its shuffle."""
+        """The same records and shuffle with other fields."""
         return type(self)(blobs, self._shuffle)
 
 
 def named_view(op: str, blobs: Mapping[str, Blob], attrs: Mapping[str, Any]) -> dict[str, Blob]:
-    """The outputs of a view, by the names of its inputs."""
-    refuse_stream(blobs.values(), op)
+    """The outputs of a view, named as its inputs."""
+    _refuse_stream(blobs.values(), op)
     attrs = {"fields": output_names(blobs), **attrs}
     node = Node(find_op(op), None, list(blobs.values()), attrs)
     return dict(zip(blobs, node.outputs, strict=False))
@@ -129,17 +188,17 @@ def several_view(
         blobs = source.blobs
         if set(blobs) != set(first):
             raise InvalidArgumentError(
-                f"source 0 has the fields {described(sources[0])}; source {index} has "
-                f"{described(source)}: choose and rename them so that they are the same"
+                f"source 0 has the fields {_described(sources[0])}; source {index} has "
+                f"{_described(source)}: choose and rename them so that they are the same"
             )
         inputs += [blobs[name] for name in first]
-    refuse_stream(inputs, op)
+    _refuse_stream(inputs, op)
     values = {"fields": output_names(first), "num_sources": len(sources), **attrs}
     node = Node(find_op(op), None, inputs, values)
     return dict(zip(first, node.outputs, strict=False))
 
 
-def described(data: DatasetBase) -> str:
+def _described(data: DatasetBase) -> str:
     """image: bytes, label: int64."""
     return ", ".join(f"{name}: {field.type}" for name, field in data.fields.items())
 
@@ -147,3 +206,68 @@ def described(data: DatasetBase) -> str:
 def names_of(names: str | Iterable[str]) -> list[str]:
     """One name or several as a list."""
     return [names] if isinstance(names, str) else list(names)
+
+
+# ---- The nodes of batches -----------------------------------------------------------------------
+
+# Arguments of batches in other libraries, and in readers -> how they are given here.
+_OTHER_WORDS = {
+    "drop_last": 'say last="drop"',
+    "drop_remainder": 'say last="drop"',
+    "last_batch": "it is called last",
+    "num_workers": "a DataLoader has num_threads",
+}
+
+
+def check_attrs(attrs: Iterable[str]) -> None:
+    """Refuses attrs of readers and of other libraries that have another name in data sets.
+
+    Raises:
+        InvalidArgumentError: There is one; the message has the name here.
+    """
+    for name in attrs:
+        here = _OTHER_WORDS.get(name, "")
+        if "shuffle" in name or name == "order_key":
+            here = "shuffle the data set, data.shuffle().batch(n)"
+        if here:
+            raise InvalidArgumentError(f"batch({name}=...): {here}", attr=name)
+
+
+def batch_node(
+    blobs: Mapping[str, Blob],
+    data: DatasetBase,
+    attrs: Mapping[str, Any],
+    op: str = "BatchDataset",
+    name: str | None = None,
+) -> Node:
+    """The node of the batches of a data set."""
+    shuffle = data._shuffle
+    if shuffle is not None and _has_other_seed(shuffle, attrs):
+        if op != "BatchDataset" or shuffle.kind not in ("auto", "global"):
+            raise InvalidArgumentError(
+                f"shuffle() has the seed {shown(shuffle.seed)}, and the batches have "
+                f"{shown(attrs['seed'])}; here both are the same seed: give one of them"
+            )
+        ordered = data.blobs
+        blobs, shuffle = {field: ordered[field] for field in blobs}, None
+    given: dict[str, Any] = {"fields": output_names(blobs), **attrs}
+    if shuffle is not None:
+        given |= {"random_shuffle": True, "shuffle": shuffle.kind, "order_key": shuffle.order_key,
+                  "shuffle_after_epoch": shuffle.reshuffle, **shuffle.attrs}  # fmt: skip
+        if shuffle.seed is not None and "seed" not in given:
+            given["seed"] = shuffle.seed
+    return Node(find_op(op), name, list(blobs.values()), given)
+
+
+def _has_other_seed(shuffle: Shuffle, attrs: Mapping[str, Any]) -> bool:
+    """Whether the batches have a seed that differs from that of the shuffle."""
+    seed = attrs.get("seed", shuffle.seed)
+    return shuffle.seed is not None and not (seed == shuffle.seed or seed == -1)
+
+
+def node_alone(blobs: Iterable[Blob], batch_size: int, seed: int = 0, **attrs: Any) -> Node:
+    """The node of batches that the library itself reads: one rank, in order, with a seed."""
+    inputs = list(blobs)
+    names = [f"field{place}" for place in range(len(inputs))]  # no field of the user is "id"
+    given = {"fields": names, "batch_size": batch_size, "rank": 0, "world_size": 1, "seed": seed}
+    return Node(find_op("BatchDataset"), None, inputs, {**given, **attrs})

@@ -1,17 +1,80 @@
-"""The blobs of a data set's batches."""
+"""Batches of a data set: their blobs, packs of several records, and batches of similar lengths."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
-from ..errors import InvalidArgumentError
-from .method_hints import unknown_of_batches
-from ..nodes import Blob, Node
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidArgumentError, shown
+from ..formats import lengths_of, output_names
+from ..nodes import Blob, Node, find_op
 from ..nodes.registry import HOST_OUTPUTS
+from ..nodes.tables import Table
+from ..words import remedies
 from ..words.plain_text import no_field
-from .map_types import Outputs, SampleBatch
-from .mapping import Maps, chosen, computed
+from ..words.remedies import did_you_mean, similar
+from .base import DatasetBase, SetT, batch_node, check_attrs, names_of
+from .columns import evaluate, files_state, made_of
+from .fingerprints import of_blobs
+from .mapping import Maps, Outputs, SampleBatch, chosen, computed
+
+
+# ---- Methods that are not there -----------------------------------------------------------------
+
+# The message for a method of another library names the method that does the same here.
+
+_PADDED = "PadBatch(data.batch(n)[field])"
+
+# Names of PyTorch, tf.data, MindData, Hugging Face and Grain -> the name here.
+_METHODS = {
+    "batch_and_pad": _PADDED,
+    "bucket_batch_by_length": "batch_by_length(field=...)",
+    "cardinality": "len(data)",
+    "columns": "fields",
+    "column_names": "fields",
+    "concatenate": "concat(other)",
+    "enumerate": "batch(n, with_id=True)",
+    "features": "fields",
+    "filter": "where(predicate)",
+    "interleave": remedies.MIX,
+    "map_batches": "batch(n).map(function)",
+    "padded_batch": _PADDED,
+    "random_split": remedies.SPLIT,
+    "remove_columns": "drop(name)",
+    "rename_column": "rename({old: new})",
+    "rename_columns": "rename({old: new})",
+    "select_columns": "project(name)",
+    "shard": "a slice, data[index::count]; ranks need none",
+    "sort": "select(np.argsort(data.column(name)))",
+    "train_test_split": remedies.SPLIT,
+    "unbatch": "nothing: a data set has no batches yet",
+    "unique": "np.unique(data.column(name))",
+}
+
+
+def unknown_method(name: str, known: list[str], fields: Iterable[str]) -> str:
+    """The message for an unknown method of a data set."""
+    said = f"a data set has no {name!r}"
+    if name in fields:
+        return f"{said}: the field is data.column({name!r}), or data.batch(n)[{name!r}] in batches"
+    if name in _METHODS:
+        return f"{said}; the same here: {_METHODS[name]}"
+    return f"{said}{did_you_mean(name, known)}"
+
+
+def _unknown_of_batches(name: str, fields: Iterable[str], of_data: bool) -> str:
+    """The message for an unknown method of batches; `of_data`: data sets have it."""
+    said = f"batches have no {name!r}"
+    if of_data and name not in fields:
+        return f"{said}: {remedies.ON_DATA}"
+    field = similar(name, fields, 0.8)
+    return f"{said}; its field is batch[{field!r}]" if field else said
+
+
+# ---- The blobs of batches -----------------------------------------------------------------------
 
 _OF_DATA = ("shuffle", "take", "skip", "where", "repeat", "concat", "zip", "split", "sample",
             "cache")  # fmt: skip
@@ -49,7 +112,7 @@ class Batches(tuple[Blob, ...]):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            said = unknown_of_batches(
+            said = _unknown_of_batches(
                 name, self.__dict__.get("blobs", ()), hasattr(Maps, name) or name in _OF_DATA
             )
             raise AttributeError(said, name=name, obj=None)
@@ -78,7 +141,7 @@ class Batches(tuple[Blob, ...]):
 
 
 def batches_of(node: Node, fields: Mapping[str, Blob]) -> Batches:
-    """The outputs of such a node by the names of the fields; then mask and id, if it has them."""
+    """The outputs of a node of batches by the names of the fields, then mask and id."""
     named = dict(zip(fields, node.outputs, strict=False))
     for blob in node.outputs:
         port = blob.name.rpartition("/")[2]
@@ -90,3 +153,224 @@ def batches_of(node: Node, fields: Mapping[str, Blob]) -> Batches:
                 )
             named[port] = blob
     return Batches(named)
+
+
+# ---- Lengths of records -------------------------------------------------------------------------
+
+Array = npt.NDArray[Any]
+
+
+def _lengths_table(data: DatasetBase, field: str, lengths: npt.ArrayLike | None) -> Table:
+    """The length of each record; computed when a loader first needs it, unless it is given.
+
+    Raises:
+        InvalidArgumentError: The field has no length, the array no whole numbers, or a view draws
+            other records in each epoch.
+    """
+    if field not in data.fields:
+        data.blob(field)
+    if lengths is not None:
+        return Table(_whole_numbers(np.asarray(lengths)))
+    if not data._fields[field].shape[1:]:
+        raise InvalidArgumentError(f"field {shown(field)} is one number, which has no length")
+    counted = made_of(data, lengths_of(data._fields[field]))
+    graph = of_blobs(counted.blobs)
+    key = None if graph is None else ("lengths", graph)
+    return Table(
+        lambda: _whole_numbers(evaluate(counted, data)), key=key, state=lambda: files_state(data)
+    )
+
+
+def _whole_numbers(lengths: Array) -> Array:
+    if lengths.dtype.kind not in "iu":
+        raise InvalidArgumentError(
+            f"lengths is an array of {lengths.dtype}; lengths are whole numbers"
+        )
+    if lengths.dtype in (np.int32, np.int64):
+        return lengths
+    return lengths.astype(np.int32 if lengths.dtype.itemsize < 4 else np.int64)
+
+
+# ---- Packs, and batches of similar lengths ------------------------------------------------------
+
+_DESCRIPTIONS = ("segment_ids", "position_ids", "loss_mask", "cu_seqlens", "max_seqlen")
+_MOST_ROWS = 4096
+
+
+class Packing(DatasetBase):
+    """The methods of `Dataset` for records of different lengths, such as tokens of documents."""
+
+    def pack(
+        self: SetT,
+        length: int,
+        *,
+        field: str | Sequence[str],
+        rule: str = "best_fit",
+        longer: str = "split",
+        last: str = "pad",
+        padding: float | Mapping[str, float] = 0,
+        add: str | Sequence[str] = _DESCRIPTIONS,
+        window: int | None = None,
+        lengths: npt.ArrayLike | None = None,
+    ) -> SetT:
+        """Rows of exactly `length` tokens, each made of several records.
+
+        Which record goes where is decided once, from the lengths, so the packs have a `len()`, and
+        `shuffle()` after `pack()` shuffles packs.
+
+        Args:
+            length: Tokens of a pack.
+            field: The tokens; or several fields with a value for each token, such as labels, which
+                are packed alongside.  Other fields are left out.
+            rule: "best_fit": each record goes whole into the pack that it fills best, among the
+                records of a window.  "chunk": the records one after another, cut at every `length`.
+            longer: With "best_fit", what becomes of records longer than a pack: "split" into full
+                packs and a rest, "truncate", "drop" or "raise".
+            last: With "chunk", what becomes of a last pack that is not full: "pad" or "drop".
+            padding: The value after the last record of a pack, of all fields or by field.
+            add: Fields that tell the records of a pack apart: segment_ids (1, 2 ..., and 0 for
+                padding), position_ids (from 0 in each segment), loss_mask (False for padding),
+                cu_seqlens (where segments begin, then `length`; padding is a segment of its own)
+                and max_seqlen (the longest segment); "NAME=segment_ids" gives it another name.
+            window: With "best_fit", how many consecutive records are packed among each other;
+                None: so many as fill several hundred packs.
+            lengths: The lengths of all records, if known; None: one pass over the records counts
+                them, when a loader first needs them, and they are kept like an index.
+
+        Raises:
+            InvalidArgumentError: An argument is wrong, or the records are shuffled.
+        """
+        if self._shuffle is not None:
+            raise InvalidArgumentError(
+                "the records are shuffled, and packs are made in one order: shuffle the packs, "
+                "data.pack(...).shuffle(...)"
+            )
+        if window is not None and window < 1:
+            raise InvalidArgumentError(
+                f"window = {shown(window)}; it must be 1 or more", attr="window"
+            )
+        names, added = names_of(field), names_of(add)
+        inputs = [self.blob(name) for name in names]
+        values = {
+            "fields": [*output_names(names), *added], "length": length, "rule": rule,
+            "longer": longer, "last": last, "window": window or 0,
+            "padding": _padding_of(padding, names),
+            "lengths": _lengths_table(self, names[0], lengths),
+        }  # fmt: skip
+        node = Node(find_op("PackDataset"), None, inputs, values)
+        named = [*names, *(one.partition("=")[0] for one in added)]
+        return type(self)(dict(zip(named, node.outputs, strict=True)))
+
+    def batch_by_tokens(
+        self,
+        max_tokens: int,
+        *,
+        field: str,
+        most_rows: int = _MOST_ROWS,
+        multiple_of: int = 1,
+        boundaries: Sequence[int] = (),
+        lengths: npt.ArrayLike | None = None,
+        last: str = "short",
+        seed: int | None = None,
+        name: str | None = None,
+        **attrs: Any,
+    ) -> Batches:
+        """Batches of records of similar lengths with at most `max_tokens` after padding.
+
+        Each epoch of `data.shuffle()` has every record once, in batches that are drawn again; of
+        data without a shuffle the longest come first.  How many batches there are does not change.
+
+        Args:
+            max_tokens: Rows of a batch, of all ranks together, times the longest in its bucket.
+            field: Whose rows are counted; `PadBatch` pads them.
+            most_rows: The most rows of a batch, of all ranks together, where records are so short
+                that max_tokens would let in more.
+            multiple_of: Batches have a multiple of this many rows, such as the number of ranks,
+                except where records are few.
+            boundaries: Lengths that part the buckets, ascending; left out, they are chosen so that
+                little is padded.
+            lengths: As `pack()` takes them.
+            last: "short"; or "drop": leaves out records so that the batches of a bucket have the
+                same size, other ones in each epoch.
+            seed: As `batch()` takes it.
+            name: The name of the node.
+            **attrs: Attrs of every reader, as `batch()` takes them.
+
+        Raises:
+            InvalidArgumentError: An argument is wrong; when a loader opens, max_tokens is less than
+                the longest record needs.
+        """
+        if max_tokens == 0:
+            raise InvalidArgumentError("max_tokens = 0; it must be 1 or more")
+        check_attrs(attrs)
+        if "batch_size" in attrs:
+            raise InvalidArgumentError("batch_by_tokens: give most_rows", attr="batch_size")
+        own = {"max_tokens": max_tokens, "batch_size": most_rows, "multiple_of": multiple_of,
+               "boundaries": list(boundaries)}  # fmt: skip
+        return _by_length(self, field, lengths, last, seed, name, {**own, **attrs})
+
+    def batch_by_length(
+        self,
+        batch_size: int | None = None,
+        *,
+        field: str,
+        boundaries: Sequence[int] = (),
+        batch_sizes: Sequence[int] = (),
+        lengths: npt.ArrayLike | None = None,
+        last: str = "short",
+        seed: int | None = None,
+        name: str | None = None,
+        **attrs: Any,
+    ) -> Batches:
+        """Batches of records of similar lengths, so that `PadBatch` pads little.
+
+        Args:
+            batch_size: Rows of a batch, of all ranks together.
+            field: Whose rows are counted.
+            boundaries: Lengths that part the buckets, ascending; left out, they are chosen so that
+                little is padded.
+            batch_sizes: In place of batch_size one for each bucket, so one more than boundaries.
+            last: "short"; or "drop": short batches of each bucket are left out, with other records
+                in each epoch.
+            lengths, seed, name, **attrs: As `batch_by_tokens()` takes them; so are shuffles.
+
+        Raises:
+            InvalidArgumentError: An argument is wrong.
+        """
+        check_attrs(attrs)
+        if (batch_size is None) != bool(batch_sizes):
+            raise InvalidArgumentError(
+                f"batch_size = {shown(batch_size)}, batch_sizes = {shown(batch_sizes)}; give one "
+                "of the two"
+            )
+        most = max(batch_sizes) if batch_size is None else batch_size
+        own = {"batch_size": most, "batch_sizes": list(batch_sizes), "boundaries": list(boundaries)}
+        return _by_length(self, field, lengths, last, seed, name, {**own, **attrs})
+
+
+def _padding_of(padding: float | Mapping[str, float], names: Sequence[str]) -> list[float]:
+    if not isinstance(padding, Mapping):
+        return [padding] if padding else []
+    for name in padding:
+        if name not in names:
+            raise InvalidArgumentError(
+                f"padding names field {shown(name)}, which is not packed; {', '.join(names)} are"
+            )
+    return [padding.get(name, 0) for name in names]
+
+
+def _by_length(
+    data: DatasetBase,
+    field: str,
+    lengths: npt.ArrayLike | None,
+    last: str,
+    seed: int | None,
+    name: str | None,
+    attrs: Mapping[str, Any],
+) -> Batches:
+    table = _lengths_table(data, field, lengths)
+    given = {**attrs, "last_batch": last, "lengths": table}
+    if seed is not None:
+        given["seed"] = seed
+    node = batch_node(data._fields, data, given, "BucketDataset", name)
+    return batches_of(node, data._fields)

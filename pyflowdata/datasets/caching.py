@@ -19,28 +19,26 @@ from ..loader import DataLoader
 from ..pyops.op import function_of, name_of
 from ..pyops.row_function import RowFunction
 from ..insight.progress import Bar
-from .base import DatasetBase, SetT
-from .batching import node_alone
-from .cache_place import CacheFolder, Place
-from .changing import COMPARED, changing_fields
-from .columns import refuse_changing_order
+from .base import DatasetBase, SetT, node_alone
+from .cache_files import CacheFolder, Place
+from .columns import COMPARED, changing_fields, refuse_changing_order
 from .fingerprints import of_function
 from .fingerprints import version as library_version
 
-_AT_ONCE = 128  # records that are computed at once
+_AT_ONCE = 128  # records in a batch
 
 _log = logging.getLogger("pyflowdata")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Cache(Prepared):
+class _Cache(Prepared):
     """The records of a data set in a file, which is made, or made again, when a loader needs it.
 
     Attributes:
         fields: The data set that is cached.
-        place: Where.
+        place: The folder of caches.
         graph: What is cached, in words.
-        said: What `repr` says, as "cache('disk')".
+        said: The step in `repr`, as "cache('disk')".
     """
 
     fields: Mapping[str, Blob]
@@ -55,11 +53,11 @@ class Cache(Prepared):
 
     @property
     def folder(self) -> CacheFolder:
-        """The file of the records, and what belongs to it."""
+        """The folder of this cache."""
         return CacheFolder(self.place, self.identity)
 
     def prepare(self) -> None:
-        """Makes the file, unless it is there and the data are as they were.
+        """Makes the file, unless there is one and the data have not changed.
 
         Raises:
             FileError: It cannot be written, or there is not enough room.
@@ -127,7 +125,7 @@ class Cache(Prepared):
         _log.info("cached %d records, %d bytes: %s", writer.records, writer.bytes, folder.records)
 
     def _check_room(self, writer: CacheWriter, total: int, most: int) -> None:
-        """After the first batch: whether all the others will have room, as far as it tells."""
+        """Judges by the first batch whether all records will have room."""
         free = self.place.free_bytes(most)
         wanted = writer.bytes * max(total, writer.records) // writer.records
         if wanted <= free:
@@ -145,7 +143,7 @@ class Cache(Prepared):
 
 
 def _described(fields: Mapping[str, Blob], version: str) -> str:
-    """The graph of the fields in words: what decides about the records, besides the files' bytes.
+    """The graph of the fields in words: all that decides the records but the bytes of files.
 
     Raises:
         InvalidArgumentError: A part of it cannot be put into words, and there is no `version`.
@@ -160,7 +158,7 @@ def _described(fields: Mapping[str, Blob], version: str) -> str:
         if isinstance(value.value, Table):
             array = value.value.array
             return f"{array.dtype} {hashlib.sha256(array.data).hexdigest()}"
-        if isinstance(value.value, Cache):
+        if isinstance(value.value, _Cache):
             return value.value.identity
         _need_version(f"{node.op.name} reads a Python object", version)
         return "an object"
@@ -182,7 +180,7 @@ def _described(fields: Mapping[str, Blob], version: str) -> str:
 
 
 def _origin(node: Node, version: str) -> str:
-    """What its op is, and where its relative paths begin."""
+    """The op of a node in words, and the folder of its relative paths."""
     function = function_of(node.op.name)
     if function is not None:  # its op has a name of this process
         name = name_of(function)
@@ -217,9 +215,7 @@ def _need_version(what: str, version: str) -> None:
 class Caching(DatasetBase):
     """The method of `Dataset` that keeps computed records."""
 
-    def cache(
-        self: SetT, where: str | os.PathLike[str] = "memory", *, version: str = ""
-    ) -> SetT:
+    def cache(self: SetT, where: str | os.PathLike[str] = "memory", *, version: str = "") -> SetT:
         """The same records, computed once: the first loader that needs them writes all of them into
         a file, and they are read from it after that, in any order.
 
@@ -228,7 +224,8 @@ class Caching(DatasetBase):
 
         Args:
             where: "memory"; "disk", the folder of the indexes; or a folder.
-            version: Of what the library cannot see: Python objects, and what functions read.
+            version: A text for what the library cannot see: Python objects, and what functions
+                read.
 
         Raises:
             InvalidArgumentError: The order is random, or the data depend on what the library
@@ -242,6 +239,6 @@ class Caching(DatasetBase):
         refuse_changing_order(self, "use cache() before it")
         fields = self.blobs
         said = f"cache({'' if where == 'memory' else shown(os.fspath(where))})"
-        cache = Cache(fields, Place(where), _described(fields, version), said)
+        cache = _Cache(fields, Place(where), _described(fields, version), said)
         blobs = cached_fields(cache, cache.folder.records, self.fields.values())
         return type(self)(dict(zip(fields, blobs, strict=False)))

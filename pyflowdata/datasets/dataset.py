@@ -11,20 +11,16 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..formats import output_names
-from .method_hints import unknown_method
+from .batches import Batches, Packing, batches_of, unknown_method
 from ..nodes import Blob, Node, find_op, registered_ops
 from ..nodes.argument_hints import says_how
-from .base import DatasetBase, Shuffle
-from .batches import Batches, batches_of
-from .batching import batch_node, check_attrs
+from .base import DatasetBase, Shuffle, batch_node, check_attrs
 from .caching import Caching
 from .mapping import Maps
-from .packing import Packing
 from .samplers import Samplers
-from .selecting import Selecting
+from .views import Selecting, Views, method_of
 from .splitting import Splitting
 from .value import Value
-from .views import Views, method_of
 
 OwnT = TypeVar("OwnT", bound="Dataset")
 
@@ -134,9 +130,9 @@ class Dataset(Views, Selecting, Splitting, Packing, Caching, Samplers, Maps, Val
             batch_size: Records in a batch, of all ranks together.
             last: What becomes of an epoch's last records: "short", "drop", "pad", "wrap" or "even",
                 as last_batch of readers.
-            seed: Of random ops, and of a shuffle without its own; None: that of the shuffle, else
-                one is drawn.
-            name: Of the node.
+            seed: The seed of random ops, and of a shuffle without its own; None: that of the
+                shuffle, else one is drawn.
+            name: The name of the node.
             **attrs: Other attrs of every reader: rank, world_size, on_error, with_mask, with_id ...
 
         Raises:

@@ -6,7 +6,7 @@ The text is an expression of Python, of which this module knows a part.  Nothing
     a number or truth     a constant of the text
     bytes                 a text of the text, in UTF-8
     an array              a column: one element, or one array of the same shape, per row
-    `Strings`             a column of bytes, of any length per row
+    `_Strings`            a column of bytes, of any length per row
     `Ragged`              any other column whose rows differ in shape; only len() takes it
 
 Integers are computed with 64 bits.  `and`, `or` and `not` evaluate all of their operands.
@@ -17,20 +17,44 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..nodes import dtype_name, widened
-from ..words.plain_text import no_field
 from ..ragged import Ragged
-from .parsing import parsed
+from ..words.plain_text import no_field
+
+
+# ---- Parsing ------------------------------------------------------------------------------------
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+_TRIES = 100
+
+
+def parsed(parse: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """The result of a function that parses; it is called again where another thread disturbed it.
+
+    Python 3.11 counts the depth of a tree for all threads together.  Where they take turns in the
+    middle of a text, it raises SystemError ("AST constructor recursion depth mismatch").
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return parse(*args, **kwargs)
+        except SystemError:
+            continue
+    return parse(*args, **kwargs)
+
+
+# ---- Columns of texts ---------------------------------------------------------------------------
 
 Array = npt.NDArray[Any]
 
-FUNCTIONS = "abs, all, any, endswith, field, isnan, len, max, min, startswith"
+_FUNCTIONS = "abs, all, any, endswith, field, isnan, len, max, min, startswith"
 
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -53,7 +77,7 @@ _WORDS = {ast.BitAnd: "and", ast.BitOr: "or", ast.Invert: "not"}  # what pandas 
 _MOST_DEPTH = 100
 
 
-class Strings:
+class _Strings:
     """A column of bytes of any length."""
 
     def __init__(self, rows: Ragged) -> None:
@@ -89,7 +113,7 @@ class Strings:
         ends = self.rows.row_splits[1:] - len(part)
         return self._has(ends, self.rows.lengths >= len(part), part)
 
-    def compare(self, how: Callable[[Any, Any], Any], other: bytes | Strings) -> Array:
+    def compare(self, how: Callable[[Any, Any], Any], other: bytes | _Strings) -> Array:
         """One truth per row."""
         if isinstance(other, bytes) and how in (operator.eq, operator.ne):
             found = self.equals(other)
@@ -111,10 +135,10 @@ def empty_column(dtype: np.dtype[Any], row_shape: Sequence[int | None]) -> Array
     return Ragged(np.empty(0, dtype), splits, row_shape=row_shape, shapes=shapes)
 
 
-def as_column(column: Array | Ragged) -> Array | Ragged | Strings:
+def _as_column(column: Array | Ragged) -> Array | Ragged | _Strings:
     """A column of a batch, as expressions have it."""
     if isinstance(column, Ragged) and column.dtype == np.uint8 and len(column.row_shape) == 1:
-        return Strings(column)
+        return _Strings(column)
     return column
 
 
@@ -129,13 +153,9 @@ class Expression:
     def __init__(self, text: str, fields: Sequence[str]) -> None:
         """Parses the text.
 
-        Args:
-            text: The expression.
-            fields: What names it may have.
-
         Raises:
-            InvalidArgumentError: The text is not an expression of Python, or has a name
-                that is not a field.
+            InvalidArgumentError: The text is not an expression of Python, or has a name that is
+                not one of `fields`.
         """
         self.text = text.strip()
         self._fields = tuple(fields)
@@ -159,9 +179,7 @@ class Expression:
             here = self.text[failure.offset - 1 :] if failure.offset else ""
             is_assigned = "==" in failure.msg or "assign" in failure.msg or here.startswith("=")
             hint = "; == compares" if is_assigned else ""
-            raise InvalidArgumentError(
-                f"{shown(self.text)}{place}: {failure.msg}{hint}"
-            ) from None
+            raise InvalidArgumentError(f"{shown(self.text)}{place}: {failure.msg}{hint}") from None
         except (ValueError, RecursionError, MemoryError) as failure:
             raise InvalidArgumentError(f"{shown(self.text)}: {failure}") from None
 
@@ -201,10 +219,10 @@ class Expression:
         Raises:
             InvalidArgumentError: A value has a dtype or shape that its place does not take.
         """
-        rows = {name: as_column(columns[name]) for name in self.names}
+        rows = {name: _as_column(columns[name]) for name in self.names}
         with np.errstate(all="ignore"):
             found = self._value(self._body, rows)
-        return found.rows if isinstance(found, Strings) else found
+        return found.rows if isinstance(found, _Strings) else found
 
     def _value(self, node: ast.expr, rows: Mapping[str, Any]) -> Any:
         name = self._name(node)
@@ -213,7 +231,7 @@ class Expression:
         evaluate = _NODES.get(type(node))
         if evaluate is None:
             self._refuse(node, "expressions have fields, numbers, texts, comparisons, in, and, or, "
-                         f"not, + - * / // %, x[0], and the functions {FUNCTIONS}")  # fmt: skip
+                         f"not, + - * / // %, x[0], and the functions {_FUNCTIONS}")  # fmt: skip
         return evaluate(self, node, rows)
 
     def _constant(self, node: ast.Constant, _rows: Mapping[str, Any]) -> Any:
@@ -315,14 +333,14 @@ class Expression:
     ) -> Any:
         if how is None:
             self._refuse(node, "write == or != instead of is")
-        texts = [isinstance(value, (bytes, Strings)) for value in (left, right)]
+        texts = [isinstance(value, (bytes, _Strings)) for value in (left, right)]
         if isinstance(left, Ragged) or isinstance(right, Ragged) or texts[0] != texts[1]:
             found = " with ".join(_described(value) for value in (left, right))
             hint = "; len() gives the number of elements" if "varying" in found else ""
             self._refuse(node, f"it compares {found}{hint}")
-        if isinstance(left, Strings):
+        if isinstance(left, _Strings):
             return left.compare(how, right)
-        if isinstance(right, Strings):
+        if isinstance(right, _Strings):
             return right.compare(_MIRRORED.get(how, how), left)
         return self._fitting(node, how, left, right)
 
@@ -331,10 +349,10 @@ class Expression:
             self._refuse(elements, "in takes constants, as in (1, 2, 3) or ('a', 'b')")
         constants = [_constant_of(element) for element in elements.elts]
         for element, constant in zip(elements.elts, constants, strict=True):
-            if constant is None or isinstance(constant, bytes) != isinstance(value, Strings):
+            if constant is None or isinstance(constant, bytes) != isinstance(value, _Strings):
                 self._refuse(element, f"in takes constants of the field, which is "
                              f"{_described(value)}")  # fmt: skip
-        if isinstance(value, Strings):
+        if isinstance(value, _Strings):
             wanted = set(constants)
             return np.array([row in wanted for row in value.to_list()], np.bool_)
         if not isinstance(value, np.ndarray):
@@ -362,7 +380,7 @@ class Expression:
         name = _function(node)
         call = _CALLS.get(name)
         if call is None or node.keywords:
-            self._refuse(node, f"the functions are {FUNCTIONS}, without keywords")
+            self._refuse(node, f"the functions are {_FUNCTIONS}, without keywords")
         least, most, evaluate = call
         if not least <= len(node.args) <= most:
             wanted = str(least) if least == most else f"{least} or more"
@@ -371,7 +389,7 @@ class Expression:
 
     def _len(self, node: ast.Call, rows: Mapping[str, Any]) -> Any:
         value = self._value(node.args[0], rows)
-        if isinstance(value, Strings):
+        if isinstance(value, _Strings):
             return value.rows.lengths
         if isinstance(value, Ragged):
             return value.shapes[:, 0]
@@ -409,7 +427,7 @@ class Expression:
 
     def _starts_or_ends(self, node: ast.Call, rows: Mapping[str, Any]) -> Any:
         value, part = self._value(node.args[0], rows), _constant_of(node.args[1])
-        if not isinstance(value, Strings) or not isinstance(part, bytes):
+        if not isinstance(value, _Strings) or not isinstance(part, bytes):
             self._refuse(node, f"{_function(node)}() takes a field of texts, and a text")
         starts = _function(node) == "startswith"
         return value.starts_with(part) if starts else value.ends_with(part)
@@ -477,7 +495,7 @@ def _in_order(root: ast.expr) -> Iterator[tuple[ast.AST, int]]:
 
 def _described(value: Any) -> str:
     """A value in words, for messages."""
-    if isinstance(value, (bytes, Strings)):
+    if isinstance(value, (bytes, _Strings)):
         return "a text"
     if isinstance(value, Ragged):
         return f"a field of {value.dtype} of varying shape"

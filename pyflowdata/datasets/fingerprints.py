@@ -1,6 +1,6 @@
-"""What a value depends on, in a text: two texts are equal only where the values must be.
+"""Fingerprints: texts of all that a value depends on, equal only where the values must be equal.
 
-A text is None where that cannot be told, such as for a function of another language.
+A fingerprint is None where these things are not known, as for a function of another language.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from ..nodes.objects import Object
 from ..nodes.tables import Table
 from ..native import lib, text
 
-_LOOKS_UP = {"eval", "exec", "globals", "locals", "vars", "__import__"}  # names that are not seen
+_LOOKS_UP = {"eval", "exec", "globals", "locals", "vars", "__import__"}  # names out of sight
 
-Seen = dict[int, int]  # functions by id, each with its number in the order in which they are met
+Seen = dict[int, int]  # id of a function -> its number, in the order of the walk
 
 
 class _UnknownError(Exception):
-    """What something depends on cannot be told."""
+    """The value depends on something unknown."""
 
 
 def of_function(function: Any) -> str | None:
-    """What the results of a Python function depend on: its code, its constants, the functions and
-    values that it names; None where one of them cannot be told."""
+    """The fingerprint of a Python function: its code, its constants, and the functions and values
+    that it names."""
     try:
         return _hash(_value(function, {}))
     except (_UnknownError, RecursionError):  # a list may have itself as an element
@@ -42,8 +42,7 @@ def of_function(function: Any) -> str | None:
 
 
 def of_blobs(blobs: Mapping[str, Blob]) -> str | None:
-    """How blobs are computed from the records of their readers and views, which are not part of
-    it."""
+    """The fingerprint of the ops that compute blobs, without the records of readers and views."""
     try:
         known = _nodes(nodes_of(blobs.values()))
         return _hash([(name, blob.index, known[blob.node]) for name, blob in blobs.items()],
@@ -53,7 +52,7 @@ def of_blobs(blobs: Mapping[str, Blob]) -> str | None:
 
 
 def version() -> str:
-    """Of the library."""
+    """The version of the library."""
     return text(lib.pfd_version())
 
 
@@ -65,7 +64,7 @@ def _hash(*values: Any) -> str:
 
 
 def _nodes(nodes: Iterable[Node]) -> dict[Node, str]:
-    """Of each node, whose inputs are of nodes before it."""
+    """The hash of each node; nodes stand after those of their inputs."""
     found: dict[Node, str] = {}
     for node in nodes:
         inputs = [(blob.index, found[blob.node]) for blob in node.inputs]
@@ -78,7 +77,7 @@ def _nodes(nodes: Iterable[Node]) -> dict[Node, str]:
 
 
 def _origin(origin: str) -> Any:
-    """Of an op of a plugin, its file as it is now."""
+    """The origin of an op; for a plugin, the size and time of its file, too."""
     if origin.partition(" ")[0] == "python":
         raise _UnknownError
     if not os.path.isfile(origin):
@@ -91,7 +90,7 @@ def _origin(origin: str) -> Any:
 
 
 def _function(function: Any, seen: Seen) -> Any:
-    """Of a function that was written in Python."""
+    """The text of a function that was written in Python."""
     if _is_library(function.__module__):
         return "library", *_library(function)
     if id(function) in seen:
@@ -158,7 +157,7 @@ def _library(value: Any) -> tuple[str, str, str]:
 
 
 def _value(value: Any, seen: Seen) -> Any:
-    """Of what a function may refer to."""
+    """The text of a value that a function may refer to."""
     if isinstance(value, Object):
         value = value.value
     if isinstance(value, Table):

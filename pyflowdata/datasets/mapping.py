@@ -2,17 +2,169 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..errors import InvalidArgumentError, shown
+import numpy as np
+
+from ..errors import Error, InvalidArgumentError, shown
+from ..loader import DataLoader
 from ..nodes import Blob, Node, find_op
+from ..nodes.in_use import nothing_in_use
 from ..nodes.row_types import RowType, row_type
-from ..words.plain_text import no_field
+from ..pyops.callbacks import user_failure
+from ..pyops.op import name_of
 from ..pyops.row_function import RowFunction, is_bytes, mapped_op
+from ..ragged import Ragged
+from ..words.plain_text import no_field
 from .base import named_view
-from .map_types import Outputs, SampleBatch, SampleRows, named, types_of
 from .reading import Reading
+
+
+# ---- Names and types of results -----------------------------------------------------------------
+
+# They are given, or found by a call of the function.
+
+Outputs = str | Sequence[str] | Mapping[str, Any]
+
+_RECORDS = 4  # read where the types of outputs are left out
+
+
+class _SampleRows:
+    """The first records, for calls that find out what a function of rows returns."""
+
+    per = "row"
+
+    def __init__(self, data: Reading, names: Sequence[str]) -> None:
+        self._data = data
+        self._names = names
+
+    def read(self) -> list[list[Any]]:
+        """The arguments of each call."""
+        data = self._data._with_blobs({name: self._data._fields[name] for name in self._names})
+        return [
+            [record[name] for name in self._names] for record in itertools.islice(data, _RECORDS)
+        ]
+
+    def shape(self, array: np.ndarray[Any, Any]) -> tuple[int, ...]:
+        """The shape of a row of an output."""
+        found: tuple[int, ...] = array.shape
+        return found
+
+
+class SampleBatch:
+    """The first batch, for a call that finds out what a function of batches returns."""
+
+    per = "batch"
+
+    def __init__(self, blobs: Sequence[Blob]) -> None:
+        self._blobs = list(blobs)
+
+    def read(self) -> list[list[Any]]:
+        """The arguments of the one call."""
+        with nothing_in_use():
+            loader = DataLoader(tuple(self._blobs), num_threads=1, prefetch=1)
+        with loader:
+            return [list(batch) for batch in itertools.islice(loader, 1)]
+
+    def shape(self, array: np.ndarray[Any, Any]) -> tuple[int, ...]:
+        """The shape of a row of an output."""
+        found: tuple[int, ...] = array.shape[1:]
+        return found
+
+
+def _named(names: Sequence[str], outputs: Outputs | None, count: int) -> list[str]:
+    """The names of `count` results."""
+    if outputs is None and count == len(names):
+        return list(names)
+    given = [] if outputs is None else [outputs] if isinstance(outputs, str) else list(outputs)
+    if len(given) != count or len(set(given)) != count:
+        raise InvalidArgumentError(
+            f"map: the function gives {count} {'result' if count == 1 else 'results'}; outputs "
+            f"must have a name for each, and {', '.join(given) or 'no name'} "
+            f"{'is' if len(given) < 2 else 'are'} given"
+        )
+    return given
+
+
+def _types_of(
+    function: RowFunction,
+    names: Sequence[str],
+    outputs: Outputs | None,
+    samples: _SampleRows | SampleBatch,
+) -> dict[str, RowType]:
+    """The types of the outputs: as given, or found in what the function returns."""
+    given: dict[str, Any] = dict(outputs) if isinstance(outputs, Mapping) else {}
+    if given and all(one is not None for one in given.values()):
+        return {key: row_type(f"outputs['{key}']", one) for key, one in given.items()}
+    found: dict[str, RowType] = {}
+    for inputs in samples.read():
+        said = _called(function, inputs)
+        if isinstance(said, Mapping):
+            results = dict(said)
+            if outputs is not None:
+                results = {key: results[key] for key in _named(names, outputs, len(results))}
+        else:
+            several = said if isinstance(said, tuple) else (said,)
+            results = dict(zip(_named(names, outputs, len(several)), several, strict=True))
+        for key, value in results.items():
+            found[key] = _joined(key, found.get(key), _type_of(key, value, samples))
+    if not found:
+        raise InvalidArgumentError(
+            "map: there is no record to see what the function returns; give the types, as "
+            'outputs={"x": "float32[3]"}'
+        )
+    return {
+        key: one if given.get(key) is None else row_type(f"outputs['{key}']", given[key])
+        for key, one in found.items()
+    }
+
+
+def _called(function: RowFunction, inputs: Sequence[Any]) -> Any:
+    taken = function.__signature__.parameters
+    keywords: dict[str, Any] = {}
+    if "rng" in taken:
+        keywords["rng"] = np.random.default_rng(0)
+    if "ids" in taken:
+        keywords["ids"] = np.zeros((2,), np.int64)
+    try:
+        return function.function(*inputs, **function.keywords, **keywords)
+    except Error:
+        raise
+    except Exception as failure:
+        raise user_failure(failure, f"{name_of(function.function)}()") from failure
+
+
+def _type_of(key: str, value: Any, samples: _SampleRows | SampleBatch) -> RowType:
+    if isinstance(value, (bytes, bytearray, memoryview, str)):
+        return row_type(key, "bytes")
+    if isinstance(value, Ragged):
+        return RowType(value.dtype, value.row_shape)
+    try:
+        array = np.asarray(value)
+        return row_type(key, (array.dtype, samples.shape(array)))
+    except ValueError as failure:
+        raise InvalidArgumentError(
+            f"map: the result '{key}' is {shown(value)}, which is not an array of numbers, nor "
+            "bytes or a text: give its type in outputs"
+        ) from failure
+
+
+def _joined(key: str, one: RowType | None, other: RowType) -> RowType:
+    """The type of both; None for a dimension in which they differ."""
+    if one is None or one == other:
+        return other
+    if one.dtype != other.dtype or len(one.shape) != len(other.shape):
+        raise InvalidArgumentError(
+            f"map: the result '{key}' is {one} for one record and {other} for another; give its "
+            "type in outputs"
+        )
+    shape = tuple(a if a == b else None for a, b in zip(one.shape, other.shape, strict=True))
+    return RowType(one.dtype, shape)
+
+
+# ---- The methods --------------------------------------------------------------------------------
 
 MapsT = TypeVar("MapsT", bound="Maps")
 
@@ -45,7 +197,7 @@ class Maps(Reading):
                 function.  Types that are left out are those of the first records.  None: the
                 results take the place of `fields`.
             processes: Worker processes that call a Python function, in place of threads; 0: none.
-            name: Of the node; random numbers depend on it.
+            name: The name of the node; random numbers depend on it.
             **attrs: Attrs of the op, or keyword arguments of the function.
 
         Raises:
@@ -53,7 +205,7 @@ class Maps(Reading):
         """
         blobs, names = self._fields, chosen(self._fields, fields)
         _check_scope(function)
-        rows = SampleRows(self, names)
+        rows = _SampleRows(self, names)
         made = computed(blobs, names, function, outputs, processes, name, attrs, rows)
         return self._with_blobs({**blobs, **made})
 
@@ -83,9 +235,7 @@ class Maps(Reading):
         """
         if isinstance(outputs, Mapping):
             outputs = {key: _parts(key, given, fan_out) for key, given in outputs.items()}
-        made = self.map(
-            function, *fields, outputs=outputs, processes=processes, name=name, **attrs
-        )
+        made = self.map(function, *fields, outputs=outputs, processes=processes, name=name, **attrs)
         blobs, former = made.blobs, self._fields
         divided = [i for i, key in enumerate(blobs) if made._fields[key] is not former.get(key)]
         return type(self)(
@@ -94,11 +244,12 @@ class Maps(Reading):
 
     def project(self: MapsT, *names: str) -> MapsT:
         """These fields alone, in this order."""
-        return self._with_blobs({name: self._fields[name] for name in checked(self._fields, names)})
+        chosen_names = _checked(self._fields, names)
+        return self._with_blobs({name: self._fields[name] for name in chosen_names})
 
     def drop(self: MapsT, *names: str) -> MapsT:
         """All fields but these."""
-        checked(self._fields, names)
+        _checked(self._fields, names)
         kept = {name: blob for name, blob in self._fields.items() if name not in names}
         if not kept:
             raise InvalidArgumentError("drop() of all fields; a data set needs one or more")
@@ -108,7 +259,7 @@ class Maps(Reading):
         """The same fields with other names: `data.rename({"jpg": "image"})`, or
         `data.rename(jpg="image")`."""
         new = {**(names or {}), **named}
-        checked(self._fields, list(new))
+        _checked(self._fields, list(new))
         blobs: dict[str, Blob] = {}
         for name, blob in self._fields.items():
             called = new.get(name, name)
@@ -141,7 +292,7 @@ def _parts(name: str, given: Any, fan_out: int) -> Any:
 # ---- Fields -------------------------------------------------------------------------------------
 
 
-def checked(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
+def _checked(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
     """Names of fields, each once.
 
     Raises:
@@ -163,7 +314,7 @@ def chosen(blobs: Mapping[str, Blob], names: Sequence[str]) -> list[str]:
         raise InvalidArgumentError(
             f"map: no fields were named, and there are {len(blobs)}: {', '.join(blobs)}"
         )
-    return checked(blobs, names)
+    return _checked(blobs, names)
 
 
 # ---- What a function makes of them --------------------------------------------------------------
@@ -177,7 +328,7 @@ def computed(
     processes: int,
     name: str | None,
     attrs: Mapping[str, Any],
-    samples: SampleRows | SampleBatch,
+    samples: _SampleRows | SampleBatch,
 ) -> dict[str, Blob]:
     """The fields that a function makes."""
     if not callable(function):
@@ -191,11 +342,11 @@ def computed(
             )
         made = function(*inputs, name=name, **attrs)
         found = made if isinstance(made, tuple) else (made,)
-        return dict(zip(named(names, outputs, len(found)), found, strict=True))
+        return dict(zip(_named(names, outputs, len(found)), found, strict=True))
     are_bytes = [
         samples.per == "row" and is_bytes(RowType(one.dtype, one.shape[1:])) for one in inputs
     ]
     wrapped = RowFunction(function, attrs, are_bytes)
-    types = types_of(wrapped, names, outputs, samples)
+    types = _types_of(wrapped, names, outputs, samples)
     op = mapped_op(wrapped, types, per=samples.per, processes=processes)
     return dict(zip(types, Node(op, name, inputs, {}).outputs, strict=True))

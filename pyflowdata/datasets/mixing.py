@@ -57,8 +57,8 @@ def mix(
         interleave: "regular": the sources take turns as evenly as can be.  "random": in random
             order within blocks, whose counts stay exact; within one they are off by up to its size.
         block_size: Records of such a block; None: 1024.  New weights begin with a block.
-        names: Of the sources of a list, for messages.
-        seed: Of interleave="random"; None: that of the batches.
+        names: The names of the sources of a list, for messages.
+        seed: The seed of interleave="random"; None: that of the batches.
 
     Raises:
         InvalidArgumentError: Fields or numbers of the sources and weights do not agree.

@@ -17,14 +17,13 @@ from ..nodes.in_use import nothing_in_use
 from ..nodes.node import reader_nodes
 from ..loader import DataLoader
 from ..ragged import Ragged
-from .base import DatasetBase
-from .batching import batch_node
+from .base import DatasetBase, batch_node
 
 _AT_ONCE = 64  # records that are read in one call
 _BYTES_AT_ONCE = 16 << 20  # the same, of records that are large
 
 
-def row_of(values: Any, row: int) -> Any:
+def _row_of(values: Any, row: int) -> Any:
     """One row of a batch's array; numbers as NumPy scalars, bytes as bytes."""
     found = values[row]
     if isinstance(values, Ragged) and found.dtype == np.uint8 and found.ndim == 1:
@@ -32,13 +31,13 @@ def row_of(values: Any, row: int) -> Any:
     return found.copy() if isinstance(found, np.ndarray) else found
 
 
-def records_of(batch: Mapping[str, Any], rows: int) -> Iterator[dict[str, Any]]:
+def _records_of(batch: Mapping[str, Any], rows: int) -> Iterator[dict[str, Any]]:
     """The rows of a batch as records."""
     for row in range(rows):
-        yield {name: row_of(values, row) for name, values in batch.items()}
+        yield {name: _row_of(values, row) for name, values in batch.items()}
 
 
-def rows_at_once(blobs: Iterable[Blob]) -> int:
+def _rows_at_once(blobs: Iterable[Blob]) -> int:
     """How many records are read at once: few enough for little memory."""
     bytes_of_row = sum(
         blob.dtype.itemsize * math.prod(blob.dense_row_shape)
@@ -48,7 +47,7 @@ def rows_at_once(blobs: Iterable[Blob]) -> int:
     return max(1, min(_AT_ONCE, _BYTES_AT_ONCE // max(1, bytes_of_row)))
 
 
-def joined(batches: Sequence[Any]) -> Any:
+def _joined(batches: Sequence[Any]) -> Any:
     """Batches of a field as one, which the caller may change."""
     if len(batches) == 1:
         return batches[0]
@@ -57,7 +56,7 @@ def joined(batches: Sequence[Any]) -> Any:
     return np.concatenate(batches)
 
 
-class Opened(NamedTuple):
+class _Opened(NamedTuple):
     """What reads the records of a data set.
 
     Attributes:
@@ -76,12 +75,12 @@ class Opened(NamedTuple):
 class Reading(DatasetBase):
     """The methods of `Dataset` that read records."""
 
-    _opened: Opened | None = None
+    _opened: _Opened | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_opened"}
 
-    def _reader(self) -> Opened:
+    def _reader(self) -> _Opened:
         """What reads single records, kept open; a forked child opens its own.
 
         Raises:
@@ -89,9 +88,9 @@ class Reading(DatasetBase):
         """
         opened = self._opened
         if opened is None or opened.process != os.getpid():
-            most = rows_at_once(self._fields.values())
+            most = _rows_at_once(self._fields.values())
             loader = self._loader(most, num_threads=1, prefetch=1)
-            opened = Opened(loader, loader.readers[0].records, most, os.getpid())
+            opened = _Opened(loader, loader.readers[0].records, most, os.getpid())
             self._opened = opened  # of threads that open at the same time one stays
         return opened
 
@@ -159,7 +158,7 @@ class Reading(DatasetBase):
             (place,) = self._places((place,))
             opened = self._reader()
         batch = opened.loader.read((place,))
-        return {name: row_of(values, 0) for name, values in batch.items()}
+        return {name: _row_of(values, 0) for name, values in batch.items()}
 
     def rows(self, indexes: Iterable[SupportsIndex]) -> dict[str, Any]:
         """Records of the first epoch, in this order, as one batch: an array for each field, or a
@@ -178,12 +177,12 @@ class Reading(DatasetBase):
         loader, _, most, _ = self._reader()
         pieces = [places[at : at + most] for at in range(0, len(places), most)] or [places]
         batches = [loader.read(piece) for piece in pieces]
-        return {name: joined([batch[name] for batch in batches]) for name in self._fields}
+        return {name: _joined([batch[name] for batch in batches]) for name in self._fields}
 
     def __getitems__(self, indexes: Iterable[SupportsIndex]) -> list[dict[str, Any]]:
         """Records as `data[i]` gives them; PyTorch's DataLoader asks for those of a batch so."""
         places = list(indexes)
-        return list(records_of(self.rows(places), len(places))) if places else []
+        return list(_records_of(self.rows(places), len(places))) if places else []
 
     def _places(self, indexes: Iterable[SupportsIndex]) -> list[int]:
         """Numbers of records, checked, and counted from the beginning."""
@@ -202,14 +201,14 @@ class Reading(DatasetBase):
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The records of the first epoch, in order."""
         try:
-            loader = self._loader(rows_at_once(self._fields.values()))
+            loader = self._loader(_rows_at_once(self._fields.values()))
         except CorruptDataError as failure:
             if self._is_empty(failure):
                 return
             raise
         with loader:
             for batch in loader:
-                yield from records_of(batch, len(next(iter(batch.values()))))
+                yield from _records_of(batch, len(next(iter(batch.values()))))
 
     def head(self, count: int = 5) -> list[dict[str, Any]]:
         """The first records."""

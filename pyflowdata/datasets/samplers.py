@@ -13,8 +13,7 @@ from ..errors import InvalidArgumentError, shown
 from ..nodes import Blob
 from ..nodes.tables import Table
 from .base import DatasetBase, named_view
-from .column_pass import Array
-from .columns import column, files_state, made_of, refuse_changing_order
+from .columns import Array, column, files_state, made_of, refuse_changing_order
 from .reading import Reading
 
 Values = npt.ArrayLike | str | Callable[..., Any] | Blob
@@ -52,8 +51,8 @@ class Samplers(Reading):
             data.sample({"cat": 2, "dog": 1}, by="label")    # and no others
 
         Args:
-            weights: Of the records, 0 or more; with `by`, a dict of the classes that are drawn.
-                None: all alike.
+            weights: The weight of each record, 0 or more; with `by`, a dict of the classes that are
+                drawn.  None: all alike.
             num_samples: Records of an epoch; None: as many as there are, and without replacement
                 as many as have a weight above 0.
             by: The class of each record, as in `balance()`: its records share the weight of the
@@ -105,7 +104,8 @@ class Samplers(Reading):
         Raises:
             InvalidArgumentError: There is no such field, or an argument is wrong.
         """
-        return _drawn(self, "ClassSampleDataset", seed, labels=_labels_of(self, by),
+        return _drawn(self, "ClassSampleDataset", seed,
+                      labels=_table(self, by, "by", _LABELS, _as_numbers),
                       classes=_count(classes, "classes"), per_class=per_class,
                       num_samples=_count(num_samples, "num_samples"), too_few=too_few)  # fmt: skip
 
@@ -119,7 +119,7 @@ class Samplers(Reading):
             data.repeat_by("repeat_factor")         # Gupta et al., LVIS, 2019
 
         Args:
-            factors: Of the records, 0 or more.
+            factors: The factor of each record, 0 or more.
             seed: None: that of the batches.
 
         Raises:
@@ -130,7 +130,7 @@ class Samplers(Reading):
 
 
 def _drawn(data: OwnT, op: str, seed: int | None, **attrs: Any) -> OwnT:
-    """Of the records before a shuffle that comes last: their numbers are those of the values."""
+    """A view that draws from the records before a last shuffle, as the values number them."""
     refuse_changing_order(data)
     attrs["seed"] = -1 if seed is None else seed
     return type(data)(named_view(op, data._fields, attrs))
@@ -149,9 +149,7 @@ def _numbers_of(data: DatasetBase, values: Values, name: str) -> Table:
     return _table(data, values, name, _NUMBERS, lambda found: found.astype(np.float64, copy=False))
 
 
-def _weights_of(
-    data: Reading, weights: Values | ClassWeights | None, by: Values | None
-) -> Table:
+def _weights_of(data: Reading, weights: Values | ClassWeights | None, by: Values | None) -> Table:
     if by is not None:
         if not isinstance(weights, (Mapping, type(None))):
             raise InvalidArgumentError(
@@ -168,7 +166,7 @@ def _weights_of(
 
 
 def _shared(weights: ClassWeights | None, labels: Array) -> Array:
-    """The weight of each record, of the weights of classes."""
+    """The weight of each record: the records of a class share its weight."""
     classes, of, counts = np.unique(labels, return_inverse=True, return_counts=True)
     shares = np.ones(len(classes))
     if weights is not None:
@@ -182,10 +180,6 @@ def _shared(weights: ClassWeights | None, labels: Array) -> Array:
                 f"{shown(classes.tolist())}"
             )
     return np.asarray((shares / counts)[of.reshape(-1)], np.float64)
-
-
-def _labels_of(data: DatasetBase, values: Values) -> Table:
-    return _table(data, values, "by", _LABELS, _as_numbers)
 
 
 def _as_numbers(labels: Array) -> Array:

@@ -33,21 +33,20 @@ from ..ragged import Ragged
 
 # ---- The first batch of blobs -------------------------------------------------------------------
 
-# The first batch of blobs, with the places of damaged records in it.
 
-class Lost(NamedTuple):
+class _Lost(NamedTuple):
     """The rows of a batch whose record is damaged.
 
     Attributes:
         rows: Their numbers.
-        message: What is said of the first; "" where there is none.
+        message: The error of the first one; "" if there is none.
     """
 
     rows: frozenset[int] = frozenset()
     message: str = ""
 
 
-def has_blobs(batch: Any) -> bool:
+def _has_blobs(batch: Any) -> bool:
     """Whether it is a blob, or several."""
     if isinstance(batch, Mapping):
         batch = list(batch.values())
@@ -56,11 +55,12 @@ def has_blobs(batch: Any) -> bool:
     )
 
 
-def first_batch(blobs: Any, labels: Any, ids: Any) -> tuple[Any, Any, Any, Lost]:
+def _first_batch(blobs: Any, labels: Any, ids: Any) -> tuple[Any, Any, Any, _Lost]:
     """The first batch of blobs; labels and ids, where these are blobs or left out; and the rows
     whose record is damaged."""
     named = dict(blobs) if isinstance(blobs, Mapping) else None
-    wanted = list(named.values()) if named is not None else list(_tuple(blobs))
+    given = blobs if named is None else named.values()
+    wanted = [blobs] if isinstance(blobs, Blob) else list(given)
     extra = [one for one in (labels, ids) if isinstance(one, Blob)]
     made = with_reader_attrs([*wanted, *extra], _reader_attrs)
     readers = reader_nodes(made)
@@ -80,10 +80,6 @@ def first_batch(blobs: Any, labels: Any, ids: Any) -> tuple[Any, Any, Any, Lost]
     return whole, labels, ids, lost
 
 
-def _tuple(blobs: Any) -> Sequence[Any]:
-    return (blobs,) if isinstance(blobs, Blob) else blobs
-
-
 def _reader_attrs(reader: Node) -> dict[str, object]:
     """A damaged record keeps its place, unless the user wants it to be left out; rows that only
     fill a batch have none."""
@@ -99,14 +95,14 @@ def _outputs(reader: Node, name: str) -> tuple[Blob, ...]:
     return tuple(blob for blob in reader.outputs if reader.op.outputs[blob.index].name == name)
 
 
-def _lost(masks: Sequence[Any], damaged: Sequence[Error]) -> Lost:
+def _lost(masks: Sequence[Any], damaged: Sequence[Error]) -> _Lost:
     whole = np.logical_and.reduce(masks)
     message = ""
     if damaged:
         first = damaged[0]
         file = f"{os.path.basename(first.file)}: " if first.file else ""
         message = file + first.message
-    return Lost(frozenset(np.flatnonzero(~whole).tolist()), message)
+    return _Lost(frozenset(np.flatnonzero(~whole).tolist()), message)
 
 
 # ---- The sheet ----------------------------------------------------------------------------------
@@ -120,8 +116,7 @@ class Sheet:
     Attributes:
         pixels: uint8 RGB, (height, width, 3).
         count: Images on it.
-        notes: What is not as it was: numbers that were scaled to be seen, images that are left
-            out or damaged.
+        notes: Changes: numbers that were scaled, images that are left out or damaged.
     """
 
     def __init__(self, pixels: Array, count: int, notes: Sequence[str]) -> None:
@@ -190,12 +185,12 @@ def show(
         labels: A value for each image, or the name of the column that has them.  None: a column
             called label, class, cls, target, fine_label, image/class/label or y; in a tuple the
             first of whole numbers.
-        ids: The same for record ids.  None: a column called id or key; of blobs those of the
-            records.
-        image: The column with the images; None: the first that has some.
+        ids: A record id for each image, or the name of its column.  None: a column called
+            id or key; for blobs the ids of the records.
+        image: The column with the images; None: the first one with images.
         count: Images on the sheet, at most.
-        columns: Of images; None: as many as make the sheet wider than high.
-        size: Of a thumbnail, (height, width).
+        columns: Columns of images; None: as many as make the sheet wider than high.
+        size: The size of a thumbnail, (height, width).
         layout: "HWC" or "CHW"; None: by the shape.
         mean, std: What the images were normalised with, to be undone.  Without them numbers that
             are not 0 to 1 or 0 to 255 are scaled so that the least is black and the largest
@@ -206,11 +201,11 @@ def show(
     """
     _check(count, columns, size, layout)
     means, deviations = _list("mean", mean), _list("std", std)
-    lost = Lost()
+    lost = _Lost()
     if isinstance(batch, Records):
         batch = batch.first_batch(count)
-    if has_blobs(batch):
-        batch, labels, ids, lost = first_batch(batch, labels, ids)
+    if _has_blobs(batch):
+        batch, labels, ids, lost = _first_batch(batch, labels, ids)
     table = _table(batch)
     name = _image_column(table, image)
     rows = rows_of(table[name])
@@ -229,7 +224,7 @@ def _tiles(
     layout: str | None,
     means: Sequence[float] | None,
     deviations: Sequence[float] | None,
-    lost: Lost,
+    lost: _Lost,
 ) -> tuple[list[Tile], list[str]]:
     """The images of rows with their captions, and notes about what was changed or left out."""
     _check_rows(rows)
@@ -359,7 +354,7 @@ def _captions(values: Sequence[Any]) -> list[str]:
 
 
 def _record_ids(ids: list[Any] | None) -> list[Any] | None:
-    """What readers give as id, file and number of the record, in words."""
+    """The ids of readers, which are file and number of the record, in words."""
     if not ids or any(np.shape(one) != (2,) for one in ids):
         return ids
     has_files = any(one[0] != ids[0][0] for one in ids)

@@ -1,8 +1,8 @@
 """`Dataset.split()`: which part each record is in.
 
-By hash: a record's place in [0, 1) is a hash of the seed and of what names it: the values of some
-fields, or its file and its number there.  It does not depend on other records, so that appended
-records and files move nothing.
+By hash: a record's place in [0, 1) is a hash of the seed and of what names the record: the values
+of some fields, or its file and its number in the file.  The place does not depend on other records,
+so appended records and files move nothing.
 """
 
 from __future__ import annotations
@@ -17,20 +17,108 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
+from ..loader import DataLoader
+from ..nodes.argument_hints import says_how
 from ..nodes.node import Node, reader_nodes
 from ..nodes.objects import Object
-from ..nodes.argument_hints import says_how
 from ..nodes.tables import Prepared, Table
-from ..loader import DataLoader
-from .base import DatasetBase, named_view
-from .column_pass import ID, Columns, Computation, evaluate
-from .columns import files_state, refuse_changing_order, words_of
-from .hashes import Hashes, hash_bytes, hash_column, hash_words
+from ..ragged import Ragged
+from .base import DatasetBase, named_view, names_of
+from .columns import (
+    ID,
+    Columns,
+    Computation,
+    evaluate,
+    files_state,
+    refuse_changing_order,
+    words_of,
+)
+
+
+# ---- Hashes of values ---------------------------------------------------------------------------
+
+# 64 bits for each row, the same on every machine.  A value has the same hash in every dtype that
+# holds it: 3 as int8, int64 and float64.
 
 Array = npt.NDArray[Any]
+Hashes = npt.NDArray[np.uint64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+def _hash_words(hashes: Hashes, words: Hashes) -> Hashes:
+    """Each hash with one more word; as `pfd_hash_word()` of csrc/core/hash.h."""
+    with np.errstate(over="ignore"):
+        x: Hashes = (hashes ^ words) + _GOLDEN
+        x = (x ^ (x >> np.uint64(30))) * _FIRST
+        x = (x ^ (x >> np.uint64(27))) * _SECOND
+        x ^= x >> np.uint64(31)
+    return x
+
+
+def _hash_bytes(text: bytes) -> int:
+    """The hash of bytes, started at 0."""
+    rows = Ragged(np.frombuffer(text, np.uint8), np.array([0, len(text)], np.int64))
+    return int(hash_column(np.zeros(1, np.uint64), rows)[0])
+
+
+def hash_column(hashes: Hashes, column: Array | Ragged) -> Hashes:
+    """Each hash with the value of its row: a number, an array or a text."""
+    if isinstance(column, Ragged):
+        if len(column.row_shape) != 1:
+            raise InvalidArgumentError(
+                f"rows of shape {column.row_shape} were given; one dimension can vary"
+            )
+        if column.dtype == np.uint8:
+            return _hash_texts(hashes, column)
+        return _hash_ragged(hashes, column)
+    for element in _words_of(column).reshape(len(column), -1).T:
+        hashes = _hash_words(hashes, element)
+    return hashes
+
+
+def _words_of(values: Array) -> Hashes:
+    """Numbers as words: whole ones as integers, others as the bits of a float64."""
+    if values.dtype.kind != "f":
+        wide = values if values.dtype == np.uint64 else values.astype(np.int64)
+        return np.ascontiguousarray(wide).view(np.uint64)
+    wide = values.astype(np.float64)
+    is_whole = (np.abs(wide) < 2.0**63) & (np.floor(wide) == wide)
+    words = np.where(np.isnan(wide), np.nan, wide).view(np.uint64)
+    whole = np.where(is_whole, wide, 0).astype(np.int64).view(np.uint64)
+    return np.where(is_whole, whole, words)
+
+
+def _hash_ragged(hashes: Hashes, column: Ragged) -> Hashes:
+    words = _words_of(np.asarray(column.values))
+    hashes = hashes.copy()
+    for place in range(int(column.lengths.max(initial=0))):
+        rows = np.flatnonzero(column.lengths > place)
+        hashes[rows] = _hash_words(hashes[rows], words[column.row_splits[rows] + place])
+    return _hash_words(hashes, column.lengths.astype(np.uint64))
+
+
+def _hash_texts(hashes: Hashes, column: Ragged) -> Hashes:
+    """Eight bytes at a time, the last ones filled up with zeros; then the size."""
+    padded = np.zeros(len(column.values) + 8, np.uint8)
+    padded[:-8] = column.values
+    words = np.ndarray(len(column.values) + 1, "<u8", padded.data, strides=(1,))  # at any byte
+    hashes = hashes.copy()
+    for begin in range(0, int(column.lengths.max(initial=0)), 8):
+        rows = np.flatnonzero(column.lengths > begin)
+        left = np.minimum(column.lengths[rows] - begin, 8)
+        found = words[column.row_splits[rows] + begin].astype(np.uint64)
+        kept = np.uint64(2**64 - 1) >> ((8 - left) * 8).astype(np.uint64)
+        hashes[rows] = _hash_words(hashes[rows], found & kept)
+    return _hash_words(hashes, column.lengths.astype(np.uint64))
+
+
+# ---- Parts --------------------------------------------------------------------------------------
+
 OwnT = TypeVar("OwnT", bound="Splitting")
 
-_BITS = 53  # of a hash that say the place
+_BITS = 53  # of a hash give the place
 _MOST_PARTS = 65536
 
 
@@ -99,12 +187,12 @@ class Splitting(DatasetBase):
     def _parts(
         self: OwnT, parts: list[float], by: str | Sequence[str] | None, in_order: bool, seed: int
     ) -> list[OwnT]:
-        sizes = Sizes(parts)
+        sizes = _Sizes(parts)
         if type(seed) is not int or not 0 <= seed < 2**63:
             raise InvalidArgumentError(f"seed = {shown(seed)}; it must be an int of at least 0")
-        names = [by] if isinstance(by, str) else list(by) if by else None
+        names = names_of(by) if by else None
         if not in_order:
-            split = Split(self, sizes, names, seed)
+            split = _Split(self, sizes, names, seed)
             return [self._selected(split.table(part)) for part in range(len(sizes))]
         if names:
             raise InvalidArgumentError(
@@ -119,12 +207,12 @@ class Splitting(DatasetBase):
         ]
 
 
-class Sizes:
-    """How large the parts are to be.
+class _Sizes:
+    """The sizes of the parts.
 
     Attributes:
-        fractions: Of each part; empty where counts were given.
-        counts: Of each part; empty where fractions were given.
+        fractions: The share of each part; empty where counts were given.
+        counts: The records of each part; empty where fractions were given.
     """
 
     def __init__(self, parts: Sequence[Any]) -> None:
@@ -175,7 +263,7 @@ class Sizes:
         return parts
 
     def check(self, records: int) -> None:
-        """Refuses counts that are not of all records."""
+        """Refuses counts whose sum is not the number of records."""
         if self.counts and sum(self.counts) != records:
             raise InvalidArgumentError(
                 f"split({shown(self.counts)}): the parts have {sum(self.counts)} records together; "
@@ -184,21 +272,21 @@ class Sizes:
 
     @property
     def dtype(self) -> type[np.unsignedinteger[Any]]:
-        """Of the numbers of parts."""
+        """The dtype of part numbers."""
         return np.uint8 if len(self) <= 256 else np.uint16
 
 
-class Split:
+class _Split:
     """The part of each record of a data set, found when first needed."""
 
     def __init__(
-        self, data: DatasetBase, sizes: Sizes, by: Sequence[str] | None, seed: int
+        self, data: DatasetBase, sizes: _Sizes, by: Sequence[str] | None, seed: int
     ) -> None:
         """Args:
         data: The records.
-        sizes: Of the parts.
+        sizes: The sizes of the parts.
         by: The fields whose values decide; None: the record itself.
-        seed: Of the hashes.
+        seed: The seed of the hashes.
         """
         refuse_changing_order(data)
         fields = data._fields
@@ -267,7 +355,7 @@ def _is_made(reader: Node) -> bool:
 
 def _start(seed: int, rows: int) -> Hashes:
     start = np.array([seed], np.int64).view(np.uint64)
-    return np.repeat(hash_words(np.zeros(1, np.uint64), start), rows)
+    return np.repeat(_hash_words(np.zeros(1, np.uint64), start), rows)
 
 
 def _of_values(batch: Columns, seed: int) -> Hashes:
@@ -280,7 +368,7 @@ def _of_values(batch: Columns, seed: int) -> Hashes:
 class _Records:
     """Hashes of the records themselves: of the name of their file, and their number in it."""
 
-    def __init__(self, seed: int, sizes: Sizes) -> None:
+    def __init__(self, seed: int, sizes: _Sizes) -> None:
         self._seed, self._sizes = seed, sizes
 
     def prepare(self, loader: DataLoader[Columns]) -> None:
@@ -293,7 +381,7 @@ class _Records:
         names = []
         for path in self._paths:
             name = os.path.basename(os.path.normpath(path))
-            names.append(hash_bytes(os.fsencode(f"{name}\0{before[name]}")))
+            names.append(_hash_bytes(os.fsencode(f"{name}\0{before[name]}")))
             before[name] += 1
         count = len(names)
         firsts = [0] * count if self._are_folders else self._places.first_records(count)
@@ -301,15 +389,15 @@ class _Records:
         self._firsts = np.array([*firsts, 0], np.int64)
 
     def hashes(self, ids: Array) -> Hashes:
-        """Of the records with these files and numbers."""
+        """The hashes of the records with these files and numbers."""
         files, numbers = ids[:, 0], ids[:, 1]
-        hashes = hash_words(_start(self._seed, len(ids)), self._names[files])
+        hashes = _hash_words(_start(self._seed, len(ids)), self._names[files])
         if self._are_folders:
             own = [self._name_in_folder(*record) for record in ids.tolist()]
-            return hash_words(hashes, np.array(own, np.uint64))
-        return hash_words(hashes, (numbers - self._firsts[files]).view(np.uint64))
+            return _hash_words(hashes, np.array(own, np.uint64))
+        return _hash_words(hashes, (numbers - self._firsts[files]).view(np.uint64))
 
     def _name_in_folder(self, file: int, number: int) -> int:
         """The hash of a file's path in the folder of its data set."""
         path = self._places.file_of_record(file, number)
-        return hash_bytes(os.fsencode(os.path.relpath(path, self._paths[file])))
+        return _hash_bytes(os.fsencode(os.path.relpath(path, self._paths[file])))

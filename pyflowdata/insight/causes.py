@@ -1,8 +1,8 @@
 """Why a loader was slow: one rule for each cause, from numbers to words.
 
-A rule looks at the measures of a loader that was waited for, and says what it found, or None.  They
-are asked in an order in which the first answer is right: a tight memory budget leaves threads idle,
-and so does a stage that one thread does; only where neither is so, idle threads mean prefetch.
+A rule looks at the measures of a loader that a program waited for, and returns a finding or None.
+The first finding in the order of the rules is right: a tight memory budget leaves threads idle, and
+so does a stage that one thread does; only without these two, idle threads mean prefetch.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from .measures import BLOCKED, Measures, ratio
 
 # ---- Findings, and the limits that the rules share ----------------------------------------------
 
-# What the rules of verdicts find, and the constants that they share.
-
 # A thing is the limit if it takes more than half of what there is: of the threads' time, or of an
 # item's own.
 MOST = 0.5
@@ -28,14 +26,14 @@ MOST = 0.5
 _ALWAYS = 0.8
 # If the other threads have no work meanwhile, less suffices: then nothing else holds batches up.
 _OFTEN = 0.4
-# Of the time in which threads could have worked: below it, work was missing rather than threads.
+# Share of the time in which threads could have worked: below it, work was missing, not threads.
 # The rest is what waking threads up and handing on costs where batches are small.
 _BUSY = 0.6
-# Of the loop's time without memory for a batch: less happens where a batch is late once.
+# Share of the loop's time without memory for a batch: one late batch may take less.
 _NO_MEMORY = 0.2
 # The kernel counts this for each processor; a twentieth of their time is felt in every step.
 _THROTTLED = 0.05
-# Of a processor: a rate that is nearer to a whole number than this is that number.
+# Part of a processor: a rate that is nearer to a whole number than this is that number.
 _NEARLY = 0.25
 # Records of a file, below which opening it costs more than reading them.
 _MANY_FILES = 4
@@ -52,7 +50,6 @@ FELT = 0.1
 TOO_SHORT = 0.01
 # The program may hold the batch that next() gave it and the one before; more is held on purpose.
 _USUALLY_HELD = 2
-
 
 _COMPILE = "compile it with numba.njit, or use ops of pyflowdata, which are C"
 _RUN_ELSEWHERE = (
@@ -73,9 +70,9 @@ class Finding:
     """What a rule found; as in Verdict.
 
     Attributes:
-        cause: In a word.
-        said: In a clause of a sentence.
-        remedies: The most promising first.
+        cause: The cause in a word.
+        said: The cause in a clause of a sentence.
+        remedies: Remedies, the most promising first.
         evidence: Numbers besides those that every verdict has.
     """
 
@@ -87,7 +84,6 @@ class Finding:
 
 # ---- Causes besides a slow loader ---------------------------------------------------------------
 
-# What slows a training loop down besides a slow loader: one rule for each.
 
 def holding_the_lock(m: Measures) -> Finding | None:
     """Python in the loader's threads takes the interpreter from the training loop."""
@@ -186,7 +182,7 @@ def _is_tuned(m: Measures, name: str) -> bool:
 
 
 def _tuning(m: Measures, name: str) -> str:
-    """What the loader, which adjusts it, says of the number."""
+    """The state of a number that the loader adjusts."""
     state = m.counters.tuning[0].partition(": ")[2]
     return f"{name}=\"auto\" is at work on it: {state}"
 
@@ -202,7 +198,7 @@ def _more_at_once(m: Measures, what: str, times: int) -> str:
 
 
 def _more_threads(m: Measures) -> tuple[str, ...]:
-    """What further threads are predicted to bring, if there are processors for them."""
+    """The predicted gain of further threads, if there are processors for them."""
     gain = m.steps_gain(m.processors)
     if m.threads >= m.processors or gain < _WORTH:
         return ()
@@ -219,7 +215,7 @@ def _more_threads(m: Measures) -> tuple[str, ...]:
 
 
 def _stall(m: Measures) -> Finding | None:
-    """One batch came late, and that is most of all waiting; it says nothing about the others."""
+    """One late batch is most of all waiting, and tells nothing about the others."""
     wait = m.lone_wait_seconds
     if wait < max(FELT, MOST * m.wait_seconds):
         return None
@@ -298,9 +294,10 @@ def _python_source(m: Measures) -> Finding | None:
     if (inside if is_stream else m.wall_share(one)) < MOST:
         return None
     order = "one after another" if is_stream else "one at a time"
+    rate = ratio(m.counters.stats["records"], m.loop_seconds)
     return Finding(
         "python-source",
-        f"the Python object of {one.op} gives its records {order}, {number(_rate(m))} a second, "
+        f"the Python object of {one.op} gives its records {order}, {number(rate)} a second, "
         f"and takes {percent(m.wall_share(one))} of the threads' time",
         (
             f"keep its records with {_CACHE}, or write them to files once (pyflowdata.io)",
@@ -309,10 +306,6 @@ def _python_source(m: Measures) -> Finding | None:
         ),
         {"threads_in": inside, "waiting_share": m.waiting_share(one)},
     )
-
-
-def _rate(m: Measures) -> float:
-    return ratio(m.counters.stats["records"], m.loop_seconds)
 
 
 def _reading(m: Measures) -> Finding | None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..native import CData, check, ffi, lib, new_error, new_struct, text, version
+from ..native import CData, check, lib, new_error, new_struct, text, version
 from ..nodes.in_use import calls_by_row, language_of, processes_of
 from ..nodes.node import Blob, Node, nodes_of
 from .stats import read_stats
@@ -26,8 +26,6 @@ from .tuning import read_tuning
 
 # ---- What is known of the data ------------------------------------------------------------------
 
-# What a report says of the data that a loader reads.
-
 @dataclass(frozen=True)
 class DataFacts:
     """Facts about the data.
@@ -35,8 +33,8 @@ class DataFacts:
     Attributes:
         readers: The fields of `pyflowdata.loader.state.Reader` of each, and "shuffle".
         order: Where the records of the first batches lie, see `sample_order()`.
-        graph: A picture of what is computed, as HTML; "": there is none.  It is no value of JSON:
-            what a file says is not put into a page as it is.
+        graph: A picture of the graph as HTML; "": there is none.  JSON leaves it out: a page must
+            not take HTML from a file.
     """
 
     readers: Sequence[Mapping[str, Any]]
@@ -74,22 +72,22 @@ _LEVELS = ("slots", "slots_held", "slots_ready", "slot_bytes", "processors")  # 
 
 @dataclass(frozen=True)
 class Work:
-    """What threads did for one op, or for one stage of the loader itself.
+    """The work of threads for one op, or for one stage of the loader itself.
 
     Attributes:
         kind: "op", an op's compute(); "records", finding the records of rows: order, views, index;
             "read", reading a stream's records, in sequence; "join", joining ragged rows.
-        op, name: Of the op, or the reader, and its node; "" where there is none.
+        op, name: The names of the op or reader and of its node; "" if there is none.
         fused_op: The op whose work this one does as well; "": none.
         language: "C"; "Python", under the interpreter's lock; "processes", Python in processes.
-        gives: What an op gives: "images"; "samples", of a dataset of torch; or "".
+        gives: The output of an op: "images"; "samples", of a dataset of torch; or "".
         reader: Whose records they are, by its number; -1: of "join".
         is_whole: It is an op over whole batches, each of which one thread does.
-        rows, ranges: How many it did; ranges of rows.
-        measured_ranges: From how many ranges the times are estimated.
+        rows, ranges: The rows that it did, and the ranges of rows.
+        measured_ranges: The ranges from which the times are estimated.
         wall_seconds, cpu_seconds: Summed over threads.
         is_by_row: It is Python that is called for each row.
-        processes: That run it; 0: none.
+        processes: How many processes run it.
     """
 
     kind: str
@@ -129,9 +127,9 @@ class ReaderFacts:
     """A reader of the loader.
 
     Attributes:
-        op, name: Of its op, and as the loader calls it.
+        op, name: The name of its op, and its name in the loader.
         shuffle: The attr, or "" where it has none.
-        files, bytes: Of its data.
+        files, bytes: The number of its files, and their bytes.
         records: -1: known only at the end of an epoch.
         index_seconds: That building or finding its indexes took, when the loader was opened.
         is_new_index: It was built then.
@@ -149,8 +147,8 @@ class ReaderFacts:
 
 @dataclass(frozen=True)
 class Period:
-    """What a loader did between two moments: batches and rows delivered, how long next() took for
-    them, and complete batches in front of each of them, summed up."""
+    """The work of a loader between two moments: the batches and rows that it delivered, the time of
+    next() for them, and the sum over them of the complete batches in front of each."""
 
     batches: int
     rows: int
@@ -182,9 +180,9 @@ class HandOver:
     """Counts what an integration copies from the loader's memory to a device, or on the way there.
 
     Attributes:
-        device: Where to.
-        batches, bytes: Copied.
-        seconds: That it took a thread: of hand_over the training loop's, of ahead another one.
+        device: The target.
+        batches, bytes: What was copied.
+        seconds: The time of the copying thread: the training loop for hand_over, another for ahead.
     """
 
     device: str = ""
@@ -198,17 +196,16 @@ class Counters:
     """All that a report is made of.
 
     Attributes:
-        blobs: Names of what batches have.
-        num_threads, prefetch, memory_budget: Of the loader; where the former are "auto", those of
-            the moment.
-        rank, world_size: Of its readers.
+        blobs: The names of the blobs of a batch.
+        num_threads, prefetch, memory_budget: The loader's numbers; if "auto", at the moment.
+        rank, world_size: Those of its readers.
         host, pid: The process.
-        readers, work, history: See there.
+        readers, work, history: The readers, the work of threads, and the course over time.
         hand_over: Copies in the thread of the training loop; None: there were none.
         ahead: Copies in another thread, while the loop trains with batches before; None: there
             were none.
         tuning: How num_threads and prefetch were adjusted, in words; (): they are as given.
-        automatic: Those of the two that are adjusted.
+        automatic: "num_threads" or "prefetch", if adjusted.
         last_stall: The text of the last StallWarning, or "".
         script, version: The program's file, and that of this package; "": not known.
         taken: When they were read, in seconds since 1970; 0: not known.
@@ -342,7 +339,7 @@ def _work_of(one: CData, nodes: dict[tuple[str, str], Node]) -> Work:
 
 
 def _language_of(node: Node, kind: str) -> str:
-    """Of an op; and of a reader, which asks an object of the program for each record."""
+    """The language of an op, or of a reader, which may call an object of the program."""
     if kind == "op":
         return language_of(node)
     asks = any(attr.name == "source" and attr.type.word == "object" for attr in node.op.attrs)
@@ -356,7 +353,7 @@ def _gives(node: Node) -> str:
     return ""
 
 
-def read_history(handle: CData) -> History:
+def _read_history(handle: CData) -> History:
     """The course of a loader."""
     found = new_struct("pfd_history")
     check(lib.pfd_loader_get_history(handle, found), new_error())
@@ -374,11 +371,11 @@ def read_history(handle: CData) -> History:
 
 @dataclass(frozen=True)
 class CountedLoader:
-    """What is counted, of a loader that is open or closed.
+    """Counts a loader that is open or closed.
 
     Attributes:
         handle: The loader.
-        blobs: Of its batches.
+        blobs: The blobs of its batches.
         readers: Facts about its readers, see `pyflowdata.loader.state.Reader`.
         hand_over, ahead: What its integration counts, see `Counters`.
         waits: What watches for its stalls, see `pyflowdata.insight.stalls.Wait`; empty before the
@@ -409,7 +406,7 @@ class CountedLoader:
             readers=tuple(_reader_facts(reader) for reader in self.readers),
             stats=read_stats(self.handle),
             work=read_work(self.handle, nodes_of(self.blobs)),
-            history=read_history(self.handle),
+            history=_read_history(self.handle),
             hand_over=copies if copies.batches else None,
             ahead=ahead if ahead.batches else None,
             tuning=tuple(str(tuning).split("\n")) if tuning else (),
@@ -435,8 +432,6 @@ def _reader_facts(reader: Any) -> ReaderFacts:
 
 
 # ---- Steps that the training loop times itself --------------------------------------------------
-
-# Steps of a training loop, timed in the loop itself: for one that takes batches from a queue.
 
 Times = npt.NDArray[np.float64]
 

@@ -18,8 +18,6 @@ from ..words.plain_text import seconds
 
 # ---- Ticks --------------------------------------------------------------------------------------
 
-# Ticks of axes: round numbers and moments, and how they are written.
-
 _TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 
 
@@ -28,7 +26,7 @@ def edge_text(power: int) -> str:
     return seconds(float(f"{2.0**power / 1e9:.1e}"))
 
 
-def round_step(most: float, count: int) -> float:
+def _round_step(most: float, count: int) -> float:
     """1, 2 or 5 times a power of ten, at most `count` of which go into `most`; and one does, from a
     count of 3 on."""
     least = most / count
@@ -42,12 +40,12 @@ def _multiples(most: float, step: float) -> list[float]:
 
 def ticks(most: float, count: int = 4) -> list[float]:
     """Round numbers from 0 to at most `most`."""
-    return _multiples(most, round_step(most, count)) if most > 0 else [0.0]
+    return _multiples(most, _round_step(most, count)) if most > 0 else [0.0]
 
 
 def whole_ticks(most: float, count: int = 4) -> list[float]:
     """Round whole numbers from 0 to at most `most`."""
-    return _multiples(most, max(1.0, round_step(most, count))) if most > 0 else [0.0]
+    return _multiples(most, max(1.0, _round_step(most, count))) if most > 0 else [0.0]
 
 
 def time_ticks(most: float, count: int = 5) -> list[float]:
@@ -55,7 +53,7 @@ def time_ticks(most: float, count: int = 5) -> list[float]:
     if most < count:
         return ticks(most, count)
     steps = (one for one in _TIME_STEPS if most / one <= count)
-    return _multiples(most, next(steps, 86400 * round_step(most / 86400, count)))
+    return _multiples(most, next(steps, 86400 * _round_step(most / 86400, count)))
 
 
 def moment_text(moment: float) -> str:
@@ -69,10 +67,8 @@ def moment_text(moment: float) -> str:
 
 # ---- Style of a page ----------------------------------------------------------------------------
 
-# The style of the report page: light and dark, for phones, screens and paper.
-#
-# The colours of a, b, c and d are told apart by people who are colour-blind (Okabe and Ito, 2008),
-# and differ in lightness.
+# Light and dark, for phones, screens and paper.  People who are colour-blind can tell the colours
+# a, b, c and d apart (Okabe and Ito, 2008), which also differ in lightness.
 
 STYLE = """
 :root{color-scheme:light dark;
@@ -178,7 +174,7 @@ class Axis:
 
     Attributes:
         most: The value at its end; it begins at 0.
-        ticks: Values, and what is written there.
+        ticks: Values, and the text at each.
         title: What is counted, with the unit.
     """
 
@@ -193,7 +189,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of a histogram: its height, and what is said of it."""
+    """A bar of a histogram: its height, and its text."""
 
     value: float
     said: str
@@ -204,9 +200,9 @@ class Part:
     """A part of a stacked bar.
 
     Attributes:
-        share: Of the whole bar, from 0 to 1.
+        share: The share of the whole bar, from 0 to 1.
         color: A class.
-        said: What is said of it.
+        said: The part in words.
     """
 
     share: float
@@ -295,10 +291,10 @@ def histogram(
 
     Args:
         bars: From left to right.
-        up: Of their values.
+        up: The axis of their values.
         across: Its values count bars: 0 is the left end of the first one.
         said: The chart in words, for those who do not see it.
-        height: Of the bars, in pixels.
+        height: The height of the bars, in pixels.
         color: A class.
     """
     top = 22.0
@@ -325,9 +321,9 @@ def timeline(
         panels: From the top.
         ends: Where each period ends, on the axis across; the first begins at 0.
         across: The time.
-        hovers: What is said of each period.
+        hovers: Each period in words.
         said: The chart in words.
-        height: Of each panel, in pixels.
+        height: The height of each panel, in pixels.
     """
     edges = [across.share(end) for end in (0.0, *ends)]
     parts: list[Html] = []
@@ -358,7 +354,7 @@ def _area(panel: Panel, edges: Sequence[float], height: float) -> Html:
 
 
 def stacked(parts: Sequence[Part], said: str, *, height: float = 18) -> Html:
-    """One lying bar of several parts, as wide as the page; what is left of it stays empty."""
+    """One lying bar of several parts, as wide as the page; the rest stays empty."""
     drawn = [element("rect", class_="rest", x="0", y=0, width="100%", height=height)]
     begin = 0.0
     for part in parts:
@@ -391,7 +387,7 @@ def scatter(
     return _chart(top + height + _below(across), said, parts)
 
 
-SHADES = 8
+_SHADES = 8
 
 
 def strips(
@@ -401,11 +397,11 @@ def strips(
     """A row of cells for each name: the darker, the larger its share; 0 is empty.
 
     Args:
-        names: Of the rows, from the top.
-        shares: Of each row, from left to right: from 0 to 1, the darkest shade.
+        names: The names of the rows, from the top.
+        shares: The shares of each row, from left to right: from 0 to 1, the darkest shade.
         across: Its values count cells.
         said: The chart in words.
-        height: Of a row, in pixels.
+        height: The height of a row, in pixels.
     """
     columns = max(len(row) for row in shares)
     cells: dict[int, list[str]] = {}
@@ -413,14 +409,14 @@ def strips(
     for place, row in enumerate(shares):
         for column, share in enumerate(row):
             if share > 0:
-                shade = min(SHADES, 1 + int(share * SHADES))
+                shade = min(_SHADES, 1 + int(share * _SHADES))
                 cells.setdefault(shade, []).append(
                     f"M{decimal(column * width)} {decimal(place * height)}"
                     f"h{decimal(width)}v{decimal(height - 1)}h-{decimal(width)}z"
                 )
     bottom = height * len(names)
     drawn = [
-        element("path", d="".join(paths), class_="cell", fill_opacity=shade / SHADES)
+        element("path", d="".join(paths), class_="cell", fill_opacity=shade / _SHADES)
         for shade, paths in sorted(cells.items())
     ]
     parts = [

@@ -20,8 +20,6 @@ from ..words.plain_text import counted, printable, size
 
 # ---- Vertices and edges -------------------------------------------------------------------------
 
-# A graph of blobs as vertices and edges, from the files down to the batch: what is drawn.
-
 FILES, READER, VIEW, BATCHES, OP, BATCH = "files", "reader", "view", "batches", "op", "batch"
 MORE = "more"
 
@@ -31,9 +29,9 @@ class Output:
     """A blob: what a vertex makes, or, of the last vertex, what a batch has.
 
     Attributes:
-        name: Without the name of the node; of what a batch has, its key, or "[0]" in a tuple.
-        type: Of one row.
-        rows: That this rank has in a full batch; None: of a data set, which has no batches.
+        name: The name without that of the node; in a batch its key, or "[0]" in a tuple.
+        type: The type of one row.
+        rows: Rows of this rank in a full batch; None: a data set has no batches.
         is_most: Batches differ in size, and `rows` are the most.
         is_used: An op of the graph takes it, or the batch has it.
         wanted: The keys under which the batch has it.
@@ -104,13 +102,13 @@ class Vertex:
         kind: "files", "reader", "view" (of a data set), "batches" (of a data set), "op", "batch",
             or "more": data sets of a view that are not drawn.
         title: Name of the op or view; of files how many, of the last vertex what it is.
-        name: Of the node, as the user gave it; of files the first one; else "".
-        attrs: Names and values of those that are not as by default.
+        name: The name of the node, if the user gave one; the name of the first file; else "".
+        attrs: Names and values of the attrs that differ from their defaults.
         outputs: In the order of the op.
         notes: Further facts, a line each.
         count: For how many equal branches of a data set it stands.
         passes: Its outputs are its inputs, in another order.
-        files: Of kind "files": how many.
+        files: The numbers of kind "files".
     """
 
     kind: str
@@ -150,13 +148,14 @@ class Drawn:
 
 # ---- Ops that are computed as one ---------------------------------------------------------------
 
-# What C says of the blobs of a loader without opening it: the ops that run, and the files.
+# C plans the blobs of a loader without opening it.
 
-class Planned(NamedTuple):
+
+class _Planned(NamedTuple):
     """An op that a loader runs.
 
     Attributes:
-        fused: The op before it whose work it does as well; None: none.
+        fused: The op before it whose work it does, too; None: there is none.
         stage: Even: over ranges of rows; odd: once, over the whole batch.
     """
 
@@ -164,7 +163,7 @@ class Planned(NamedTuple):
     stage: int
 
 
-def _planned_ops(blobs: Sequence[Blob]) -> dict[Node, Planned]:
+def _planned_ops(blobs: Sequence[Blob]) -> dict[Node, _Planned]:
     """The nodes that a loader of these blobs would compute.
 
     Raises:
@@ -182,11 +181,11 @@ def _planned_ops(blobs: Sequence[Blob]) -> dict[Node, Planned]:
         room = count[0]
         found = ffi.new("pfd_planned_op[]", room)
     by_address = {_address(node.handle): node for node in nodes_of(blobs)}
-    planned: dict[Node, Planned] = {}
+    planned: dict[Node, _Planned] = {}
     for one in found[0 : count[0]]:
         node = by_address[_address(one.node)]
         fused = by_address[_address(one.fused)] if one.fused != ffi.NULL else None
-        planned.setdefault(node, Planned(fused, one.stage))
+        planned.setdefault(node, _Planned(fused, one.stage))
     return planned
 
 
@@ -204,7 +203,7 @@ class Builder:
     """Makes the vertices, inputs before what takes them.
 
     Attributes:
-        vertices, edges: What there is so far.
+        vertices, edges: Those made so far.
     """
 
     def __init__(self, wanted: Mapping[str, Blob], *, is_data_set: bool) -> None:
@@ -272,7 +271,7 @@ class Builder:
         return node.op.name
 
     def _edges_to(
-        self, target: int, blobs: Iterable[Blob], planned: Planned | None = None
+        self, target: int, blobs: Iterable[Blob], planned: _Planned | None = None
     ) -> dict[int, Edge]:
         """An edge for each vertex that some of the blobs come from."""
         names: dict[int, dict[str, None]] = {}

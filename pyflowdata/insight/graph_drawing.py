@@ -23,9 +23,9 @@ from .text_files import save_as
 
 # ---- Branches that are alike --------------------------------------------------------------------
 
-# Equal branches of a data set as one: a mix of 60 alike sources is drawn as one, "x 60".
+# A mix of 60 alike sources is drawn as one, "x 60".
 
-LEAST_ALIKE = 4  # branches that are drawn as one
+_LEAST_ALIKE = 4  # branches that are drawn as one
 _MOST_BRANCHES = 8  # of a view that are drawn
 
 
@@ -110,7 +110,7 @@ class _Branches:
         """The vertices that are drawn for these groups of alike ones, in order."""
         drawn: list[int] = []
         for members in groups:
-            if len(members) < max(LEAST_ALIKE, count_below if count_below > 1 else 0):
+            if len(members) < max(_LEAST_ALIKE, count_below if count_below > 1 else 0):
                 drawn += members
                 continue
             for member in members:
@@ -162,21 +162,19 @@ def _together(alike: Sequence[Vertex]) -> Vertex:
 
 # ---- Lines of text in a box ---------------------------------------------------------------------
 
-# The lines of text in the box of a vertex, which all forms of a drawing share.
-
 _MOST_OUTPUTS = 12
 _LONGEST_VALUE = 44
 _LONGEST_NAME = 48
 
 
-class Line(NamedTuple):
+class _Line(NamedTuple):
     """A line of a box.
 
     Attributes:
         role: "title", "count", "name", "attr", "input", "output", "wanted" (an output that the
             batch has) or "note".
         text: As it is drawn.
-        whole: Without what was cut off.
+        whole: The text before it was cut.
     """
 
     role: str
@@ -184,7 +182,7 @@ class Line(NamedTuple):
     whole: str
 
 
-def lines_of(graph: Drawn, place: int) -> list[Line]:
+def lines_of(graph: Drawn, place: int) -> list[_Line]:
     """The lines of a vertex, its title first."""
     vertex = graph.vertices[place]
     lines = [_line("title", vertex.title)]
@@ -193,7 +191,7 @@ def lines_of(graph: Drawn, place: int) -> list[Line]:
     if vertex.name:
         lines.append(_line("name", vertex.name, _LONGEST_NAME))
     for name, value in vertex.attrs:
-        lines.append(Line("attr", f"{name}={clipped(value, _LONGEST_VALUE)}", f"{name}={value}"))
+        lines.append(_Line("attr", f"{name}={clipped(value, _LONGEST_VALUE)}", f"{name}={value}"))
     taken = _taken(graph, place)
     if taken:
         lines.append(_line("input", f"of {', '.join(taken)}"))
@@ -202,8 +200,8 @@ def lines_of(graph: Drawn, place: int) -> list[Line]:
     return lines
 
 
-def _line(role: str, text: str, width: int = 2 * _LONGEST_NAME) -> Line:
-    return Line(role, clipped(text, width), text)
+def _line(role: str, text: str, width: int = 2 * _LONGEST_NAME) -> _Line:
+    return _Line(role, clipped(text, width), text)
 
 
 def _taken(graph: Drawn, place: int) -> list[str]:
@@ -218,7 +216,7 @@ def _taken(graph: Drawn, place: int) -> list[str]:
     ]
 
 
-def _output_lines(vertex: Vertex) -> list[Line]:
+def _output_lines(vertex: Vertex) -> list[_Line]:
     if vertex.passes:
         return []
     used = [one for one in vertex.outputs if one.is_used]
@@ -227,7 +225,7 @@ def _output_lines(vertex: Vertex) -> list[Line]:
         keys = ", ".join(one.wanted)
         said = f"{one.type_text} → {keys}" if keys else f"{one.type_text}, {one.bytes_text}"
         short = f"{clipped(one.name, _LONGEST_NAME)}: {clipped(said, _LONGEST_VALUE * 2)}"
-        lines.append(Line("wanted" if keys else "output", short, f"{one.name}: {said}"))
+        lines.append(_Line("wanted" if keys else "output", short, f"{one.name}: {said}"))
     if len(used) > _MOST_OUTPUTS:
         lines.append(_line("note", f"and {len(used) - _MOST_OUTPUTS} more outputs"))
     unused = [one.name for one in vertex.outputs if not one.is_used]
@@ -238,11 +236,9 @@ def _output_lines(vertex: Vertex) -> list[Line]:
 
 # ---- Layout -------------------------------------------------------------------------------------
 
-# Where boxes and edges of a drawing lie: in layers, from top to bottom.
-#
-# Each vertex is in a layer above the first one that takes its rows.  An edge over several layers
-# goes through a gap in each of them, which is placed like a box, so no edge crosses a box.  Edges
-# from one box, or to one, share these gaps.
+# Layers lie from top to bottom.  Each vertex is in a layer above the first one that takes its rows.
+# An edge over several layers goes through a gap in each of them, which is placed like a box, so no
+# edge crosses a box.  Edges from one box, or to one, share these gaps.
 
 _GAP = 28.0  # between two boxes of a layer
 _LAYER_GAP = 44.0
@@ -268,13 +264,13 @@ def _in_rows(depths: Sequence[int], widths: Sequence[float]) -> list[int]:
 
 
 @dataclass
-class Place:
+class _Place:
     """A box in its layer, or the passage of an edge through a layer.
 
     Attributes:
         vertex: Its number; -1: a passage.
         width, height: In pixels.
-        x, y: Of the middle of its upper side.
+        x, y: The middle of its upper side.
         above, below: Numbers of the places that it is connected with.
     """
 
@@ -297,7 +293,7 @@ class Layout:
     """Attributes:
     places: The boxes, in the order of the vertices, then the passages.
     paths: For each edge the numbers of the places that it goes through.
-    width, height: Of all.
+    width, height: The size of the drawing.
     """
 
     def __init__(
@@ -310,7 +306,7 @@ class Layout:
         depths = _in_rows(depths, [width for width, _ in sizes])
         deepest = max(depths, default=0)
         self.places = [
-            Place(vertex, width, height, deepest - depth)
+            _Place(vertex, width, height, deepest - depth)
             for vertex, ((width, height), depth) in enumerate(zip(sizes, depths, strict=True))
         ]
         leaving = Counter(source for source, _ in edges)
@@ -335,7 +331,7 @@ class Layout:
         for layer in range(self.places[source].layer + 1, self.places[target].layer):
             own = self._passages.setdefault((*shared, layer), len(self.places))
             if own == len(self.places):
-                self.places.append(Place(-1, _PASSAGE, 0.0, layer))
+                self.places.append(_Place(-1, _PASSAGE, 0.0, layer))
             path.append(own)
         path.append(target)
         for upper, lower in zip(path, path[1:], strict=False):
@@ -438,8 +434,6 @@ class Layout:
 
 # ---- SVG ----------------------------------------------------------------------------------------
 
-# The picture of a graph as SVG.
-
 _FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
 _LETTER = 7.3  # width of a letter of 12 pixels, at most
 _LINE = 17.0
@@ -490,22 +484,22 @@ def _drawn_svg(graph: Drawn, *, is_file: bool) -> Html:
     )  # fmt: skip
 
 
-def _shown_lines(lines: Sequence[Line]) -> list[Line]:
+def _shown_lines(lines: Sequence[_Line]) -> list[_Line]:
     """With the count in the title."""
     counts = [line for line in lines if line.role == "count"]
     title, *others = [line for line in lines if line.role != "count"]
     for count in counts:
         said = f" {count.text}"
-        title = Line("title", title.text + said, title.whole + said)
+        title = _Line("title", title.text + said, title.whole + said)
     return [title, *others]
 
 
 def _columns(text: str) -> int:
-    """How many letters of Latin a text is as wide as."""
+    """The width of a text, in letters of Latin."""
     return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
 
 
-def _size_of(lines: Sequence[Line]) -> tuple[float, float]:
+def _size_of(lines: Sequence[_Line]) -> tuple[float, float]:
     # Bold letters are as wide as others in most fonts of letters of equal width, not in all.
     widths = [_columns(line.text) * _LETTER * (1.05 if line.role in ("title", "wanted") else 1)
               for line in lines]  # fmt: skip
@@ -515,7 +509,7 @@ def _size_of(lines: Sequence[Line]) -> tuple[float, float]:
 # ---- Boxes and edges ----------------------------------------------------------------------------
 
 
-def _drawn_box(graph: Drawn, number: int, lines: Sequence[Line], layout: Layout) -> Html:
+def _drawn_box(graph: Drawn, number: int, lines: Sequence[_Line], layout: Layout) -> Html:
     vertex, place = graph.vertices[number], layout.places[number]
     color = f"rgb({_COLORS[vertex.kind]})"
     left = place.x - place.width / 2
@@ -530,9 +524,7 @@ def _drawn_box(graph: Drawn, number: int, lines: Sequence[Line], layout: Layout)
     for at, line in enumerate(lines):
         whole = [element("title", line.whole)] if line.whole != line.text else []
         y = place.y + _PADDING + 8 + at * _LINE
-        parts.append(
-            element("text", line.text, *whole, class_=line.role, x=left + _PADDING, y=y)
-        )
+        parts.append(element("text", line.text, *whole, class_=line.role, x=left + _PADDING, y=y))
     return element("g", *parts, id=f"pfd-vertex-{number}", class_=f"vertex {vertex.kind}")
 
 
@@ -593,8 +585,6 @@ def _spread(layout: Layout, boxes: Sequence[int], others: Sequence[int]) -> list
 
 # ---- Page ---------------------------------------------------------------------------------------
 
-# A page of HTML with the picture of a graph and a table of its blobs.
-
 _PAGE_STYLE = """
 :root{color-scheme:light dark}
 body{font:14px system-ui,sans-serif;margin:24px;color:#1f2328;background:#fff}
@@ -629,8 +619,6 @@ def _cells(one: Output) -> tuple[str, ...]:
 
 
 # ---- Mermaid ------------------------------------------------------------------------------------
-
-# The text of a Mermaid flowchart.
 
 _PLAIN_SIGNS = " ,.:/=()-+_"
 _SHAPES = {"files": ("[(", ")]"), "more": ("[(", ")]"), "batch": ("(", ")")}
@@ -767,7 +755,7 @@ def _printed_text(graph: Drawn) -> str:
     return text
 
 
-def _texts(lines: Sequence[Line], width: int, is_files: bool) -> tuple[str, list[str]]:
+def _texts(lines: Sequence[_Line], width: int, is_files: bool) -> tuple[str, list[str]]:
     """The line of the title, with name and attrs if there is room, and those below it."""
     width = max(_LEAST_TEXT, width)
     by_role: dict[str, list[str]] = {}

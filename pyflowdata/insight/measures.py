@@ -15,7 +15,6 @@ BLOCKED = 0.3
 
 # ---- Rates over time ----------------------------------------------------------------------------
 
-# The course of a loader over time, from its history.
 
 class Course(NamedTuple):
     """What happened between two moments.
@@ -38,7 +37,7 @@ def course_of(history: History, delivered: float) -> list[Course]:
     """The periods of a history, as rates.
 
     Args:
-        history: Of a loader.
+        history: The history of a loader.
         delivered: The moment of its last batch, at which the last period ends.  A short rest is
             joined with the period before, as a rate over it says little.
     """
@@ -123,27 +122,27 @@ class Measures:
 
     @property
     def waited_share(self) -> float:
-        """Of steps: their batch was not complete when it was asked for."""
+        """The share of steps whose batch was not complete when next() was called."""
         return ratio(self.waited_steps, self.steps)
 
     @property
     def wait_share(self) -> float:
-        """Of the time of steps: waiting for their batch."""
+        """The share of the time of steps spent waiting for their batch."""
         return ratio(self.wait_seconds, self.step_seconds)
 
     @property
     def copy_share(self) -> float:
-        """Of the time of steps: copying batches, in the thread of the training loop."""
+        """The share of the time of steps that the training loop spent copying batches."""
         return ratio(self.copy_seconds, self.step_seconds)
 
     @property
     def ahead_share(self) -> float:
-        """Of the time of steps: copying batches ahead, in another thread; no part of the loop's."""
+        """The time of copies ahead, in another thread, as a share of the time of steps."""
         return ratio(self.ahead_seconds, self.step_seconds)
 
     @property
     def start_share(self) -> float:
-        """Of the loop's time: waiting for the first batches of epochs."""
+        """The share of the loop's time spent waiting for the first batches of epochs."""
         return ratio(self.counters.stats["start_seconds"], self.loop_seconds)
 
     @property
@@ -153,33 +152,32 @@ class Measures:
 
     @property
     def train_seconds(self) -> float:
-        """Of a step, without the wait for its batch."""
+        """The seconds of a step, without the wait for its batch."""
         return ratio(self.step_seconds - self.wait_seconds, self.steps)
 
     # ---- Threads ----
 
     @property
     def busy_threads(self) -> float:
-        """Of the pool: with work, on average."""
+        """The threads of the pool with work, on average."""
         return min(ratio(self.busy_seconds, self.loop_seconds), float(self.threads))
 
     @property
     def worked_share(self) -> float:
-        """Of the time in which work could be done: by the pool, and by the program's thread, which
-        works too while it waits."""
+        """The share of time with work: of the pool, and of the program's thread while it waits."""
         helped = self.counters.stats["help_seconds"]
         room = self.threads * self.loop_seconds + self.wait_seconds
         return min(ratio(self.busy_threads * self.loop_seconds + helped, room), 1.0)
 
     @property
     def runnable_share(self) -> float:
-        """Of the time of busy threads: waiting for a processor.  What passed until an idle thread
-        ran again is in it, so it is an upper bound."""
+        """The share of the time of busy threads spent waiting for a processor; an upper bound, as
+        the time until an idle thread runs again is part of it."""
         return min(ratio(self.counters.stats["runnable_seconds"], self.busy_seconds), 1.0)
 
     @property
     def blocked_share(self) -> float:
-        """Of the time of busy threads: waiting for files, locks and the interpreter."""
+        """The share of the time of busy threads spent waiting for files, locks or Python."""
         stats = self.counters.stats
         if not stats["cpu_seconds"]:
             return 0.0  # the system does not say
@@ -188,7 +186,7 @@ class Measures:
 
     @property
     def throttled_share(self) -> float:
-        """Of the time of the processors: kept from running by the cgroup's quota."""
+        """The share of processor time lost to the cgroup's quota."""
         return ratio(self.counters.stats["throttled_seconds"], self.elapsed * self.processors)
 
     @property
@@ -200,14 +198,12 @@ class Measures:
     @property
     def wanted_processors(self) -> float:
         """Processors that this process used or stood in line for, on average."""
-        return self.process_rate + ratio(
-            self.counters.stats["runnable_seconds"], self.loop_seconds
-        )
+        return self.process_rate + ratio(self.counters.stats["runnable_seconds"], self.loop_seconds)
 
     @property
     def own_cpu_share(self) -> float:
-        """Of the process's CPU time: that of the loader.  What the program's thread does for it
-        while it waits is measured by the clock; its part of CPU time is taken as that of work."""
+        """The loader's share of the CPU time of the process.  The work of the program's thread while
+        it waits is measured by the clock, and taken to have the CPU share of other work."""
         stats = self.counters.stats
         helped = stats["help_seconds"] * min(ratio(self.cpu_seconds, self.wall_seconds), 1.0)
         return min(ratio(stats["cpu_seconds"] + helped, stats["process_cpu_seconds"]), 1.0)
@@ -215,53 +211,52 @@ class Measures:
     @property
     def is_crowded(self) -> bool:
         """Other programs have the processors that this one stands in line for."""
-        return (
-            self.runnable_share >= BLOCKED
-            and self.process_rate <= self.processors * (1 - BLOCKED)
+        return self.runnable_share >= BLOCKED and self.process_rate <= self.processors * (
+            1 - BLOCKED
         )
 
     @property
     def no_memory_share(self) -> float:
-        """Of the loop's time: no batch could be started within memory_budget."""
+        """The share of the loop's time in which memory_budget let no batch start."""
         return min(ratio(self.counters.stats["no_memory_seconds"], self.loop_seconds), 1.0)
 
     # ---- Work ----
 
     @cached_property
     def wall_seconds(self) -> float:
-        """Of all work, in all threads."""
+        """Seconds of all work, in all threads."""
         return sum(one.wall_seconds for one in self.counters.work)
 
     @cached_property
     def cpu_seconds(self) -> float:
-        """Of all work, in all threads."""
+        """Seconds of all work, in all threads."""
         return sum(one.cpu_seconds for one in self.counters.work)
 
     def top(self, work: Sequence[Work] | None = None) -> Work:
-        """What takes threads the longest; not to be asked of nothing."""
+        """The work that takes threads the longest; there must be some."""
         return max(self.counters.work if work is None else work, key=lambda one: one.wall_seconds)
 
     def share(self, one: Work) -> float:
-        """Of the loader's CPU time; of all work."""
+        """The share of the loader's CPU time, of all work."""
         return ratio(one.cpu_seconds, self.cpu_seconds)
 
     def wall_share(self, one: Work) -> float:
-        """Of the time of threads, waiting included; of all work."""
+        """The share of the time of threads, waiting included."""
         return ratio(one.wall_seconds, self.wall_seconds)
 
     def waiting_share(self, one: Work) -> float:
-        """Of its time: neither computing nor waiting for a processor."""
+        """The share of its time spent neither computing nor waiting for a processor."""
         held = max(one.wall_seconds - one.cpu_seconds, 0.0)
         return ratio(held, one.wall_seconds) * (1.0 - self._runnable_part)
 
     @property
     def _runnable_part(self) -> float:
-        """Of the time in which busy threads do not compute: waiting for a processor."""
+        """The share of waiting for a processor in the time when busy threads do not compute."""
         stats = self.counters.stats
         return min(ratio(stats["runnable_seconds"], self.busy_seconds - stats["cpu_seconds"]), 1.0)
 
     def threads_in(self, one: Work) -> float:
-        """Inside it at the same time, on average."""
+        """The threads that do this work at the same time, on average."""
         return ratio(one.wall_seconds, self.loop_seconds)
 
     def rows_per_core(self, one: Work) -> float:
@@ -271,7 +266,7 @@ class Measures:
     # ---- What other settings would do ----
 
     def steps_gain(self, threads: int) -> float:
-        """By which share more steps there were with so many threads.
+        """The share of further steps that so many threads would give.
 
         A step with `w` seconds of work takes as long as training does, `t`, or, as the program's
         thread works too while it waits, (w + t) / (threads + 1); and not less than what the whole

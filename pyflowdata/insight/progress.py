@@ -18,8 +18,6 @@ from ..words.plain_text import percent, printable
 
 # ---- A bar --------------------------------------------------------------------------------------
 
-# What is said on stderr while something takes long: a bar, or lines.
-
 _REDRAW = 0.2  # seconds between two drawings
 
 
@@ -235,7 +233,7 @@ class _Meter:
         return time.monotonic(), stats["records"], waited
 
     def lately(self) -> str:
-        """Of the last seconds."""
+        """The rates of the last seconds."""
         now = self._read()
         passed = [new - old for new, old in zip(now, self._last, strict=True)]
         self._last = now
@@ -247,7 +245,7 @@ class _Meter:
         return _rates(seconds, records, waited)
 
     def overall(self) -> str:
-        """Since the start."""
+        """The rates since the start."""
         seconds, records, waited = (
             new - old for new, old in zip(self._read(), self._start, strict=True)
         )

@@ -15,10 +15,6 @@ from .counters import Counters, DataFacts, HandOver, History, Period, ReaderFact
 from .text_files import checked_path, save_as
 from .verdict import TABLE_HEAD, Verdict, as_text, judge, judge_ranks, ranks_as_text, table_rows
 
-
-# Report: what was slow and what to change, with the numbers that show it.
-
-
 _VERSION = 1
 
 
@@ -119,9 +115,7 @@ class Report(Judged):
     @property
     def table(self) -> list[dict[str, str]]:
         """The table of ops and stages: a dict for each, with the texts that `str()` shows."""
-        return [
-            dict(zip(TABLE_HEAD, row, strict=True)) for row in table_rows(self.counters)
-        ]
+        return [dict(zip(TABLE_HEAD, row, strict=True)) for row in table_rows(self.counters)]
 
     def since(self, earlier: Report) -> Report:
         """What happened after another report of the same loader, such as in its last epoch.
@@ -228,10 +222,10 @@ class Report(Judged):
         return self.to_json()
 
     def _as_page(self) -> str:
-        from .report_page import PageFacts, report_page
+        from .report_page import report_page
 
-        data = self._data
-        return report_page(PageFacts(self.verdict, self.counters, self.to_dict(), data))
+        data = self._data  # before to_dict(), which has it from then on
+        return report_page(self.verdict, self.counters, self.to_dict(), data)
 
 
 def _restored(found: Mapping[str, Any], total: Counters) -> Report:
@@ -296,7 +290,7 @@ def _data_facts(found: Mapping[str, Any]) -> DataFacts:
 
 
 def _counters(found: Mapping[str, Any]) -> Counters:
-    """Of what dataclasses.asdict() made of them, also after a round trip through JSON."""
+    """The counters of a dict of dataclasses.asdict(), also after a round trip through JSON."""
     history = found["history"]
     return Counters(**{
         **found,

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from ..native import version
 from ..words.html_text import Html, element, page as html_page, strung
 from ..words.plain_text import clipped, counted, number, percent, seconds, short_count, size
 from .counters import Counters, DataFacts, History
@@ -34,8 +32,6 @@ from .verdict import TABLE_HEAD, Verdict, lines_below, table_rows
 
 
 # ---- Pictures -----------------------------------------------------------------------------------
-
-# The pictures of the report page: charts of a report's numbers, with what they show in words.
 
 Numbers = Mapping[str, Any]
 
@@ -124,9 +120,7 @@ def _durations(history: History, kind: str, title: str, color: str, said: str) -
     least, most = _range(history)
     counts = getattr(history, kind)[least : most + 1]
     every = -(-len(counts) // 4)
-    marks = [
-        (place, edge_text(least + place)) for place in range(0, len(counts), every)
-    ]
+    marks = [(place, edge_text(least + place)) for place in range(0, len(counts), every)]
     bars = [
         Bar(count, f"{count:,}: {edge_text(power)} to {edge_text(power + 1)}")
         for power, count in enumerate(counts, least)
@@ -187,7 +181,7 @@ def _work_picture(counters: Counters) -> Html:
 
 
 def _parts(named: Sequence[tuple[str, str, float]], whole: float) -> list[Part]:
-    """Of a bar: colours, what they stand for, and seconds."""
+    """The parts of a bar, of colours, their meanings, and seconds."""
     return [Part(took / whole, color, f"{said}: {seconds(took)}") for color, said, took in named]
 
 
@@ -295,39 +289,30 @@ _MOST_READERS = 8
 _LIMITS = {"training": "good", "unknown": "unsure"}  # any other is bad
 
 
-@dataclass(frozen=True)
-class PageFacts:
-    """What a page shows.
+def report_page(
+    verdict: Verdict, counters: Counters, numbers: Numbers, data: DataFacts | None
+) -> str:
+    """The page of a report: HTML of one file, without scripts.
 
-    Attributes:
-        verdict: On the training loop.
-        counters: What was counted.
-        numbers: The report's, as values of JSON; the page has them in its element `numbers`.
-        data: What is known of the data; None: nothing.
+    Args:
+        verdict: The verdict on the training loop.
+        counters: The counters that it judges.
+        numbers: The report as values of JSON, which the page has in its element `numbers`.
+        data: Facts about the data, if known.
     """
-
-    verdict: Verdict
-    counters: Counters
-    numbers: Mapping[str, Any]
-    data: DataFacts | None
-
-
-def report_page(facts: PageFacts) -> str:
-    """The page of a report: HTML of one file, without scripts."""
-    counters, data = facts.counters, facts.data
     sections = [
-        _verdict(facts), _tiles(counters), _work(counters), _course(counters), _steps(counters),
-        _resources(counters),
+        _verdict(verdict, counters), _tiles(counters), _work(counters), _course(counters),
+        _steps(counters), _resources(counters),
         *([] if data is None else [_order(data.order), _data(data.readers), _graph(data.graph)]),
         _details(counters),
     ]  # fmt: skip
     return html_page(
-        _title(facts), STYLE, element("main", *sections), "\n",
-        element("script", _embedded(facts.numbers), type="application/json", id="numbers"),
+        _title(verdict, counters), STYLE, element("main", *sections), "\n",
+        element("script", _embedded(numbers), type="application/json", id="numbers"),
     )  # fmt: skip
 
 
-def _embedded(numbers: Mapping[str, Any]) -> Html:
+def _embedded(numbers: Numbers) -> Html:
     """JSON without what would end the element that it is in."""
     text = json.dumps(numbers, allow_nan=False, separators=(",", ":"))
     return Html(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
@@ -344,11 +329,11 @@ def _note(text: str) -> Html:
 # ---- In short -----------------------------------------------------------------------------------
 
 
-def _title(facts: PageFacts) -> str:
+def _title(verdict: Verdict, counters: Counters) -> str:
     """Short, as tabs and lists of files show it: the script, what limits it, and when."""
-    verdict, taken = facts.verdict, _taken(facts.counters)
+    taken = _taken(counters)
     limit = ", ".join(filter(None, [verdict.sentence.partition(":")[0], verdict.cause]))
-    return f"{facts.counters.script or 'report'}: {limit}{f' ({taken})' if taken else ''}"
+    return f"{counters.script or 'report'}: {limit}{f' ({taken})' if taken else ''}"
 
 
 def _taken(counters: Counters) -> str:
@@ -363,9 +348,9 @@ def _origin(counters: Counters) -> Html:
     return _note(", ".join(filter(None, known)))
 
 
-def _verdict(facts: PageFacts) -> Html:
+def _verdict(verdict: Verdict, counters: Counters) -> Html:
     """The sentence, which has the first remedy, and the others."""
-    verdict, blobs = facts.verdict, ", ".join(facts.counters.blobs)
+    blobs = ", ".join(counters.blobs)
     others = [element("li", one) for one in verdict.remedies[1:]]
     return strung((
         element("h1", f"pyflowdata report: {blobs}"),
@@ -373,7 +358,7 @@ def _verdict(facts: PageFacts) -> Html:
             "div", element("p", verdict.sentence), element("ul", *others) if others else "",
             class_=f"verdict {_LIMITS.get(verdict.limit, 'bad')}",
         ),
-        _origin(facts.counters),
+        _origin(counters),
     ))  # fmt: skip
 
 
@@ -510,9 +495,7 @@ def _reader(reader: Mapping[str, Any]) -> Html:
 
 
 def _facts_table(facts: Sequence[tuple[str, object]]) -> Html:
-    rows = (
-        element("tr", *(element("td", element("span", one)) for one in fact)) for fact in facts
-    )
+    rows = (element("tr", *(element("td", element("span", one)) for one in fact)) for fact in facts)
     return element("table", element("tbody", *rows), class_="words")
 
 

@@ -15,15 +15,12 @@ from ..errors import CorruptDataError, InvalidArgumentError, UnsupportedError
 from ..nodes.image_files import LABEL_NAMES, ending_of
 from ..ragged import Ragged
 
-
 Array = npt.NDArray[Any]
 
 _UINT8 = np.dtype(np.uint8)
 
 
-# ---- Font ---------------------------------------------------------------------------------------
-
-# A font of 5 x 7 dots for ASCII.
+# ---- A font of 5 x 7 dots for ASCII -------------------------------------------------------------
 
 HEIGHT, ADVANCE = 7, 6  # dots; from one character to the next
 
@@ -72,7 +69,7 @@ def text_dots(text: str) -> npt.NDArray[Any]:
 
 # ---- PNG ----------------------------------------------------------------------------------------
 
-# Writes PNG files (W3C, Portable Network Graphics, third edition).
+# W3C, Portable Network Graphics, third edition.
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _TRUECOLOR, _SUB = 2, 1  # a type of colour and one of filters
@@ -101,8 +98,6 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 # ---- Images of any dtype as RGB -----------------------------------------------------------------
-
-# Images of any dtype and layout as RGB, to be looked at.
 
 _CHANNELS = (1, 3, 4)
 _MOST = 1e300  # of a float that is shown
@@ -199,8 +194,6 @@ def _rgb(image: Array) -> Array:
 
 
 # ---- Columns with images, labels and ids --------------------------------------------------------
-
-# Which column of a batch has images, which has labels, and images out of encoded files.
 
 Column = Array | Ragged | list[Any]
 
@@ -340,7 +333,7 @@ class Tile(NamedTuple):
 
     Attributes:
         image: uint8 RGB; None: there is none, and its place is grey.
-        lines: Of text.
+        lines: Lines of text.
     """
 
     image: Array | None
@@ -361,9 +354,7 @@ def thumbnail(image: Array, size: tuple[int, int]) -> Array:
     return ops.Resize(image, size=[max(1, round(height * factor)), max(1, round(width * factor))])
 
 
-def draw(
-    tiles: Sequence[Tile], notes: Sequence[str], columns: int, size: tuple[int, int]
-) -> Array:
+def draw(tiles: Sequence[Tile], notes: Sequence[str], columns: int, size: tuple[int, int]) -> Array:
     """The sheet as uint8 RGB."""
     images = [None if tile.image is None else thumbnail(tile.image, size) for tile in tiles]
     cell_width = max([size[1] // 2, *(one.shape[1] for one in images if one is not None)])

@@ -24,23 +24,22 @@ from ..ragged import Ragged
 from ..words.plain_text import counted, number, percent, seconds as seconds_text, size
 
 
-# ---- Devices ------------------------------------------------------------------------------------
+# ---- Devices of torch and jax, which work asynchronously ----------------------------------------
 
-# Devices of torch and jax, which do their work asynchronously.
 
 def _cuda() -> Any:
-    """That of torch, where it is in use."""
+    """torch.cuda, if it is in use."""
     cuda: Any = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda if cuda is not None and cuda.is_initialized() else None
 
 
 def _has_devices() -> bool:
-    """Whether what is asked of torch or jax may be done later."""
+    """Whether calls of torch or jax may return before their work is done."""
     return _cuda() is not None or "jax" in sys.modules
 
 
 def wait_for_devices() -> None:
-    """Returns when devices have done what torch and jax, where they are loaded, have asked for."""
+    """Returns when devices have done the work that torch and jax, if loaded, gave them."""
     cuda = _cuda()
     if cuda is not None:
         cuda.synchronize()
@@ -51,9 +50,9 @@ def wait_for_devices() -> None:
 
 # ---- Noise --------------------------------------------------------------------------------------
 
-# What makes a measurement doubtful: other programs on the processors, and too little of it.
+# Other programs on the processors and short measurements make a measurement doubtful.
 
-_SHORT_SECONDS = 0.05  # less than that is noise, whatever it is of
+_SHORT_SECONDS = 0.05  # less than that is noise
 _FEW_STEPS, _FEW_SECONDS = 10, 2.0  # so few are enough if they take long
 _MUCH = 0.1  # of the processors
 
@@ -64,9 +63,9 @@ class Usage:
 
     Attributes:
         at: The moment.
-        processors: Those that this process may run on.
-        busy: By all programs, on these processors.
-        own: By this process and those that it has started, on any.
+        processors: How many processors this process may run on.
+        busy: The time used by all programs, on these processors.
+        own: The time used by this process and its descendants, on any processor.
     """
 
     at: float
@@ -96,7 +95,7 @@ def _busy_ticks(allowed: set[int]) -> int:
 
 
 def _own_ticks() -> int:
-    """Of this process, of those it has started, of those they have started, and so on."""
+    """The ticks of this process and of all its descendants."""
     parents: dict[int, int] = {}
     used: dict[int, int] = {}
     for name in os.listdir("/proc"):
@@ -148,13 +147,11 @@ def disturbed(mean: float, median: float) -> str | None:
 
 
 def notes_of(*notes: str | None) -> tuple[str, ...]:
-    """Those that there are."""
+    """The notes that are not None."""
     return tuple(note for note in notes if note is not None)
 
 
 # ---- Results ------------------------------------------------------------------------------------
-
-# How fast a loader is without training, and training without a loader; what that says of both.
 
 _FEW_PERCENT = 5.0  # of a gain: less than that is not worth a change
 _FEW_WAITS = 0.05  # of the time: so little is no reason to name the loader
@@ -183,14 +180,13 @@ def _per_second(count: float, seconds: float) -> float:
 
 @dataclass(frozen=True)
 class Speed:
-    """What a loader does when nothing else is done with its batches.
+    """The speed of a loader whose batches are not used.
 
     Attributes:
-        batches, records, bytes: That were taken in the measured time; bytes are those of the
-            batches' arrays.
+        batches, records, bytes: The amounts in the measured time; bytes are those of the arrays.
         seconds: The measured time.
-        first_batch_seconds: What the first batch took, which is before the measured time.
-        notes: What makes the numbers doubtful, such as other programs on the processors.
+        first_batch_seconds: The time of the first batch, before the measured time.
+        notes: Reasons for doubt in the numbers, such as other programs on the processors.
     """
 
     batches: int
@@ -202,17 +198,17 @@ class Speed:
 
     @property
     def batches_per_second(self) -> float:
-        """Of this rank."""
+        """Batches of this rank."""
         return _per_second(self.batches, self.seconds)
 
     @property
     def records_per_second(self) -> float:
-        """Of this rank."""
+        """Records of this rank."""
         return _per_second(self.records, self.seconds)
 
     @property
     def bytes_per_second(self) -> float:
-        """Of the batches' arrays; MB/s are 1e6 of them."""
+        """Bytes of the batches' arrays; MB/s are 1e6 of them."""
         return _per_second(self.bytes, self.seconds)
 
     def to_dict(self) -> dict[str, Any]:
@@ -235,9 +231,9 @@ class Steps:
     """Steps of a training loop, and how long they took.
 
     Attributes:
-        steps, records: That were measured.
-        seconds: Of all of them.
-        wait_seconds: Of `seconds`, what next() of the loader took.
+        steps, records: The measured ones.
+        seconds: The time of all of them.
+        wait_seconds: The part of `seconds` in next() of the loader.
     """
 
     steps: int
@@ -247,17 +243,17 @@ class Steps:
 
     @property
     def steps_per_second(self) -> float:
-        """`steps` in `seconds`."""
+        """Steps of this rank."""
         return _per_second(self.steps, self.seconds)
 
     @property
     def records_per_second(self) -> float:
-        """Of this rank."""
+        """Records of this rank."""
         return _per_second(self.records, self.seconds)
 
     @property
     def wait_share(self) -> float:
-        """Of the time, from 0 to 1."""
+        """The share of the time in next(), from 0 to 1."""
         return _per_second(self.wait_seconds, self.seconds)
 
     def to_dict(self) -> dict[str, Any]:
@@ -268,15 +264,15 @@ class Steps:
 
 @dataclass(frozen=True)
 class Ceiling(Steps):
-    """What a training loop could do with an infinitely fast loader: steps with one batch.
+    """The speed of a training loop with an infinitely fast loader: steps with one batch.
 
     Attributes:
-        median_seconds, p95_seconds: Of a call of the step.  On a device that works
+        median_seconds, p95_seconds: The time of a call of the step.  On a device that works
             asynchronously a call returns before its work is done; `seconds` has all of it.
         warm_up_steps, warm_up_seconds: Calls before the measured ones.
         is_copied: The step changes its batch, so each call got a copy, made before its time was
             taken, and was waited for.
-        notes: What makes the numbers doubtful, such as other programs on the processors.
+        notes: Reasons for doubt in the numbers, such as other programs on the processors.
     """
 
     median_seconds: float = 0.0
@@ -298,7 +294,7 @@ class Ceiling(Steps):
 
 
 def median_and_p95(durations: Sequence[float]) -> tuple[float, float]:
-    """Of durations, at least one; the second is one of them."""
+    """The median and the 95th percentile of one or more durations; the latter is one of them."""
     ordered = sorted(durations)
     return statistics.median(ordered), ordered[-(-len(ordered) * 95 // 100) - 1]
 
@@ -308,7 +304,7 @@ class Limits:
     """A loader alone, training alone and both together; what was not measured is None.
 
     Attributes:
-        notes: What makes the numbers doubtful, such as other programs on the processors.
+        notes: Reasons for doubt in the numbers, such as other programs on the processors.
     """
 
     loader: Speed | None = None
@@ -404,7 +400,6 @@ class Limits:
 
 # ---- Batches that are replayed ------------------------------------------------------------------
 
-# One batch that is given again and again, as by an infinitely fast loader.
 
 class Replay:
     """Gives one batch again and again.
@@ -435,7 +430,7 @@ class Replay:
 
 
 def _copy(array: Any) -> Any:
-    """Of an array of NumPy, torch or jax, or a Ragged, where it is."""
+    """A copy, in the same place, of an array of NumPy, torch or jax, or of a Ragged."""
     if isinstance(array, Ragged):
         return copy.deepcopy(array)
     return array.clone() if hasattr(array, "detach") else array.copy()  # a tensor has no copy()
@@ -493,7 +488,7 @@ def wait_until_idle(loader: Any) -> None:
 
 
 def _row_bytes(inner: Any) -> int | None:
-    """Of the arrays of a batch, per record; None where records differ."""
+    """The bytes of a record in the arrays of a batch; None where records differ."""
     if any(blob.is_ragged for blob in inner.blobs):
         return None
     return int(sum(math.prod(blob.dense_row_shape) * blob.dtype.itemsize for blob in inner.blobs))

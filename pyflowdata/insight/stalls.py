@@ -1,8 +1,7 @@
-"""Warns of a stall: next() has waited for a batch for longer than makes sense, and on whom.
+"""Warns of a stall, a long wait in next(), and names the threads and ops that keep it waiting.
 
-One thread per process looks at all loaders now and then.  It looks from outside, since the thread
-in next() may be the one that is stuck, in an op of the batch that it waits for.  Nothing is counted
-and nothing is done in the steps of a loader.
+One thread per process looks at all loaders now and then: the thread in next() may itself be stuck
+in an op of the batch that it waits for.  The steps of a loader do no work for this.
 """
 
 from __future__ import annotations
@@ -28,15 +27,13 @@ from ..words.plain_text import seconds
 
 # ---- Which op each thread works on --------------------------------------------------------------
 
-# Says in a sentence who is at work on a batch that does not come, on what, and since when.
-
 _MOST = 3  # threads that are described
 _CALLS = os.path.join(PACKAGE, "pyops", "callbacks.py")  # below it: what C calls
 
 
 @dataclass(frozen=True)
 class ThreadSince:
-    """What a thread of a loader does, and since when it has been seen to.
+    """The work of a thread of a loader, and when the watch first saw it.
 
     Attributes:
         mark: Changes when it goes on to other rows or to another item of work.
@@ -73,10 +70,10 @@ class ThreadSince:
         return bool(not self.is_idle and (self.now.epoch, self.now.step) == (epoch, step))
 
 
-def describe(
+def _describe(
     handle: CData, epoch: int, step: int, waited: float, threads: list[ThreadSince], now: float
 ) -> str:
-    """What a StallWarning says."""
+    """The text of a StallWarning."""
     on_it = sorted((each for each in threads if each.is_on(epoch, step)), key=lambda t: t.since)
     busy = on_it or sorted((each for each in threads if not each.is_idle), key=lambda t: t.since)
     said = [_of_thread(handle, each, now) for each in busy[:_MOST]]
@@ -128,7 +125,7 @@ def _file(handle: CData, reader: int, file: int) -> str:
 
 
 def _files(handle: CData, reader: int) -> str:
-    """Of a stream, which does not tell in which of its files it is."""
+    """The files of a stream, which does not tell which of them it reads."""
     info = new_struct("pfd_reader_info")
     lib.pfd_loader_get_reader(handle, reader, info)
     first = _file(handle, reader, 0)
@@ -139,7 +136,7 @@ def _files(handle: CData, reader: int) -> str:
 
 
 def _python_places() -> list[str]:
-    """At which line each Python function is that loaders of this process have called."""
+    """The current lines of the Python functions that loaders of this process have called."""
     frames, said = sys._current_frames(), []
     for thread in [*inside]:
         found = ""
@@ -170,9 +167,9 @@ class Stall:
     """A wait in next() that took longer than a loader should need.
 
     Attributes:
-        epoch, step: Of the batch that was waited for.
-        seconds: How long it had been waited for when this was found.
-        text: Who was at work on what; the text of the StallWarning.
+        epoch, step: The place of the late batch.
+        seconds: The length of the wait when the watch found it.
+        text: The text of the StallWarning: the threads and their work.
     """
 
     epoch: int
@@ -212,12 +209,11 @@ class _Failure(NamedTuple):
 
 
 class Wait:
-    """What the watch knows of one loader, a LoaderCore.
+    """The state of the watch for one loader, a LoaderCore.
 
     Attributes:
         stall: The last one, or None.
-        failure: Where a filter makes the warning an error: for the next() to raise that waits for
-            that batch.
+        failure: A warning that a filter made an error, for the next() that waits for its batch.
     """
 
     def __init__(self, loader: Any, seconds: float) -> None:
@@ -281,7 +277,7 @@ class Wait:
         with self._lock:
             if self.is_over:
                 return
-            text = describe(loader.handle, epoch, step, waited, threads, now)
+            text = _describe(loader.handle, epoch, step, waited, threads, now)
         self.stall = Stall(epoch, step, waited, text)
         try:
             _warn(text, loader)
@@ -303,7 +299,7 @@ def _warn(text: str, loader: object) -> None:
 
 
 def _waiting(threads: Iterable[FrameType], loader: object) -> FrameType | None:
-    """Of the innermost frames of all threads: where one waits for a batch of this loader."""
+    """The frame that waits for a batch of this loader, under the innermost frames of threads."""
     for thread in threads:
         for frame in frames_of(thread):
             if _is_of_loader(frame) and frame.f_code.co_name in _WAITING:
@@ -314,7 +310,7 @@ def _waiting(threads: Iterable[FrameType], loader: object) -> FrameType | None:
 
 
 def _caller(thread: FrameType | None) -> FrameType | None:
-    """Of a frame that the loader is in, or was called by: the one of the program that called it."""
+    """The frame of the program that called the loader in this thread."""
     return calling_frame(next(filter(_is_of_loader, frames_of(thread)), None))
 
 

@@ -27,8 +27,6 @@ from .counters import Work, read_work
 
 # ---- Events of the library ----------------------------------------------------------------------
 
-# What was written down of a loader from the start of a trace to its end.
-
 Events = npt.NDArray[Any]  # of pfd_trace_event
 
 
@@ -68,8 +66,8 @@ def each(events: Events) -> Iterator[Event]:
         yield from map(Event._make, events[begin : begin + 4096].tolist())
 
 
-class Span(NamedTuple):
-    """What a thread of the program did with a batch, such as copying it; on the monotonic clock.
+class _Span(NamedTuple):
+    """Work of a thread of the program with a batch, such as a copy; on the monotonic clock.
 
     Attributes:
         tid: The system's number of the thread.
@@ -84,33 +82,32 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """What was written down from the start of a trace to its end.
+class _Recorded:
+    """The events from the start of a trace to its end.
 
     Attributes:
         info: The `pfd_trace_info`.
         threads: The events of each thread of the pool, then of the thread in next().
         slots: Their changes.
         unended: Events that had not ended, of all threads.
-        spans: What the program noted itself, in the order of their ends.
-        system_ids: Of the threads of the pool.
-        work: Its items, by number.
+        spans: Work of the program's threads, in the order of the ends.
+        system_ids: The system's numbers of the threads of the pool.
+        work: The items of work, by number.
     """
 
     info: CData
     threads: list[Events]
     slots: Events
     unended: Events
-    spans: list[Span]
+    spans: list[_Span]
     system_ids: list[int]
     work: tuple[Work, ...]
 
 
 # ---- The file that is written -------------------------------------------------------------------
 
-# A file that is there when it is whole: what was at its path before stays until then.
 
-def path_of(path: object) -> str:
+def _path_of(path: object) -> str:
     """A path as text.
 
     Raises:
@@ -130,16 +127,12 @@ def _cannot_write(path: str, failure: OSError) -> FileError:
     return FileError(f"the trace cannot be written: {failure.strerror or failure}", file=path)
 
 
-class NewFile:
-    """Is written beside its path, and then moved there.  What is not a regular file, such as a
-    pipe, is written in place."""
+class _NewFile:
+    """A file that appears at its path when whole: it is written beside the path and then moved.
+    What is not a regular file, such as a pipe, is written in place."""
 
     def __init__(self, path: str) -> None:
-        """Makes sure that it can be written.
-
-        Raises:
-            FileError: It cannot.
-        """
+        """Makes sure that the file can be written, or raises FileError."""
         self._is_compressed = path.endswith(".gz")
         self._path = os.path.realpath(path)  # a link stays one
         self._written = self._path
@@ -154,18 +147,18 @@ class NewFile:
             raise _cannot_write(path, failure) from None
 
     def open(self) -> IO[str]:
-        """For writing it."""
+        """Opens the file for writing."""
         if self._is_compressed:
             return gzip.open(self._written, "wt", encoding="utf-8", compresslevel=3)
         return open(self._written, "w", encoding="utf-8")
 
     def put_in_place(self) -> None:
-        """It is whole."""
+        """Moves the whole file to its path."""
         if self._is_beside:
             os.replace(self._written, self._path)
 
     def remove(self) -> None:
-        """What was written, unless it is in its place."""
+        """Removes the file, unless it is in its place."""
         if self._is_beside:
             with contextlib.suppress(OSError):
                 os.remove(self._written)
@@ -173,10 +166,8 @@ class NewFile:
 
 # ---- JSON for Perfetto --------------------------------------------------------------------------
 
-# The events of a trace in the JSON of Chrome's trace events, which Perfetto opens.
-#
-# Times are microseconds since `baseTimeNanoseconds`, as in a profile of torch, which chooses
-# the same base: so the two can be looked at together.
+# Perfetto opens the JSON of Chrome's trace events.  Times are microseconds since
+# `baseTimeNanoseconds`; a profile of torch has the same base, so the two can be shown together.
 
 _QUARTER_NS = 7_889_238 * 10**9  # torch's base is the last multiple of it
 _PROCESS_BITS = 22  # of the kernel's numbers of processes: those of a trace are above
@@ -195,7 +186,7 @@ _STATES = {  # of a slot: what to show, and its colour
 }
 
 
-def write(file: IO[str], recorded: Recorded, handle: CData) -> int:
+def write(file: IO[str], recorded: _Recorded, handle: CData) -> int:
     """Writes a whole file, event by event; how many there are."""
     events = _Events(recorded, handle)
     info = recorded.info
@@ -234,7 +225,7 @@ class _Events:
         base_ns: The moment of ts = 0, since 1970.
     """
 
-    def __init__(self, recorded: Recorded, handle: CData) -> None:
+    def __init__(self, recorded: _Recorded, handle: CData) -> None:
         self._recorded = recorded
         self._handle = handle
         info = recorded.info
@@ -289,7 +280,7 @@ class _Events:
         yield from self._slots()
 
     def _tids(self, program: Events) -> list[int]:
-        """Of each thread; the numbers of the system, where they are known."""
+        """A number for each thread: that of the system, if known."""
         found = self._recorded.system_ids
         count = len(self._recorded.threads) - 1
         deliveries = program[program["kind"] == lib.PFD_TRACE_NEXT]["item"]
@@ -324,14 +315,12 @@ class _Events:
         """By thread; outer ones before inner ones."""
         found: dict[int, list[dict[str, Any]]] = {}
         for span in self._recorded.spans:
-            found.setdefault(span.tid, []).append(self._of_program(span))
+            slice_ = self._slice(
+                span.what, span.tid, span.begin_ns, span.end_ns, cat="hand over",
+                cname="thread_state_iowait",
+            )  # fmt: skip
+            found.setdefault(span.tid, []).append(slice_)
         return {tid: sorted(slices, key=_order) for tid, slices in found.items()}
-
-    def _of_program(self, span: Span) -> dict[str, Any]:
-        return self._slice(
-            span.what, span.tid, span.begin_ns, span.end_ns, cat="hand over",
-            cname="thread_state_iowait",
-        )  # fmt: skip
 
     def _of_thread(self, tid: int, event: Event) -> dict[str, Any]:
         kind, begin_ns, end_ns = event.kind, event.begin_ns, event.end_ns
@@ -488,10 +477,10 @@ _MOST_BYTES = (1 << 63) - 1
 
 
 class Traced(Protocol):
-    """What a loader knows of its trace.
+    """A loader that can have a trace.
 
     Attributes:
-        trace_on: It is on from here until its end; several threads may look.
+        trace_on: The current trace; several threads may read it.
     """
 
     trace_on: Trace | None
@@ -507,12 +496,12 @@ class Trace:
         if type(memory) is not int or not 0 < memory <= _MOST_BYTES:
             raise InvalidArgumentError(f"memory = {shown(memory)}; it must be a number of bytes")
         self._handle = handle
-        self._path = path_of(path)
+        self._path = _path_of(path)
         self._memory = memory
         self._traced = traced
         self._process = os.getpid()
-        self._file: NewFile | None = None
-        self._spans: list[Span] = []
+        self._file: _NewFile | None = None
+        self._spans: list[_Span] = []
         self._ending = threading.RLock()
         self._events: int | None = None  # of the file, when it is written
         self._dropped = 0
@@ -529,10 +518,9 @@ class Trace:
         other = self._traced.trace_on
         if other is not None:
             raise InvalidArgumentError(
-                f"the loader is being traced already, into {other._path!r}; end that "
-                "trace first"
+                f"the loader is being traced already, into {other._path!r}; end that trace first"
             )
-        self._file = NewFile(self._path)
+        self._file = _NewFile(self._path)
         try:
             err = new_error()
             check(lib.pfd_loader_trace_start(self._handle, self._memory, err), err)
@@ -601,16 +589,17 @@ class Trace:
             yield
         finally:
             end_ns, thread = time.monotonic_ns(), threading.current_thread()
-            self._spans.append(Span(name, begin_ns, end_ns, threading.get_native_id(), thread.name))
+            tid = threading.get_native_id()
+            self._spans.append(_Span(name, begin_ns, end_ns, tid, thread.name))
 
-    def _take(self) -> Recorded:
+    def _take(self) -> _Recorded:
         info = new_struct("pfd_trace_info")
         check(lib.pfd_loader_trace_stop(self._handle, info), new_error())
         tracks = [self._read(track) for track in range(info.num_tracks + 1)]
         lib.pfd_loader_trace_drop(self._handle)
         *threads, slots, unended = tracks
         system_ids = _system_ids(self._handle)
-        return Recorded(
+        return _Recorded(
             info, threads, slots, unended, [*self._spans], system_ids, read_work(self._handle)
         )
 
@@ -627,7 +616,7 @@ class Trace:
 
 
 def _system_ids(handle: CData) -> list[int]:
-    """Of the threads of the pool; none of a loader that is closed."""
+    """The system's numbers of the threads of the pool; none for a closed loader."""
     now = new_struct("pfd_thread_now")
     ids: list[int] = []
     while lib.pfd_loader_get_thread(handle, len(ids), now) == 0:

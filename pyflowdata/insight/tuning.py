@@ -8,7 +8,6 @@ from typing import Any
 from ..native import CData, lib, new_struct
 from ..words.plain_text import number, percent
 
-
 _WHY = {
     lib.PFD_TUNE_MORE_THREADS: "the program waited, and the threads were busy",
     lib.PFD_TUNE_FEWER_THREADS: "the program waited, and fewer threads may do as well",

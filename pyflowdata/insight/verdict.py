@@ -28,15 +28,15 @@ from .measures import Measures, ratio
 
 # ---- The verdict on one loader ------------------------------------------------------------------
 
-# The rules of the causes are in `causes.py`; this part chooses the rules to ask, and words a verdict.
+# The rules are in `causes.py`; the functions here choose among their findings.
 
 # As TensorFlow's profiler: it calls a program input-bound from 5 % of the time of its steps on, and
 # highly so from 20 % on.
-BOUND = 0.05
-HIGHLY_BOUND = 0.20
-# Of fewer steps nothing is said: one slow step would be a tenth of them.
-FEW_STEPS = 10
-# First batches, of the loop's time: epochs then are too short for what they cost to start.
+_BOUND = 0.05
+_HIGHLY_BOUND = 0.20
+# Fewer steps give no verdict: one slow step would be a tenth of them.
+_FEW_STEPS = 10
+# Share of the loop's time for first batches: epochs are then too short for their start.
 _LONG_STARTS = 0.10
 
 
@@ -47,10 +47,10 @@ class Verdict:
     Attributes:
         limit: "training": the loader kept up; "loader"; "hand-over": copying batches to a device;
             "starts": the first batches of epochs; "unknown": there were too few steps.
-        cause: What of the loader, as docs/speed/slow.md lists them, such as "op", "storage"; "" for
-            none.
-        sentence: In words, with the numbers that show it.
-        remedies: What to change, the most promising first; may be empty.
+        cause: The cause in the loader, as docs/speed/slow.md lists them, such as "op" or "storage";
+            "" for none.
+        sentence: The verdict in words, with the numbers that show it.
+        remedies: Changes to try, the most promising first; may be empty.
         evidence: The numbers that decided.
     """
 
@@ -84,7 +84,7 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
         return "unknown", None
     if _is_held_up_by_copies(measures):
         return "hand-over", copying(measures.counters.hand_over, is_ahead=False)
-    if measures.wait_share >= BOUND and measures.steps >= FEW_STEPS:
+    if measures.wait_share >= _BOUND and measures.steps >= _FEW_STEPS:
         if measures.ahead_share >= MOST:  # so it takes batches for less time
             return "hand-over", copying(measures.counters.ahead, is_ahead=True)
         for rule in LOADER_CAUSES:
@@ -100,24 +100,24 @@ def _find(measures: Measures) -> tuple[str, Finding | None]:
 
 def _is_unknown(measures: Measures) -> bool:
     """There were too few steps, or too little time was waited."""
-    if max(measures.steps, measures.starts) < FEW_STEPS:
+    if max(measures.steps, measures.starts) < _FEW_STEPS:
         return True
     share = max(measures.wait_share, measures.copy_share)
-    return share >= BOUND and measures.wait_seconds + measures.copy_seconds < TOO_SHORT
+    return share >= _BOUND and measures.wait_seconds + measures.copy_seconds < TOO_SHORT
 
 
 def _too_little(measures: Measures) -> str:
     """What an unknown limit is due to."""
     steps = measures.steps
-    if max(steps, measures.starts) < FEW_STEPS:
+    if max(steps, measures.starts) < _FEW_STEPS:
         are = "is" if steps == 1 else "are"
-        return f"{counted(steps, 'step')} {are} too few to judge; {FEW_STEPS} are needed"
+        return f"{counted(steps, 'step')} {are} too few to judge; {_FEW_STEPS} are needed"
     waited = f"{_waited(measures)}, {seconds(measures.wait_seconds)} in all"
     return f"{waited}, which is too short to judge"
 
 
 def _waited(measures: Measures) -> str:
-    """Of the steps, how many waited, and for how much of their time."""
+    """How many steps waited, and for how much of their time."""
     steps = counted(measures.steps, "step")
     if not measures.steps:
         return f"each of {number(measures.starts)} epochs has one batch"
@@ -129,7 +129,7 @@ def _waited(measures: Measures) -> str:
 
 def _is_held_up_by_copies(measures: Measures) -> bool:
     """The thread of the training loop copies longer than it waits."""
-    return measures.copy_share >= max(BOUND, measures.wait_share)
+    return measures.copy_share >= max(_BOUND, measures.wait_share)
 
 
 def _head(measures: Measures, limit: str) -> str:
@@ -147,7 +147,7 @@ def _head(measures: Measures, limit: str) -> str:
         return f"not loader-bound, training is the limit: {waited}"
     if limit == "starts":
         return f"bound by the starts of epochs: {waited}"
-    word = "loader-bound" if measures.wait_share >= HIGHLY_BOUND else "slightly loader-bound"
+    word = "loader-bound" if measures.wait_share >= _HIGHLY_BOUND else "slightly loader-bound"
     apart = f" (first batch {seconds(measures.mean_start_seconds)} apart)"
     return f"{word}: {waited}{apart if measures.mean_start_seconds >= FELT else ''}"
 
@@ -171,8 +171,6 @@ def _evidence(measures: Measures) -> dict[str, float]:
 
 
 # ---- The verdict and its numbers as text --------------------------------------------------------
-
-# A report as text: the sentence, what to change, and tables under it.
 
 TABLE_HEAD = ("work", "rows", "CPU", "rows/s a core", "of CPU", "waits", "threads in it")
 
@@ -339,9 +337,9 @@ def judge_ranks(counters: Sequence[Counters]) -> Verdict:
     slowest = max(range(len(ranks)), key=lambda i: shares[i])
     own = judge(counters[slowest])
     evidence = {"ranks": len(ranks), "slowest_rank": counters[slowest].rank, **own.evidence}
-    if len(ranks) == 1 or min(one.steps for one in ranks) < FEW_STEPS:
+    if len(ranks) == 1 or min(one.steps for one in ranks) < _FEW_STEPS:
         return Verdict(own.limit, own.cause, own.sentence, own.remedies, evidence)
-    slow = [i for i, share in enumerate(shares) if share >= max(BOUND, shares[slowest] / 2)]
+    slow = [i for i, share in enumerate(shares) if share >= max(_BOUND, shares[slowest] / 2)]
     others = [share for i, share in enumerate(shares) if i not in slow]
     if slow and others and len(slow) <= len(ranks) / 2:
         return _of_slow(counters, ranks, slow, others, own, evidence)
@@ -361,9 +359,7 @@ def _of_slow(
     names = joined([str(counters[i].rank) for i in slow], "and")
     subject = f"rank {names} is slow: its" if len(slow) == 1 else f"ranks {names} are slow: their"
     loader = "loader waits" if len(slow) == 1 else "loaders wait"
-    rest = statistics.median(
-        one.waited_share for i, one in enumerate(ranks) if i not in slow
-    )
+    rest = statistics.median(one.waited_share for i, one in enumerate(ranks) if i not in slow)
     said = own.sentence.partition("; ")[2]
     remedies = own.remedies
     hosts = {one.host for one in counters}

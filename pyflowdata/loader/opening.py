@@ -15,7 +15,7 @@ from ..nodes.node import check_is_batched, reader_nodes
 from ..nodes.tables import prepare_tables
 from ..nodes.world import World, has_peers
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
-from ..native.calling_line import warn_program
+from ..native.calling_line import warn_program_once
 from ..words.plain_text import counted
 from .batches import Batch
 from .loader_argument_hints import check_blobs
@@ -24,10 +24,6 @@ from .state import Index, Reader
 
 _ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
 _SIGNALS_SECONDS = 0.05  # the longest wait without a check for signals
-_warned_readers: set[str] = set()
-_readers_in_order: set[str] = set()  # warned of, too
-_empty_readers: set[str] = set()  # the same
-_unpaired_readers: set[tuple[str, ...]] = set()  # the same
 
 
 def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Batch]], Any]]:
@@ -249,40 +245,32 @@ def _read_spec(info: CData) -> dict[str, str]:
 def warn_of_readers(readers: tuple[Reader, ...]) -> None:
     """Once per reader's name: a program that opens a loader repeatedly is warned once."""
     for reader in readers:
-        if (
-            reader.spec.get("shuffle_after_epoch") == "true"
-            and reader.spec.get("random_shuffle") == "false"
-            and reader.name not in _readers_in_order
-        ):
-            _readers_in_order.add(reader.name)
-            warn_program(
-                UserWarning(
-                    f"{reader.name}: shuffle_after_epoch=True has no effect without "
-                    "random_shuffle=True or a shuffle; the records come in the order of the files."
-                )
-            )
-        if reader.steps.empty_ranks and reader.name not in _empty_readers:
-            _empty_readers.add(reader.name)
-            warn_program(UserWarning(_of_empty_ranks(reader)))
-        if (
-            reader.seed_is_default
-            and reader.spec.get("random_shuffle") == "true"
-            and reader.name not in _warned_readers
-        ):
-            warn_program(
-                UserWarning(
-                    f"{reader.name}: seed is left open in one of several processes; "
-                    f"{reader.seed} is used, so that all have the same order. Give a seed."
-                )
-            )
-            _warned_readers.add(reader.name)
+        shuffled = reader.spec.get("random_shuffle")
+        if reader.spec.get("shuffle_after_epoch") == "true" and shuffled == "false":
+            _warn_of(
+                reader, "in order",
+                "shuffle_after_epoch=True has no effect without random_shuffle=True or a shuffle; "
+                "the records come in the order of the files.",
+            )  # fmt: skip
+        if reader.steps.empty_ranks:
+            _warn_of(reader, "empty ranks", _of_empty_ranks(reader))
+        if reader.seed_is_default and shuffled == "true":
+            _warn_of(
+                reader, "seed",
+                f"seed is left open in one of several processes; {reader.seed} is used, so that "
+                "all have the same order. Give a seed.",
+            )  # fmt: skip
     _warn_of_unpaired(readers)
+
+
+def _warn_of(reader: Reader, what: str, text: str) -> None:
+    warn_program_once((what, reader.name), UserWarning(f"{reader.name}: {text}"))
 
 
 def _of_empty_ranks(reader: Reader) -> str:
     rest = reader.steps.last_rows
     return (
-        f"{reader.name}: the last batch of an epoch has {counted(rest, 'record')} for "
+        f"the last batch of an epoch has {counted(rest, 'record')} for "
         f"{reader.world_size} ranks: those from rank {rest} on get 0 rows, and may fail or make "
         'the others wait. last_batch="even", or data.batch(n, last="even"), leaves such records '
         'out; "drop" leaves out the whole batch, "pad" and "wrap" fill it.'
@@ -296,13 +284,13 @@ def _warn_of_unpaired(readers: tuple[Reader, ...]) -> None:
     keys = [one.spec["order_key"] for one in shuffled]
     is_left_open = all(one.name == key for one, key in zip(shuffled, keys, strict=True))
     lengths = {one.records for one in shuffled}
-    if len(names) < 2 or not is_left_open or len(lengths) != 1 or names in _unpaired_readers:
+    if len(names) < 2 or not is_left_open or len(lengths) != 1:
         return
-    _unpaired_readers.add(names)
-    warn_program(
+    warn_program_once(
+        ("unpaired", names),
         UserWarning(
             f"{' and '.join(names)} have {shuffled[0].records} records each, and are shuffled each "
             "in an order of its own. For rows that belong together give them the same order_key; "
             "otherwise give each a key of its own."
-        )
+        ),
     )

@@ -5,13 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from ..native.calling_line import is_ours, warn_program
+from ..native.calling_line import is_ours, warn_program_once
 from ..nodes import Blob, Node
 from ..nodes.node import reader_nodes
 from .state import Reader
-
-_said_of_batches: list[str] = []  # readers; one is enough
-_said_of_orders: set[str] = set()
 
 
 def _pairs(blobs: Iterable[Blob], readers: Sequence[Reader]) -> list[tuple[Node, Reader]]:
@@ -24,17 +21,17 @@ def _pairs(blobs: Iterable[Blob], readers: Sequence[Reader]) -> list[tuple[Node,
 def advise_on_batches(blobs: Iterable[Blob], readers: Sequence[Reader]) -> None:
     """Says which batch size is used where a program gives none, once.  The caller is the
     core of a DataLoader, whose caller has the blobs; this package itself is told nothing."""
-    if _said_of_batches or is_ours(sys._getframe(3)):
+    if is_ours(sys._getframe(3)):
         return
     for node, reader in _pairs(blobs, readers):
         if not node.op.is_view and "batch_size" not in node.values:
-            _said_of_batches.append(reader.name)
-            warn_program(
+            warn_program_once(
+                "batch_size",
                 UserWarning(
                     f"{reader.name}: batch_size is left out, so that a batch has "
                     f"{reader.batch_size} record; give the reader batch_size=32, or the number "
                     "that you want."
-                )
+                ),
             )
             return
 
@@ -56,12 +53,11 @@ def repeating_orders(
 def advise_on_orders(repeating: Iterable[tuple[str, str]]) -> None:
     """Says of these readers that a second epoch has the order of the first one, once for each."""
     for name, attr in repeating:
-        if name not in _said_of_orders:
-            _said_of_orders.add(name)
-            warn_program(
-                UserWarning(
-                    f"{name}: every epoch has the same random order, as shuffle_after_epoch is "
-                    f"left out; give the reader {attr} for a new order in each, or "
-                    "shuffle_after_epoch=False to keep this one."
-                )
-            )
+        warn_program_once(
+            ("same order", name),
+            UserWarning(
+                f"{name}: every epoch has the same random order, as shuffle_after_epoch is "
+                f"left out; give the reader {attr} for a new order in each, or "
+                "shuffle_after_epoch=False to keep this one."
+            ),
+        )

@@ -6,8 +6,10 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from types import FrameType
+
+_given: set[Hashable] = set()  # keys of the warnings that this process has given
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -54,3 +56,10 @@ def warn_program(warning: Warning) -> None:
         warnings.warn(warning, stacklevel=1)
     else:
         warn_at(frame, warning)
+
+
+def warn_program_once(key: Hashable, warning: Warning) -> None:
+    """As `warn_program()`, unless this process has had a warning with the same key."""
+    if key not in _given:
+        _given.add(key)
+        warn_program(warning)

@@ -8,7 +8,7 @@ What each user asks of it:
 - The DataLoader with torch's arguments (`workers.py` beside it): processes of the program's context
   of multiprocessing, forks among them; files in memory for batches; the exception of the dataset
   with its traceback; which sample a worker had when it died.
-- `pyflowdata convert --jobs` (`cli/conversion/workers.py`): new processes, one task after the
+- `pyflowdata convert --jobs` (`cli/conversion/shards.py`): new processes, one task after the
   other, how far each of them is, and no word of Ctrl-C.
 - The checks of ops, by a package of their own: a new process that is kept for the next job, with an
   environment of its own, which makes forks, and ends them before it ends.

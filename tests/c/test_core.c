@@ -362,6 +362,20 @@ static int64_t parse(const char *text, double *value)
     return used;
 }
 
+/* The hash of the rows that Python's integers give: 5**q for q >= 0, and for n = -q > 0, with the
+ * `bits` of 5**n, 2**(127 + bits) // 5**n + (q >= -27); scaled into [2**127, 2**128). */
+static void test_powers_of_five(void)
+{
+    const uint64_t *numbers = pfd_powers_of_five[0];
+    const uint64_t *one = pfd_powers_of_five[-PFD_LEAST_POWER], *fifth = one - 2;
+    uint64_t hash = 0;
+    for (size_t i = 0; i < sizeof pfd_powers_of_five / sizeof *numbers; i++)
+        hash = pfd_hash_word(hash, numbers[i]);
+    CHECK(one[0] == UINT64_C(1) << 63 && one[1] == 0);
+    CHECK(fifth[0] == UINT64_C(0xcccccccccccccccc) && fifth[1] == fifth[0] + 1);
+    CHECK(hash == UINT64_C(0xed2c23a1f8d6b161));
+}
+
 static void test_parse_double(void)
 {
     static const struct {
@@ -522,6 +536,7 @@ int main(void)
     test_scratch();
     test_error();
     test_error_of_an_older_plugin();
+    test_powers_of_five();
     test_parse_double();
     test_order_of_loops();
     test_pool_changes_its_size();

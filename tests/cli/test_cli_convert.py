@@ -32,7 +32,7 @@ from support.cli_files import (
 from support.paths import ROOT
 
 from pyflowdata.cli import convert as convert_command
-from pyflowdata.cli.conversion import plan
+from pyflowdata.cli.conversion import shards
 from pyflowdata.cli.conversion.target import Target
 from pyflowdata.formats import open_source
 from pyflowdata.io import NpyWriter, RawWriter, TFRecordWriter, TextLineWriter
@@ -222,17 +222,17 @@ def test_a_conversion_that_is_killed_goes_on(run, tmp_path):
 def test_a_source_that_has_changed_is_begun_anew(run, tmp_path, monkeypatch):
     path, target = examples(tmp_path), tmp_path / "b.csv"
     arguments = ["convert", path, target, "--shards", 3, "--jobs", 1, "--quiet"]
-    original = plan.Conversion.note
+    original = shards.Conversion.note
 
     def fail(self, number, records):
         original(self, number, records)
         raise OSError(28, "No space left on device", str(target))
 
-    monkeypatch.setattr(plan.Conversion, "note", fail)
+    monkeypatch.setattr(shards.Conversion, "note", fail)
     status, _, err = run(*arguments)
     assert status == 1 and "b.csv: No space left on device" in err
     assert sorted(os.listdir(tmp_path)) == [".b.csv.convert", "a.tfrecord"]
-    monkeypatch.setattr(plan.Conversion, "note", original)
+    monkeypatch.setattr(shards.Conversion, "note", original)
     write(TFRecordWriter, path, {**COLUMNS, "y": Y + 1}, overwrite=True)
     status, _, err = run(*arguments)
     assert status == 0 and "have changed: starting again" in err
@@ -250,7 +250,7 @@ def test_two_conversions_to_one_name(run, tmp_path):
     path = examples(tmp_path)
     source = open_source([path])
     target = Target(str(tmp_path / "b.csv"), "csv")
-    first = plan.Conversion(source, target, [0, N], "data")
+    first = shards.Conversion(source, target, [0, N], "data")
     with first.at_work():
         status, _, err = run("convert", path, tmp_path / "b.csv")
         assert status == 1 and "another process is converting to this name" in err

@@ -15,7 +15,7 @@ from support.cli_files import convert, damage, examples, read, run
 
 import pyflowdata as flow
 from pyflowdata.cli import convert as convert_command
-from pyflowdata.cli.conversion import plan
+from pyflowdata.cli.conversion import shards
 from pyflowdata.io import IDXWriter, TarWriter
 
 CLASSES = ["ant", "bee", "cät"]
@@ -381,7 +381,7 @@ def test_a_finished_folder_is_found_again(run, tree, tmp_path, monkeypatch):
         raise flow.FileError("the disk is gone", file="b")
 
     with monkeypatch.context() as patch:
-        patch.setattr(plan.Conversion, "publish", fail)
+        patch.setattr(shards.Conversion, "publish", fail)
         status, _, err = run(*arguments)
     assert status == 1 and "the disk is gone" in err
     assert sorted(os.listdir(tmp_path)) == [".b.convert", "src"]
@@ -389,7 +389,7 @@ def test_a_finished_folder_is_found_again(run, tree, tmp_path, monkeypatch):
     assert status == 0 and "1 of 1 shards are there already" in err
     assert samples(tmp_path / "b") == samples(tree)
     with monkeypatch.context() as patch:
-        patch.setattr(plan.Conversion, "publish", fail)
+        patch.setattr(shards.Conversion, "publish", fail)
         run(*arguments[:2], tmp_path / "c", *arguments[3:])
     status, _, err = run(*arguments[:2], tmp_path / "c", *arguments[3:], "--resize", "4x4")
     assert status == 0 and "starting again" in err

@@ -8,14 +8,12 @@ import random
 import shutil
 import struct
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from support.oracle import fewer
-from support.paths import ROOT
 
 import pyflowdata as flow
 
@@ -179,11 +177,6 @@ def test_short_ties(tmp_path: pathlib.Path) -> None:
         digits, power = map(int, text.split("e"))
         exact = Fraction(digits) * Fraction(10) ** power
         assert value == exact.numerator / exact.denominator, text
-
-
-def test_table_of_powers_is_the_generated_one() -> None:
-    generator = ROOT / "tools" / "make_power_of_five.py"
-    subprocess.run([sys.executable, generator, "--check"], check=True)
 
 
 def test_ten_million_digits(tmp_path: pathlib.Path) -> None:

@@ -19,7 +19,7 @@ import pytest
 from images.image_files import photo, saved
 
 import pyflowdata as flow
-from pyflowdata.datasets import cache_place
+from pyflowdata.datasets import cache_files
 from pyflowdata.io import TFRecordWriter
 from support.oracle import python_environment
 
@@ -47,9 +47,9 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def memory(tmp_path, monkeypatch):
     """Caches in memory are in a folder of the test."""
-    monkeypatch.setattr(cache_place, "_MEMORY", tmp_path / "shm")
+    monkeypatch.setattr(cache_files, "_MEMORY", tmp_path / "shm")
     yield
-    cache_place._release()
+    cache_files._release()
 
 
 def records(folder, fields=FEATURES):
@@ -287,8 +287,8 @@ import pyflowdata as flow
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
 folder, where, rank = sys.argv[1], sys.argv[2], int(sys.argv[3])
 if sys.argv[5]:
-    from pyflowdata.datasets import cache_place
-    cache_place._MEMORY = Path(sys.argv[5])
+    from pyflowdata.datasets import cache_files
+    cache_files._MEMORY = Path(sys.argv[5])
 
 @flow.register_decoder(outputs={"y": ("float64", ())}, name="WaitABit", per="row")
 def wait(x):
@@ -372,7 +372,7 @@ def test_memory_ends_with_its_last_process(numbers, tmp_path):
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert cache.exists()
-    cache_place.Place("memory").make()
+    cache_files.Place("memory").make()
     assert not cache.exists()
 
 
@@ -391,11 +391,11 @@ def test_memory_ends_where_two_processes_end_at_the_same_time(tmp_path, monkeypa
         except BlockingIOError:
             if not last.closed:
                 last.close()
-                cache_place._remove_unused(cache)
+                cache_files._remove_unused(cache)
             raise
 
     monkeypatch.setattr(fcntl, "flock", until_it_is_refused)
-    cache_place._remove_unused(cache)
+    cache_files._remove_unused(cache)
     assert last.closed and not cache.exists()
 
 
@@ -403,7 +403,7 @@ def test_memory_ends_where_two_processes_end_at_the_same_time(tmp_path, monkeypa
 
 
 def test_too_little_room_is_told_before_it_is_used(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(cache_place.Place, "free_bytes", lambda self, most: 10_000)
+    monkeypatch.setattr(cache_files.Place, "free_bytes", lambda self, most: 10_000)
     for where, words in (("memory", "memory are free; give cache"), (tmp_path, "on this disk")):
         cached = records(folder).cache(where)
         needs = r"120 records will take about 0\.1 MB, and 0\.0 MB"

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 import pyflowdata as flow
-from pyflowdata.datasets.hashes import hash_column
+from pyflowdata.datasets.splitting import hash_column
 from pyflowdata.errors import InvalidArgumentError
 from pyflowdata.ragged import Ragged
 

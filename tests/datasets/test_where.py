@@ -15,7 +15,7 @@ import pytest
 from support.paths import ROOT
 
 import pyflowdata as flow
-from pyflowdata.datasets import column_pass, columns
+from pyflowdata.datasets import columns
 from pyflowdata.datasets.columns import column
 from pyflowdata.datasets.fingerprints import of_function
 from pyflowdata.errors import InvalidArgumentError, UserFunctionError
@@ -50,13 +50,13 @@ def firsts(data, **attrs):
 def passes(monkeypatch):
     """What was evaluated over all records, in words."""
     done = []
-    values = column_pass._Pass.values
+    values = columns._Pass.values
 
     def counted(self):
         done.append(self._wanted.said)
         return values(self)
 
-    monkeypatch.setattr(column_pass._Pass, "values", counted)
+    monkeypatch.setattr(columns._Pass, "values", counted)
     return done
 
 
@@ -101,7 +101,7 @@ def test_any_number_of_records(tmp_path):
 def test_small_batches_fill_the_bitmap_alike(path, monkeypatch):
     wanted = VALUES[VALUES[:, 0] > 0, 0].tolist()
     for size in (1, 1000, 5000):
-        monkeypatch.setattr(column_pass, "_BATCH_BYTES", size)
+        monkeypatch.setattr(columns, "_BATCH_BYTES", size)
         assert firsts(opened(path).where("pair[0] > 0")) == wanted
         assert column(opened(path), "pair[0]").tolist() == VALUES[:, 0].tolist()
 
@@ -321,7 +321,7 @@ def test_where_nothing_is_kept(path, cache, passes, monkeypatch):
     assert len(passes) == 6 and not cache.exists()
     # Small files are kept where a pass takes long.
     monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", str(cache))
-    monkeypatch.setattr(column_pass, "_LEAST_SECONDS", 0)
+    monkeypatch.setattr(columns, "_LEAST_SECONDS", 0)
     for _ in range(2):
         assert len(opened(path).where("pair[0] > 0")) > 0
     assert len(passes) == 7 and len(list(cache.iterdir())) == 1
@@ -537,7 +537,7 @@ def test_damage_is_an_error(tmp_path):
 def test_progress_is_shown_after_two_seconds(path, monkeypatch, capsys):
     from pyflowdata.insight import progress
 
-    monkeypatch.setattr(column_pass, "_BATCH_BYTES", 1)
+    monkeypatch.setattr(columns, "_BATCH_BYTES", 1)
     assert len(opened(path).where("pair[0] > 0"))
     assert capsys.readouterr().err == ""
     clock = iter(range(0, 10000))

@@ -13,7 +13,7 @@ import pytest
 from support.oracle import MODES, Table, deliver, joined, logical_batches, open_loader, plain_orders
 
 import pyflowdata as flow
-from pyflowdata.loader import opening
+from pyflowdata.native import calling_line
 
 RECORDS = 29  # of batches of 12: a rest of 5
 WORLD_SIZES = (1, 2, 3, 4, 6, 12)
@@ -129,12 +129,11 @@ def test_batches_that_are_short_anywhere_are_refused(tmp_path: Path):
 
 
 @pytest.fixture
-def warned():
-    opening._empty_readers.clear()
+def warned(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(calling_line, "_given", set())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield caught
-    opening._empty_readers.clear()
 
 
 def test_ranks_without_rows_are_warned_of_once(table, warned):

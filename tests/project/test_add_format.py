@@ -12,7 +12,6 @@ from support import formats_page
 from support.page_runner import PageProcess
 from support.paths import ROOT
 from support.scratch_tree import build_scratch_tree
-from tools import declarations
 
 pytestmark = pytest.mark.skipif(
     shutil.which("make") is None or shutil.which("cc") is None, reason="make or cc is not here"
@@ -148,8 +147,9 @@ def all_files(root):
         path.relative_to(root): path.read_bytes()
         for part in parts
         for path in (root / part).rglob("*")
-        if path.is_file() and path.suffix in (".c", ".h", ".py", ".md")
-        and path.name != "declared.py"  # which `make` writes
+        if path.is_file()
+        and path.suffix in (".c", ".h", ".py", ".md")
+        and path.name != "declared.py"  # which the build writes
     }
 
 
@@ -166,8 +166,9 @@ def tree(tmp_path_factory):
     shutil.copytree(ROOT / "pyflowdata", root / "pyflowdata", ignore=ignored)
     shutil.copytree(ROOT / "docs", root / "docs")
     shutil.copy(library, root / "pyflowdata" / "libpyflowdata.so")
-    declared = root / "pyflowdata" / "native" / "declared.py"
-    declared.write_text(declarations.module(declared, root))
+    shutil.copytree(ROOT / "tools", root / "tools", ignore=ignored)
+    declared = [sys.executable, "-m", "tools.declarations", "pyflowdata/native/declared.py"]
+    subprocess.run(declared, cwd=root, check=True)  # as `make` does
     (root / "pyflowdata" / "formats" / "pair.py").write_text(MODULE.lstrip())
     page = root / "docs" / "reference" / "formats.md"
     lines = page.read_text().splitlines(keepends=True)

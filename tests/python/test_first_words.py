@@ -257,12 +257,12 @@ def test_an_order_that_repeats_is_said_once():
 
 
 def test_a_batch_size_that_is_left_out_is_said_once(monkeypatch):
-    monkeypatch.setattr("pyflowdata.loader.reader_advice._said_of_batches", [])
+    monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
     with pytest.warns(UserWarning, match="batch_size=32") as told:
         for name in ("a", "b"):
             flow.DataLoader(flow.MiniReader(DATA, name=name)).close()
     assert [one.filename for one in told] == [__file__]
-    monkeypatch.setattr("pyflowdata.loader.reader_advice._said_of_batches", [])
+    monkeypatch.setattr("pyflowdata.native.calling_line._given", set())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         flow.DataLoader(flow.MiniReader(DATA, batch_size=1)).close()

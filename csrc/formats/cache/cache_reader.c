@@ -1,7 +1,7 @@
 /* CacheReader: the records of a data set that were computed once and kept in a file. */
+#include "core/op_parts.h"
 #include "files/file_read.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 #include "sources/fields.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- The header of a file of cached records -------------------------------------------------- */
 
-/* A file has three parts, as pyflowdata/formats/base/cache_file.py writes them:
+/* A file has three parts, as pyflowdata/formats/cache.py writes them:
  *
  *     header     cache_header, then a pfd_row_type for each field
  *     records    from `first_record` on, as sources/fields.h says, one after the other
@@ -260,15 +260,10 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_cache_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "CacheReader",
     .doc = "Reads the records of a data set that Dataset.cache() has kept in a file. "
            "Any record is read in place, with all types of fields.",
     PFD_OP_ATTRS(cache_reader_attrs, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
     .outputs_attr = "fields",
 };

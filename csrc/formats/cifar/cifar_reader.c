@@ -1,6 +1,6 @@
 /* CIFARReader: the binary version of CIFAR-10 and CIFAR-100. */
+#include "core/op_parts.h"
 #include "files/codecs.h"
-#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -149,16 +149,11 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_cifar_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "CIFARReader",
     .doc = "Reads the binary version of CIFAR-10 and CIFAR-100. "
            "Files may have any number of records. A label outside the classes is reported as "
            "damage. Changed pixels cannot be detected, because the format has no checksums.",
     PFD_OP_ATTRS(cifar_reader_attrs, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
     .propose = propose,
 };

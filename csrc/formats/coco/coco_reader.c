@@ -1,10 +1,10 @@
 /* COCOReader: images with the boxes, labels and polygons of their objects. */
 #include "core/error.h"
+#include "core/op_parts.h"
 #include "files/codecs.h"
 #include "files/file_read.h"
 #include "formats/coco/coco_annotations.h"
 #include "index/index_image.h"
-#include "pyflowdata/op.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -201,13 +201,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     *self = (coco){
         .host = args->host, .attrs = args->attrs, .file = args->files[0], .folder = -1};
     pfd_status status = open_all(self, args, err);
-    if (status != PFD_OK) {
-        close_source(self);
-        return status;
-    }
-    out->methods = &methods;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(status, &methods, self, out);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -314,11 +308,7 @@ static pfd_status write_row(const pfd_compute_args *args, int64_t row, pfd_error
     return PFD_OK;
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    for (int64_t row = 0; row < args->num_rows; row++) PFD_TRY(write_row(args, row, err));
-    return PFD_OK;
-}
+PFD_COMPUTE_EACH_ROW(write_row)
 
 /* ---- The op ---------------------------------------------------------------------------------- */
 static const pfd_attr attr_table[] = {
@@ -345,8 +335,7 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_coco_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "COCOReader",
     .doc = "Reads a data set in COCO's format: an annotation file of JSON, and its images. "
            "files is the annotation file; images come in the order of their ids. A box is clipped "
@@ -355,10 +344,6 @@ const pfd_op pfd_op_coco_reader = {
            "crowds. Polygons of fewer than three points and masks in RLE are left out, the object "
            "stays. The file is parsed once, into an index that says where each object is.",
     PFD_OP_ATTRS(coco_attrs, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
     .group = group,
     .group_attr = "group_by_ratio",
 };

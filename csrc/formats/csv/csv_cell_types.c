@@ -3,9 +3,9 @@
  * The bits of all cells of a column say which type holds them, and whether a float64 holds them
  * exactly.
  */
+#include "core/op_parts.h"
 #include "formats/csv/csv_value.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 
 #include <string.h>
 
@@ -77,7 +77,6 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_port inputs[] = {{"in", "The cells, a column for each input, uint8 (None,)."}};
-
 static const pfd_port outputs[] = {
     {"out", "For each cell the sum of what it is: 1 missing, 2 text, 4 a float, 8 an integer from "
             "0 to 2**63 - 1, 16 one from -2**63 to -1, 32 one from 2**63 to 2**64 - 1, 64 another "
@@ -86,14 +85,9 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_csv_cell_types = {
-    PFD_OP_SIZES,
-    .flags = PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_MANY_INPUTS | PFD_TAKES_RAGGED, inputs, outputs),
     .name = "CSVCellTypes",
     .doc = "Says which numbers the cells of a CSV file are, to find the types of its columns: the "
            "types of all cells of a column, as bits, say which dtype holds them.",
     PFD_OP_ATTRS(csv_cell_types_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

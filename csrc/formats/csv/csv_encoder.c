@@ -1,8 +1,8 @@
 /* CSVEncoder: the fields of each row as a line of a CSV file. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/number_text.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -200,21 +200,15 @@ static const pfd_port inputs[] = {
     {"in", "The fields. Rows of bytes, uint8 (None,), are one cell; other rows have a cell for "
            "each of their numbers, in row-major order."},
 };
-
 static const pfd_port outputs[] = {
     {"out", "The bytes of each line, with the newline at its end, uint8 (None,)."},
 };
 
 const pfd_op pfd_op_csv_encoder = {
-    PFD_OP_SIZES,
-    .flags = PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_MANY_INPUTS | PFD_TAKES_RAGGED, inputs, outputs),
     .name = "CSVEncoder",
     .doc = "Encodes the fields of each row as a line of a CSV file. Numbers are the shortest text "
            "that reads as the same number; text is quoted where needed. The lines one after "
            "another are a file without a header, which CSVReader reads.",
     PFD_OP_ATTRS(csv_encoder_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

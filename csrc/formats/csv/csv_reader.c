@@ -1,10 +1,10 @@
 /* CSVReader: columns of delimited text. */
+#include "core/op_parts.h"
 #include "files/file_stream.h"
 #include "formats/csv/csv_rows.h"
 #include "formats/csv/csv_value.h"
 #include "index/line_scan.h"
 #include "parse/words.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 #include "sources/text.h"
 #include "sources/wrapped_source.h"
@@ -399,8 +399,7 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_csv_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES | PFD_CHECKS_FILES,
+    PFD_READER(PFD_READS_FILES | PFD_CHECKS_FILES, outputs),
     .name = "CSVReader",
     .doc = "Reads columns of CSV files and of other delimited text. Each element of columns "
            "becomes an output. Its type is float64 unless the element gives another one: bool, an "
@@ -410,10 +409,6 @@ const pfd_op pfd_op_csv_reader = {
            "and a row with more or fewer fields than the header, are errors. Blank lines, empty "
            "files and a UTF-8 byte order mark are skipped.",
     PFD_OP_ATTRS(csv_attrs, attrs_table),
-    PFD_OP_OUTPUTS(outputs),
     .outputs_attr = "columns",
     .propose = propose,
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
 };

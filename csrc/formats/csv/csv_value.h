@@ -31,7 +31,7 @@ const char *pfd_csv_value_kind(int32_t dtype);
 
 /* ---- Which number a cell is ------------------------------------------------------------------ */
 
-/* As formats/csv/cells.py knows them. */
+/* As pyflowdata/formats/csv.py knows them. */
 enum {
     PFD_CSV_MISSING = 1,
     PFD_CSV_TEXT = 2,

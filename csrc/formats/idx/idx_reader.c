@@ -1,11 +1,11 @@
 /* IDXReader: the arrays of MNIST's files, and the labels that belong to them. */
 #include "core/error.h"
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "files/file_hint.h"
 #include "files/file_names.h"
 #include "formats/idx/idx_header.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "sources/fixed.h"
 #include "sources/wrapped_source.h"
 
@@ -326,8 +326,7 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_idx_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "IDXReader",
     .aliases = "MNISTReader",
     .doc = "Reads IDX files, the format of MNIST and its relatives: arrays of one dtype and shape. "
@@ -337,10 +336,6 @@ const pfd_op pfd_op_idx_reader = {
            "each other, when the loader opens. Compressed files are decompressed into memory as a "
            "whole. EMNIST stores its images transposed; they are not turned.",
     PFD_OP_ATTRS(idx_reader_attrs, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
     .companions = companions,
     .propose = propose,
 };

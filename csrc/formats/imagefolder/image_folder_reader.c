@@ -1,11 +1,11 @@
 /* ImageFolderReader: image files in a folder for each class. */
 #include "core/error.h"
 #include "core/multi_thread_loop.h"
+#include "core/op_parts.h"
 #include "files/file_names.h"
 #include "files/file_read.h"
 #include "index/file_list.h"
 #include "index/index_image.h"
-#include "pyflowdata/op.h"
 #include "sources/class_numbers.h"
 
 #include <errno.h>
@@ -564,13 +564,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     self->roots = malloc((size_t)args->num_files * sizeof *self->roots + 1);
     pfd_status status = self->roots ? open_roots(self, err) : fail_memory(args->host, err);
     if (status == PFD_OK) status = list_files(self, args, err);
-    if (status != PFD_OK) {
-        close_source(self);
-        return status;
-    }
-    out->methods = &methods;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(status, &methods, self, out);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -628,8 +622,7 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_image_folder_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES | PFD_READS_FOLDERS,
+    PFD_READER(PFD_READS_FILES | PFD_READS_FOLDERS, outputs),
     .name = "ImageFolderReader",
     .doc = "Reads the image files of a folder that has a folder for each class. "
            "data_dir is that folder, or files name several, whose classes are united. The records "
@@ -641,9 +634,5 @@ const pfd_op pfd_op_image_folder_reader = {
            "folder, and at no file. Each file is opened, read and closed when its record is "
            "needed; one that is empty or cannot be read is a damaged record.",
     PFD_OP_ATTRS(image_folder_attrs, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
     .propose = propose,
 };

@@ -1,12 +1,12 @@
 /* ManifestReader: images that the lines of a JSON file name, with their labels. */
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/op_parts.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
 #include "files/file_stream.h"
 #include "formats/manifest/manifest_line.h"
 #include "parse/json.h"
-#include "pyflowdata/op.h"
 #include "sources/class_numbers.h"
 #include "sources/text.h"
 #include "sources/wrapped_source.h"
@@ -577,13 +577,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
                        .num_files = args->num_files,
                        .lines = {.struct_size = sizeof(pfd_source)}};
     pfd_status status = open_all(self, args, err);
-    if (status != PFD_OK) {
-        close_source(self);
-        return status;
-    }
-    out->methods = &methods;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(status, &methods, self, out);
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */
@@ -607,8 +601,7 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_manifest_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "ManifestReader",
     .doc = "Reads the images that a manifest names, as MindData's ManifestDataset does. "
            "A manifest has a JSON object a line, with source (the path of an image), usage and "
@@ -618,9 +611,5 @@ const pfd_op pfd_op_manifest_reader = {
            "its record is needed, and one that is missing, empty or cannot be read is a damaged "
            "record, as is a line without label.",
     PFD_OP_ATTRS(manifest_attrs, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
     .propose = manifest_infer_classes,
 };

@@ -6,6 +6,7 @@
  * stream that decompresses one shard after the other. */
 #include "core/bytes.h"
 #include "core/error.h"
+#include "core/op_parts.h"
 #include "files/codecs.h"
 #include "files/file_hint.h"
 #include "files/file_read.h"
@@ -13,7 +14,6 @@
 #include "index/record_index.h"
 #include "parse/row_type.h"
 #include "parse/words.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 #include "sources/fields.h"
 
@@ -1027,8 +1027,7 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_mds_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "MDSReader",
     .doc = "Reads the shards of Mosaic's streaming datasets (MDS). Give the dataset's folder, "
            "its index.json, or single shards. "
@@ -1037,10 +1036,6 @@ const pfd_op pfd_op_mds_reader = {
            "Pickles are not loaded. Plain shards are read in any order; if a shard is compressed "
            "(zstd, gz), the dataset is a stream that decompresses one shard after the other.",
     PFD_OP_ATTRS(mds_attrs, attrs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
     .outputs_attr = "columns",
     .companions = pfd_mds_add_shards,
     .propose = mds_infer,

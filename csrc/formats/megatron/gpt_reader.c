@@ -1,9 +1,9 @@
 /* GPTReader: reads windows of seq_length + 1 tokens, to train language models; in our own order,
  * or in Megatron-LM's, whose numbers and indexes are made here. */
+#include "core/op_parts.h"
 #include "core/scratch.h"
 #include "formats/megatron/token_files.h"
 #include "formats/megatron/widen.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -603,13 +603,7 @@ static pfd_status token_windows_open(const pfd_open_args *args, const pfd_token_
     if (!self) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a source of windows");
     *self = (windows){.host = args->host, .seq_length = seq_length};
     pfd_status status = open_all(self, args, options, order, err);
-    if (status != PFD_OK) {
-        close_windows(self);
-        return status;
-    }
-    out->methods = &methods;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(status, &methods, self, out);
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */
@@ -729,8 +723,7 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_gpt_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "GPTReader",
     .doc = "Reads windows of seq_length + 1 tokens over the documents of all files, one after the "
            "other. Files are pairs of .bin and .idx of Megatron-LM in the same folder, of which "
@@ -738,9 +731,5 @@ const pfd_op pfd_op_gpt_reader = {
            "the next one begins with. A window can continue in the next document and in the next "
            "file. The rest after the last whole window is not read.",
     PFD_OP_ATTRS(gpt_reader, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
     .companions = companions,
 };

@@ -1,4 +1,5 @@
 /* MegatronReader: reads the documents of .bin and .idx files, as Megatron-LM writes them. */
+#include "core/op_parts.h"
 #include "formats/megatron/token_files.h"
 #include "formats/megatron/widen.h"
 #include "pyflowdata/pyflowdata.h"
@@ -227,13 +228,7 @@ static pfd_status token_documents_open(const pfd_open_args *args, int32_t dtype,
                         .by_document = by_document,
                         .element_bytes = pfd_dtype_size(dtype)};
     pfd_status status = pfd_token_files_open(args, &options, &self->files, err);
-    if (status != PFD_OK) {
-        close_documents(self);
-        return status;
-    }
-    out->methods = &methods;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(status, &methods, self, out);
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */
@@ -321,18 +316,13 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_megatron_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "MegatronReader",
     .doc = "Reads documents of tokens from .bin and .idx files of Megatron-LM. "
            "One of the two is given, and the other one must be in the same folder. Both versions "
            "of the .idx are read. When the reader opens, it compares each entry of the .idx with "
            "the .bin.",
     PFD_OP_ATTRS(megatron_reader, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
     .companions = companions,
     .propose = propose,
 };

@@ -4,13 +4,13 @@
  * fields).  Its .db file, an SQLite index, is not needed. */
 #include "core/bytes.h"
 #include "core/error.h"
+#include "core/op_parts.h"
 #include "core/scratch.h"
 #include "files/file_hint.h"
 #include "files/file_read.h"
 #include "formats/mindrecord/mindrecord_header.h"
 #include "formats/mindrecord/mindrecord_row.h"
 #include "index/record_index.h"
-#include "pyflowdata/op.h"
 #include "sources/fields.h"
 
 #include <inttypes.h>
@@ -595,13 +595,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     self->shards = calloc((size_t)args->num_files + 1, sizeof *self->shards);
     pfd_status status = self->specs && self->types && self->shards ? open_all(self, args, err)
                                                                    : fail_memory(args->host, err);
-    if (status != PFD_OK) {
-        close_mindrecord(self);
-        return status;
-    }
-    out->methods = &methods;
-    out->self = self;
-    return PFD_OK;
+    return pfd_source_opened(status, &methods, self, out);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
@@ -624,8 +618,7 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_mindrecord_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "MindRecordReader",
     .aliases = "MindDataset",
     .doc = "Reads MindRecord files, MindSpore's format, of version 2.0 and 3.0. Name one shard of "
@@ -633,10 +626,6 @@ const pfd_op pfd_op_mindrecord_reader = {
            "the field is indexed. Numbers and arrays need their type in the field "
            "('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are refused.",
     PFD_OP_ATTRS(mindrecord_attrs, attrs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
     .outputs_attr = "columns",
     .companions = companions,
     .propose = propose,

@@ -1,8 +1,8 @@
 /* DecodeNpy: decodes the bytes of a .npy file into an array. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "formats/npy/npy_header.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -98,11 +98,7 @@ static pfd_status decode(const pfd_compute_args *args, int64_t i, pfd_error *err
     return PFD_OK;
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(decode(args, i, err));
-    return PFD_OK;
-}
+PFD_COMPUTE_EACH_ROW(decode)
 
 static const pfd_attr attr_table[] = {
     PFD_DTYPE_ATTR(decode_npy_attrs, dtype, NULL, NULL, "The dtype of every array."),
@@ -111,21 +107,14 @@ static const pfd_attr attr_table[] = {
                           "for a dimension that varies."),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Rows of bytes, uint8 of one dimension, which may vary."},
-};
+static const pfd_port inputs[] = {{"in", "Rows of bytes, uint8 of one dimension, which may vary."}};
 static const pfd_port outputs[] = {{"out", "The arrays; ragged where a dimension varies."}};
 
 const pfd_op pfd_op_decode_npy = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "DecodeNpy",
     .doc = "Decodes each row as the bytes of a .npy file, as numpy.save writes it. "
            "An array with another dtype or shape counts as damaged; so does one with too few or "
            "too many bytes. Both byte orders, and C and Fortran order, are accepted.",
     PFD_OP_ATTRS(decode_npy_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

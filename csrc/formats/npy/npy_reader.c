@@ -1,5 +1,6 @@
 /* NpyReader: reads .npy files; each row of the array is a record. */
 #include "core/error.h"
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "files/file_hint.h"
 #include "formats/npy/npy_header.h"
@@ -159,8 +160,7 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_npy_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "NpyReader",
     .doc = "Reads .npy files of NumPy along their first axis: a record is array[i]. "
            "The arrays have numbers or bools, are in C order, and have one dtype and row shape; "
@@ -169,9 +169,5 @@ const pfd_op pfd_op_npy_reader = {
            "of a record is computed, so no index is needed. Compressed files are decompressed into "
            "memory as a whole.",
     PFD_OP_ATTRS(npy_reader_attrs, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
     .propose = propose,
 };

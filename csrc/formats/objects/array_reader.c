@@ -1,8 +1,8 @@
 /* ArrayReader: the rows of an array of the program, where they are. */
 #include "core/hash.h"
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "core/tables.h"
-#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -178,18 +178,12 @@ static const pfd_attr attr_table[] = {
     PFD_DTYPE_ATTR(array_reader_attrs, dtype, NULL, NULL, "The dtype of the array."),
 };
 
-static const pfd_port outputs[] = {
-    {"out", "The rows, with the dtype and shape of the attrs."},
-};
+static const pfd_port outputs[] = {{"out", "The rows, with the dtype and shape of the attrs."}};
 
 const pfd_op pfd_op_array_reader = {
-    PFD_OP_SIZES,
+    PFD_READER(0, outputs),
     .name = "ArrayReader",
     .doc = "Reads the rows of an array in memory, in any order. The array is not copied; it must "
            "not change while a loader reads it. flow.from_arrays() makes a data set of arrays.",
     PFD_OP_ATTRS(array_reader_attrs, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
 };

@@ -1,6 +1,6 @@
 /* GeneratorReader: reads samples from a Python object. */
+#include "core/op_parts.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 #include "sources/fields.h"
 
@@ -214,16 +214,12 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_generator_reader = {
-    PFD_OP_SIZES,
+    PFD_READER(0, outputs),
     .name = "GeneratorReader",
     .doc = "Reads the samples of a Python object: arrays, numbers, bytes and texts. "
            "An object with __len__ and __getitem__ is read in any order, like files with an index; "
            "iterables are streams. A sample whose values do not fit the types is damaged. The "
            "loader raises the exceptions of the object, with their tracebacks.",
     PFD_OP_ATTRS(generator_reader_attrs, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
     .outputs_attr = "fields",
 };

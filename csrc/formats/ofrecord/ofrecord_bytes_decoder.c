@@ -1,6 +1,6 @@
 /* OFRecordBytesDecoder: takes one feature of bytes out of each record. */
+#include "core/op_parts.h"
 #include "formats/ofrecord/ofrecord_row.h"
-#include "pyflowdata/op.h"
 
 #include <string.h>
 
@@ -37,21 +37,15 @@ static const pfd_attr attr_table[] = {
 static const pfd_port inputs[] = {
     {"in", "Messages as OFRecordReader gives them, uint8 of shape (batch, None)."},
 };
-
 static const pfd_port outputs[] = {
     {"out", "The bytes of each record's feature, uint8 of shape (batch, None)."},
 };
 
 const pfd_op pfd_op_ofrecord_bytes_decoder = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "OFRecordBytesDecoder",
     .doc = "Takes a feature of bytes out of each OFRecord, for example an encoded image. "
            "The feature must be a bytes_list of one value. The bytes are not copied until a batch "
            "is delivered.",
     PFD_OP_ATTRS(ofrecord_bytes_decoder_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,5 +1,5 @@
 /* OFRecordEncoder: the fields of each row as an OFRecord of OneFlow. */
-#include "pyflowdata/op.h"
+#include "core/op_parts.h"
 #include "sources/feature_message.h"
 
 /* The fields of the lists of a feature. */
@@ -39,19 +39,13 @@ static const pfd_port inputs[] = {
     {"in", "The fields. Rows of uint8 are byte strings; other rows are lists of their numbers, in "
            "row-major order: int32 and float64 are kept as they are."},
 };
-
 static const pfd_port outputs[] = {{"out", "The bytes of each message, uint8 (None,)."}};
 
 const pfd_op pfd_op_ofrecord_encoder = {
-    PFD_OP_SIZES,
-    .flags = PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_MANY_INPUTS | PFD_TAKES_RAGGED, inputs, outputs),
     .name = "OFRecordEncoder",
     .doc = "Encodes the fields of each row as an OFRecord of OneFlow. OFRecordRawDecoder and "
            "OFRecordBytesDecoder read it. "
            "OFRecordFrame makes records of a file of it.",
     PFD_OP_ATTRS(ofrecord_encoder_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

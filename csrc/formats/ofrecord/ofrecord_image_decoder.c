@@ -1,6 +1,6 @@
 /* OFRecordImageDecoder: the image in a feature of each record. */
+#include "core/op_parts.h"
 #include "formats/ofrecord/ofrecord_image.h"
-#include "pyflowdata/op.h"
 
 typedef struct ofrecord_image_decoder_attrs {
     const char *blob_name;
@@ -27,15 +27,10 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {PFD_OF_IMAGE_ATTRS(ofrecord_image_decoder_attrs)};
 
 const pfd_op pfd_op_ofrecord_image_decoder = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_of_image_inputs, pfd_of_image_outputs),
     .name = "OFRecordImageDecoder",
     .doc = "Decodes the image in a feature of each OFRecord. "
            "It is OFRecordBytesDecoder and ImageDecoder in one, with OneFlow's name and its order "
            "of colours, BGR.",
     PFD_OP_ATTRS(ofrecord_image_decoder_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_of_image_inputs),
-    PFD_OP_OUTPUTS(pfd_of_image_outputs),
-    .infer = infer,
-    .compute = compute,
 };

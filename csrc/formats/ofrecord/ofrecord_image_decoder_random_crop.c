@@ -1,6 +1,6 @@
 /* OFRecordImageDecoderRandomCrop: a random window of the image in a feature of each record. */
+#include "core/op_parts.h"
 #include "formats/ofrecord/ofrecord_image.h"
-#include "pyflowdata/op.h"
 
 typedef struct ofrecord_image_decoder_random_crop_attrs {
     const char *blob_name;
@@ -41,8 +41,7 @@ static const pfd_attr attr_table[] = {
 };
 
 const pfd_op pfd_op_ofrecord_image_decoder_random_crop = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_of_image_inputs, pfd_of_image_outputs),
     .name = "OFRecordImageDecoderRandomCrop",
     .doc = "Decodes a random window of the image in a feature of each OFRecord. "
            "Area and aspect ratio are drawn until the window fits, as RandomResizedCrop does; its "
@@ -50,8 +49,4 @@ const pfd_op pfd_op_ofrecord_image_decoder_random_crop = {
            "are in the order BGR unless color_space says another. The draws depend on seed, epoch, "
            "name of the op and record alone, so OneFlow's attrs seed and has_seed are not here.",
     PFD_OP_ATTRS(crop_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_of_image_inputs),
-    PFD_OP_OUTPUTS(pfd_of_image_outputs),
-    .infer = infer,
-    .compute = compute,
 };

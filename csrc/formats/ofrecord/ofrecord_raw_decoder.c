@@ -1,5 +1,6 @@
 /* OFRecordRawDecoder: reads the list of one feature as rows of numbers. */
 #include "core/convert.h"
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "formats/ofrecord/ofrecord_row.h"
 #include "pyflowdata/pyflowdata.h"
@@ -155,14 +156,12 @@ static const pfd_attr attr_table[] = {
 static const pfd_port inputs[] = {
     {"in", "Messages as OFRecordReader gives them, uint8 of shape (batch, None)."},
 };
-
 static const pfd_port outputs[] = {
     {"out", "The numbers of each record's feature, with the dtype and shape of the attrs."},
 };
 
 const pfd_op pfd_op_ofrecord_raw_decoder = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "OFRecordRawDecoder",
     .doc = "Takes a feature out of each OFRecord as numbers. "
            "The feature is a list of floats, doubles or integers, or a bytes_list of one value, "
@@ -170,8 +169,4 @@ const pfd_op pfd_op_ofrecord_raw_decoder = {
            "fraction; doubles too large for float32 become infinite. Values that are cut off are "
            "checked too.",
     PFD_OP_ATTRS(ofrecord_raw_decoder_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,18 +1,13 @@
 /* OFRecordReader: frames of a length and a message OFRecord, as bytes. */
 #include "core/bytes.h"
+#include "core/op_parts.h"
 #include "files/file_hint.h"
-#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 
 enum { length_bytes = 8 };
 
-static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
-{
-    (void)err;
-    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
-    return PFD_OK;
-}
+PFD_INFER_BYTES
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 static int64_t read_length(const uint8_t *data)
@@ -60,12 +55,7 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     return PFD_OK;
 }
 
-static const pfd_framing framing = {.struct_size = sizeof(pfd_framing), .frame = frame};
-
-static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
-{
-    return args->host->open_frames(args, &framing, out, err);
-}
+PFD_OPEN_FRAMES(frame)
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
@@ -81,14 +71,9 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_ofrecord_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "OFRecordReader",
     .doc = "Reads OneFlow's OFRecord files: messages of named lists, each after its length. "
            "The format has no checksums: a wrong length is detected when the file is indexed, a "
            "damaged message when a decoder reads it, and changed numbers are not detected.",
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
 };

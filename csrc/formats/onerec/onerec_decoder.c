@@ -2,6 +2,7 @@
 #include "core/bytes.h"
 #include "core/convert.h"
 #include "core/narrow_floats.h"
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 #include "parse/words.h"
@@ -542,14 +543,12 @@ static const pfd_attr attr_table[] = {
 static const pfd_port inputs[] = {
     {"in", "Messages as OneRecReader gives them, uint8 of shape (batch, None)."},
 };
-
 static const pfd_port outputs[] = {
     {"out", "The features in the order of the attr features, each of its type."},
 };
 
 const pfd_op pfd_op_onerec_decoder = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "OneRecDecoder",
     .doc = "Takes features out of OneRec messages, one output for each. "
            "Numbers have the dtype with which they are stored and are not cast; bytes are int8 "
@@ -557,9 +556,5 @@ const pfd_op pfd_op_onerec_decoder = {
            "damage, unless it has a default: one number, which fills the row, or nothing, for an "
            "empty row of varying size.",
     PFD_OP_ATTRS(onerec_decoder_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
     .outputs_attr = "features",
-    .infer = infer,
-    .compute = compute,
 };

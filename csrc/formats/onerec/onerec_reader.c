@@ -1,8 +1,8 @@
 /* OneRecReader: reads frames of a FlatBuffer and two digests. */
 #include "core/bytes.h"
 #include "core/hash.h"
+#include "core/op_parts.h"
 #include "files/file_hint.h"
-#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 
@@ -25,12 +25,7 @@ static int32_t read_int32(const uint8_t *at)
     return (int32_t)pfd_load_le32(at);
 }
 
-static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
-{
-    (void)err;
-    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
-    return PFD_OK;
-}
+PFD_INFER_BYTES
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 static pfd_status fail_magic(const pfd_frame_args *args, pfd_error *err)
@@ -83,12 +78,7 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     return PFD_OK;
 }
 
-static const pfd_framing framing = {.struct_size = sizeof(pfd_framing), .frame = frame};
-
-static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
-{
-    return args->host->open_frames(args, &framing, out, err);
-}
+PFD_OPEN_FRAMES(frame)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 static pfd_status read_payload(const pfd_host *host, const pfd_record *record, int64_t row,
@@ -128,16 +118,11 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_onerec_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "OneRecReader",
     .doc = "Reads OneRec files, an older format of OneFlow: messages in frames with digests. "
            "Each frame has an XXH64 digest of its header, which is checked whenever the frame is "
            "looked up, and one of its payload, which is checked when the payload is read. A "
            "damaged payload is an error of one record, a damaged header an error of the file.",
     PFD_OP_ATTRS(onerec_reader_attrs, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
 };

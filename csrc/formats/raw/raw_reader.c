@@ -1,6 +1,6 @@
 /* RawReader: flat binary files of rows of one size. */
+#include "core/op_parts.h"
 #include "core/rows.h"
-#include "pyflowdata/op.h"
 
 typedef struct raw_reader_attrs {
     pfd_list_int64 shape;
@@ -47,13 +47,10 @@ static const pfd_attr attr_table[] = {
                  "How many bytes to skip at the end of each file."),
 };
 
-static const pfd_port outputs[] = {
-    {"out", "The rows, with the dtype and shape of the attrs."},
-};
+static const pfd_port outputs[] = {{"out", "The rows, with the dtype and shape of the attrs."}};
 
 const pfd_op pfd_op_raw_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "RawReader",
     .aliases = "FixedLengthRecordReader",
     .doc = "Reads flat binary files of rows of one dtype and shape, back to back. "
@@ -61,8 +58,4 @@ const pfd_op pfd_op_raw_reader = {
            "must be a whole number of rows; otherwise opening fails. The place of a record is "
            "computed, so no index is needed.",
     PFD_OP_ATTRS(raw_reader_attrs, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
 };

@@ -1,10 +1,10 @@
 /* TarReader: reads samples of several files each, as WebDataset packs them into tar files. */
 #include "core/error.h"
+#include "core/op_parts.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
 #include "formats/tar/tar_header.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "sources/fields.h"
 #include "sources/wrapped_source.h"
 
@@ -790,13 +790,10 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static const pfd_port outputs[] = {
-    {"field", "The bytes of a file of each sample, or its key."},
-};
+static const pfd_port outputs[] = {{"field", "The bytes of a file of each sample, or its key."}};
 
 const pfd_op pfd_op_tar_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "TarReader",
     .aliases = "WebDatasetReader",
     .doc = "Reads tar files of samples as WebDataset packs them. Consecutive files with the same "
@@ -805,11 +802,7 @@ const pfd_op pfd_op_tar_reader = {
            "that begin with a dot or have none, and names like __this__ are skipped. ustar, GNU "
            "and pax headers are read.",
     PFD_OP_ATTRS(tar_reader, attrs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
     .propose = propose,
-    .open = open_source,
-    .compute = compute,
     .outputs_attr = "fields",
     .companions = add_companions,
 };

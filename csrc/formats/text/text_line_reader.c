@@ -1,6 +1,6 @@
 /* TextLineReader: reads the lines of text files as bytes. */
+#include "core/op_parts.h"
 #include "files/file_stream.h"
-#include "pyflowdata/op.h"
 #include "sources/text.h"
 #include "sources/wrapped_source.h"
 
@@ -11,12 +11,7 @@ typedef struct text_line_attrs {
     int32_t keep_blank_lines;
 } text_line_attrs;
 
-static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
-{
-    (void)err;
-    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
-    return PFD_OK;
-}
+PFD_INFER_BYTES
 
 /* ---- Lines as frames: used if blank lines are records, or compressed files have headers ------ */
 typedef struct line {
@@ -121,8 +116,7 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_text_line_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "TextLineReader",
     .doc = "Reads the lines of text files as bytes. "
            "Lines end with LF or CRLF, which are not part of the output; the last line of a file "
@@ -130,8 +124,4 @@ const pfd_op pfd_op_text_line_reader = {
            "in the next file. The bytes are not decoded, whatever their encoding; a UTF-8 byte "
            "order mark at the beginning of a file is skipped.",
     PFD_OP_ATTRS(text_line_attrs, attrs_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
 };

@@ -1,4 +1,5 @@
 /* ExampleDecoder: takes the features of tf.train.Examples, one output each. */
+#include "core/op_parts.h"
 #include "formats/tfrecord/feature_decoder.h"
 
 static const pfd_feature_message message = {"tf.train.Example", 0};
@@ -23,8 +24,7 @@ static const pfd_attr attr_table[] = {
 };
 
 const pfd_op pfd_op_example_decoder = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_feature_inputs, pfd_feature_outputs),
     .name = "ExampleDecoder",
     .doc =
         "Decodes tf.train.Examples, with one output for each field. "
@@ -34,9 +34,5 @@ const pfd_op pfd_op_example_decoder = {
         "varies. Other features are skipped. Records are read by the rules of the protobuf "
         "library: of equal keys the last one counts, numbers may be packed or not.",
     PFD_OP_ATTRS(pfd_feature_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_feature_inputs),
-    PFD_OP_OUTPUTS(pfd_feature_outputs),
-    .infer = infer,
-    .compute = compute,
     .outputs_attr = "features",
 };

@@ -1,5 +1,5 @@
 /* ExampleEncoder: the fields of each row as a tf.train.Example. */
-#include "pyflowdata/op.h"
+#include "core/op_parts.h"
 #include "sources/feature_message.h"
 
 /* The fields of the lists of a feature. */
@@ -39,18 +39,12 @@ static const pfd_port inputs[] = {
     {"in", "The fields. Rows of uint8 are byte strings; other rows are lists of their numbers, in "
            "row-major order: float64 needs a Cast to float32."},
 };
-
 static const pfd_port outputs[] = {{"out", "The bytes of each message, uint8 (None,)."}};
 
 const pfd_op pfd_op_example_encoder = {
-    PFD_OP_SIZES,
-    .flags = PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_MANY_INPUTS | PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ExampleEncoder",
     .doc = "Encodes the fields of each row as a tf.train.Example. ExampleDecoder reads it. "
            "TFRecordFrame makes records of a file of it.",
     PFD_OP_ATTRS(example_encoder_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

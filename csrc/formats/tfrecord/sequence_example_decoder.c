@@ -1,4 +1,5 @@
 /* SequenceExampleDecoder: decodes context and lists of steps of tf.train.SequenceExamples. */
+#include "core/op_parts.h"
 #include "formats/tfrecord/feature_decoder.h"
 
 static const pfd_feature_message message = {"tf.train.SequenceExample", 1};
@@ -23,17 +24,12 @@ static const pfd_attr attr_table[] = {
 };
 
 const pfd_op pfd_op_sequence_example_decoder = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_feature_inputs, pfd_feature_outputs),
     .name = "SequenceExampleDecoder",
     .doc = "Decodes tf.train.SequenceExamples, with one output for each field. "
            "Features of the context are read like those of ExampleDecoder. The prefix "
            "feature_lists/ before a key means a list of steps: the first dimension of its shape "
            "counts the steps, and all steps have the same number of values.",
     PFD_OP_ATTRS(pfd_feature_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_feature_inputs),
-    PFD_OP_OUTPUTS(pfd_feature_outputs),
-    .infer = infer,
-    .compute = compute,
     .outputs_attr = "features",
 };

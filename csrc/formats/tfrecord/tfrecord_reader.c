@@ -1,7 +1,7 @@
 /* TFRecordReader: the records of TensorFlow's TFRecord files, as bytes. */
+#include "core/op_parts.h"
 #include "files/file_hint.h"
 #include "formats/tfrecord/tfrecord_frame.h"
-#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 
@@ -54,19 +54,10 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     return PFD_OK;
 }
 
-static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
-{
-    static const pfd_framing framing = {PFD_SIZE(pfd_framing), .frame = frame};
-    return args->host->open_frames(args, &framing, out, err);
-}
+PFD_OPEN_FRAMES(frame)
 
 /* ---- What they hold -------------------------------------------------------------------------- */
-static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
-{
-    (void)err;
-    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
-    return PFD_OK;
-}
+PFD_INFER_BYTES
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
@@ -99,8 +90,7 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_tfrecord_reader = {
-    PFD_OP_SIZES,
-    .flags = PFD_READS_FILES,
+    PFD_READER(PFD_READS_FILES, outputs),
     .name = "TFRecordReader",
     .doc = "Reads the records of TensorFlow's TFRecord files as bytes. "
            "Both checksums of a record are checked. A damaged length, or a file that ends inside a "
@@ -108,8 +98,4 @@ const pfd_op pfd_op_tfrecord_reader = {
            "be found. Damaged bytes are an error of one record, which on_error can skip. An empty "
            "file has no records.",
     PFD_OP_ATTRS(tfrecord_reader, attr_table),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .open = open_source,
-    .compute = compute,
 };

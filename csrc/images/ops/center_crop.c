@@ -1,6 +1,6 @@
 /* CenterCrop: a part of one size from the middle of each image, or from another place. */
+#include "core/op_parts.h"
 #include "images/ops/crops.h"
-#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -80,23 +80,13 @@ static const pfd_attr attr_table[] = {
                     "for each channel."),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images of any dtype, (height, width, channels) or (height, width), also ragged."},
-};
-static const pfd_port outputs[] = {
-    {"out", "Images of one size, of the same dtype."},
-};
+static const pfd_port outputs[] = {{"out", "Images of one size, of the same dtype."}};
 
 const pfd_op pfd_op_center_crop = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_any_images, outputs),
     .name = "CenterCrop",
     .doc = "Cuts a part of one size out of the middle of each image. "
            "Images that are smaller get a border first, as with torchvision's CenterCrop, whose "
            "result this is.",
     PFD_OP_ATTRS(center_crop_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,6 +1,6 @@
 /* CoinFlip: 1 or 0 for each record, by chance. */
+#include "core/op_parts.h"
 #include "images/pixels/random_draws.h"
-#include "pyflowdata/op.h"
 
 typedef struct coin_flip_attrs {
     double probability;
@@ -33,20 +33,14 @@ static const pfd_port inputs[] = {
     {"in", "Any blob of the batch, also ragged: it tells the records, its values do not matter. "
            "Without it they are those of the first reader of the loader."},
 };
-
 static const pfd_port outputs[] = {{"out", "int8 (), 1 or 0 for each record."}};
 
 const pfd_op pfd_op_coin_flip = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED | PFD_OPTIONAL_INPUT,
+    PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_OPTIONAL_INPUT, inputs, outputs),
     .name = "CoinFlip",
     .doc = "Draws 1 or 0 for each record, as for the mirror of CropMirrorNormalize. "
            "The draw depends on seed, epoch, record and the name of the node; two nodes draw "
            "independently.",
     PFD_OP_ATTRS(coin_flip_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
     .batch_size_attr = "batch_size",
 };

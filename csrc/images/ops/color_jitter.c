@@ -1,7 +1,7 @@
 /* ColorJitter: brightness, contrast, saturation and hue changed by chance. */
+#include "core/op_parts.h"
 #include "images/ops/each_image.h"
 #include "images/pixels/random_draws.h"
-#include "pyflowdata/op.h"
 
 #include <string.h>
 
@@ -116,11 +116,8 @@ static const pfd_port inputs[] = {
     {"in", "Images, uint8 (height, width, channels), RGB or grey, also ragged."},
 };
 
-static const pfd_port outputs[] = {{"out", "Images of the type of the input."}};
-
 const pfd_op pfd_op_color_jitter = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, pfd_same_images),
     .name = "ColorJitter",
     .doc = "Changes brightness, contrast, saturation and hue by random amounts, in random order. "
            "The rule is that of torchvision, each amount uniform in its range; what a change does "
@@ -128,8 +125,4 @@ const pfd_op pfd_op_color_jitter = {
            "only 1, or only 0 for the hue, leaves the change out. Two equal numbers give a fixed "
            "amount: brightness=[1.2, 1.2]. Saturation and hue of grey images stay the same.",
     PFD_OP_ATTRS(color_jitter_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

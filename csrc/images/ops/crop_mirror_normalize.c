@@ -1,8 +1,8 @@
 /* CropMirrorNormalize: a part of each image, mirrored or not, as floats. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "images/pixels/normalize_pixels.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 
@@ -115,15 +115,13 @@ static const pfd_port inputs[] = {
     {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
     {"mirror", "One number for each image, int8, uint8 or bool: not 0 mirrors it left to right."},
 };
-
 static const pfd_port outputs[] = {
     {"out", "Floats, (channels, height, width) or (height, width, channels). Rows have one size "
             "where the images have, or where both crop_h and crop_w are given."},
 };
 
 const pfd_op pfd_op_crop_mirror_normalize = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED | PFD_OPTIONAL_INPUT,
+    PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_OPTIONAL_INPUT, inputs, outputs),
     .name = "CropMirrorNormalize",
     .aliases = "crop_mirror_normalize_from_uint8|crop_mirror_normalize_from_tensorbuffer",
     .doc = "Takes a part of each image, mirrors it, and computes (x - mean) / std, in one pass. "
@@ -132,8 +130,4 @@ const pfd_op pfd_op_crop_mirror_normalize = {
            "rounded, then its product with 1 / std; floats of 16 bits are rounded once more. An "
            "image that is smaller than crop_h x crop_w is an error of its row.",
     PFD_OP_ATTRS(crop_mirror_normalize_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,8 +1,8 @@
 /* CutMix: a rectangle of each image replaced by that of another row, and labels mixed. */
+#include "core/op_parts.h"
 #include "images/ops/mixing.h"
 #include "images/pixels/image_rows.h"
 #include "images/pixels/random_draws.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <math.h>
@@ -94,23 +94,17 @@ static const pfd_port inputs[] = {
     {"x", "Images of any dtype and one size."},
     {"labels", "Vectors of floats, a number for each class, as of OneHot."},
 };
-
 static const pfd_port outputs[] = {
     {"x", "Images of the type of the input."},
     {"labels", "Those of both images, by the area that each has in the result."},
 };
 
 const pfd_op pfd_op_cut_mix = {
-    PFD_OP_SIZES,
-    .flags = PFD_WHOLE_BATCH,
+    PFD_ROW_OP(PFD_WHOLE_BATCH, inputs, outputs),
     .name = "CutMix",
     .doc = "Replaces a rectangle of each image by that of another row, and mixes labels by area. "
            "The rectangle of a group has the part 1 - share of the area, share from "
            "Beta(alpha, alpha), around a uniform pixel, cut off at the border: as in torchvision, "
            "which has one for a whole batch. " PFD_MIX_DOC,
     PFD_OP_ATTRS(cut_mix_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -43,8 +43,3 @@ pfd_status pfd_each_image(const pfd_compute_args *args, double probability,
     }
     return PFD_OK;
 }
-
-const pfd_port pfd_colours_in[1] = {
-    {"in", "Images, uint8 (height, width, channels) with 1 or 3 channels, also ragged."},
-};
-const pfd_port pfd_colours_out[1] = {{"out", "Images of the type of the input."}};

@@ -53,10 +53,9 @@ pfd_status pfd_each_image(const pfd_compute_args *args, double probability,
         return pfd_each_image(args, attrs->probability, change, err);                              \
     }
 
-extern const pfd_port pfd_colours_in[1], pfd_colours_out[1];
-
 /* The members of such an op's descriptor that are the same in all of them. */
 #define PFD_COLOUR_OP                                                                              \
-    PFD_OP_SIZES, .flags = PFD_TAKES_RAGGED, PFD_OP_INPUTS(pfd_colours_in),                        \
-        PFD_OP_OUTPUTS(pfd_colours_out), .infer = pfd_infer_same_colours, .compute = compute
+    PFD_OP_SIZES, .flags = PFD_TAKES_RAGGED, PFD_OP_INPUTS(pfd_colour_images),                     \
+                  PFD_OP_OUTPUTS(pfd_same_images), .infer = pfd_infer_same_colours,                \
+                  .compute = compute
 #endif

@@ -5,10 +5,10 @@
  * integers, so that results are the same on every machine, and differ from those of floats by one
  * at most. */
 #include "core/cpu.h"
+#include "core/op_parts.h"
 #include "core/random.h"
 #include "images/ops/each_image.h"
 #include "images/pixels/random_draws.h"
-#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -228,22 +228,13 @@ static const pfd_attr attr_table[] = {
     PFD_PROBABILITY_ATTR(gaussian_blur_attrs),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images, uint8 (height, width, channels), also ragged."},
-};
-
-static const pfd_port outputs[] = {{"out", "Images of the type of the input."}};
+static const pfd_port inputs[] = {{"in", "Images, uint8 (height, width, channels), also ragged."}};
 
 const pfd_op pfd_op_gaussian_blur = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, pfd_same_images),
     .name = "GaussianBlur",
     .doc = "Blurs images with a Gaussian kernel, as torchvision does. "
            "Beyond its border an image is mirrored, without repeating the pixels of the border. "
            "Weights have 16 bits; results differ by one at most from those of float arithmetic.",
     PFD_OP_ATTRS(gaussian_blur_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,8 +1,8 @@
 /* Grayscale: the grey of each pixel. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "images/ops/each_image.h"
 #include "images/pixels/random_draws.h"
-#include "pyflowdata/op.h"
 
 typedef struct grayscale_attrs {
     int64_t channels;
@@ -63,19 +63,13 @@ static const pfd_attr attr_table[] = {
 static const pfd_port inputs[] = {
     {"in", "Images, uint8 (height, width, 3), RGB; or with 1 channel; also ragged."},
 };
-
 static const pfd_port outputs[] = {{"out", "Images, uint8 (height, width, channels)."}};
 
 const pfd_op pfd_op_grayscale = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "Grayscale",
     .doc = "Makes RGB images grey: 0.299 R + 0.587 G + 0.114 B, as Pillow and torchvision do. "
            "Factors have 16 bits, the result is rounded. With probability=0.1 and channels=3 it is "
            "torchvision's RandomGrayscale.",
     PFD_OP_ATTRS(grayscale_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

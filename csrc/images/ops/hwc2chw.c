@@ -1,8 +1,8 @@
 /* HWC2CHW: the channels of images one after the other. */
 #include "core/cpu.h"
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "images/pixels/image_rows.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <string.h>
@@ -62,22 +62,12 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static const pfd_port inputs[] = {
-    {"in", "Images of any dtype, (height, width, channels) or (height, width), also ragged."},
-};
-static const pfd_port outputs[] = {
-    {"out", "The same numbers as (channels, height, width)."},
-};
+static const pfd_port outputs[] = {{"out", "The same numbers as (channels, height, width)."}};
 
 const pfd_op pfd_op_hwc2chw = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS,
+    PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, pfd_any_images, outputs),
     .name = "HWC2CHW",
     .doc = "Brings images from (height, width, channels) to (channels, height, width). "
            "This is the order of torch's ToTensor, without its scaling; CropMirrorNormalize and "
            "Normalize do it with theirs.",
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

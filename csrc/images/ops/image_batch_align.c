@@ -1,6 +1,6 @@
 /* ImageBatchAlign: images of a batch brought to one size, by zeros. */
+#include "core/op_parts.h"
 #include "images/pixels/image_rows.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -125,15 +125,10 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_image_batch_align = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED | PFD_WHOLE_BATCH | PFD_EQUAL_ROWS,
+    PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_WHOLE_BATCH | PFD_EQUAL_ROWS, inputs, outputs),
     .name = "ImageBatchAlign",
     .doc = "Pads the images of each batch to its largest height and largest width. "
            "The batch is that of this rank. This is OneFlow's image_batch_align with dynamic_out; "
            "its attr shape is not needed. For one size of all batches there is Pad.",
     PFD_OP_ATTRS(image_batch_align_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,8 +1,8 @@
 /* ImageDecoder: the bytes of image files as pixels. */
+#include "core/op_parts.h"
 #include "images/codecs/image_codec.h"
 #include "images/pixels/image_rows.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 
 typedef struct image_decoder_attrs {
     pfd_decode_options decode; /* first: see pfd_take_window() */
@@ -31,11 +31,7 @@ static pfd_status decode(const pfd_compute_args *args, int64_t i, pfd_error *err
     return pfd_decode_region(&file, &attrs->decode, &header, &whole, &pixels, err);
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
-{
-    for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(decode(args, i, err));
-    return PFD_OK;
-}
+PFD_COMPUTE_EACH_ROW(decode)
 
 static const pfd_attr attr_table[] = {PFD_DECODE_ATTRS(image_decoder_attrs)};
 
@@ -47,8 +43,7 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_image_decoder = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ImageDecoder",
     .doc = "Decodes image files: JPEG, PNG, WebP, BMP and PNM (PBM, PGM, PPM). "
            "The first bytes tell the format. JPEG is decoded as libjpeg-turbo does by default "
@@ -60,8 +55,4 @@ const pfd_op pfd_op_image_decoder = {
            "(CenterCrop, RandomCrop, RandomResizedCrop, ImageRandomCrop) and nothing else does, no "
            "more of each is decoded than the crop needs; damage in the rest is then not noticed.",
     PFD_OP_ATTRS(image_decoder_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,8 +1,8 @@
 /* ImageEncoder: images as the bytes of files. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "images/codecs/image_codec.h"
 #include "images/pixels/image_rows.h"
-#include "pyflowdata/op.h"
 
 typedef struct image_encoder_attrs {
     int32_t format, quality, subsampling, compression_level;
@@ -56,14 +56,9 @@ static const pfd_port inputs[] = {
 static const pfd_port outputs[] = {{"out", "The bytes of each file, uint8 (None,)."}};
 
 const pfd_op pfd_op_image_encoder = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ImageEncoder",
     .doc = "Encodes images as files of JPEG, PNG, PPM or BMP. "
            "The bytes depend on the image, the attrs and the versions of the libraries only.",
     PFD_OP_ATTRS(image_encoder_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

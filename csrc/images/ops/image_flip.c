@@ -1,7 +1,7 @@
 /* ImageFlip: images mirrored as numbers say. */
+#include "core/op_parts.h"
 #include "images/ops/flips.h"
 #include "images/pixels/image_rows.h"
-#include "pyflowdata/op.h"
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
@@ -25,18 +25,11 @@ static const pfd_port inputs[] = {
     {"in", "Images of any dtype, (height, width, channels) or (height, width), also ragged."},
     {"flip_code", PFD_FLIP_CODE_DOC},
 };
-static const pfd_port outputs[] = {
-    {"out", "The images, some of them mirrored."},
-};
+static const pfd_port outputs[] = {{"out", "The images, some of them mirrored."}};
 
 const pfd_op pfd_op_image_flip = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ImageFlip",
     .doc = "Mirrors images as a number for each of them says. "
            "This is OneFlow's image_flip.",
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

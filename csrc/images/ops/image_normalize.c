@@ -1,7 +1,7 @@
 /* ImageNormalize: (x - mean) / std of images of floats, which stay as they are otherwise. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "images/pixels/normalize_pixels.h"
-#include "pyflowdata/op.h"
 
 typedef struct image_normalize_attrs {
     pfd_list_float64 mean, std;
@@ -56,18 +56,11 @@ static const pfd_port inputs[] = {
     {"in", "Images, float32 or float64 (height, width, channels) or (height, width), also ragged."},
 };
 
-static const pfd_port outputs[] = {{"out", "Images of the type of the input."}};
-
 const pfd_op pfd_op_image_normalize = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS,
+    PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, pfd_same_images),
     .name = "ImageNormalize",
     .doc = "Computes (x - mean) / std of images of floats; channels stay last. "
            "This is OneFlow's image_normalize; Normalize takes bytes too, and can put the channels "
            "first. The difference is rounded to the dtype, then its product with 1 / std.",
     PFD_OP_ATTRS(image_normalize_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,8 +1,8 @@
 /* ImagePad: something put around each image. */
+#include "core/op_parts.h"
 #include "images/ops/crops.h"
 #include "images/pixels/image_rows.h"
 #include "images/pixels/image_window.h"
-#include "pyflowdata/op.h"
 
 typedef struct image_pad_attrs {
     pfd_list_int64 padding;
@@ -61,22 +61,14 @@ static const pfd_attr attr_table[] = {
     PFD_CHOICE_ATTR(image_pad_attrs, padding_mode, "constant", PFD_BORDERS, PFD_BORDER_DOC),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images of any dtype, (height, width, channels) or (height, width), also ragged."},
-};
 static const pfd_port outputs[] = {
     {"out", "The images with more rows and columns, of the same dtype."},
 };
 
 const pfd_op pfd_op_image_pad = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_any_images, outputs),
     .name = "ImagePad",
     .doc = "Puts rows and columns around each image. "
            "To bring images of many sizes to one, see Pad, or PadBatch.",
     PFD_OP_ATTRS(image_pad_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,6 +1,6 @@
 /* ImageRandomCrop: a random part of each image, in its own size. */
+#include "core/op_parts.h"
 #include "images/ops/crops.h"
-#include "pyflowdata/op.h"
 
 typedef struct image_random_crop_attrs {
     pfd_list_float64 random_area, random_aspect_ratio;
@@ -56,23 +56,13 @@ static const pfd_attr attr_table[] = {
                         "0.75,1.333333"),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images of any dtype, (height, width, channels) or (height, width), also ragged."},
-};
-static const pfd_port outputs[] = {
-    {"out", "A part of each image, of its own size: ragged."},
-};
+static const pfd_port outputs[] = {{"out", "A part of each image, of its own size: ragged."}};
 
 const pfd_op pfd_op_image_random_crop = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_any_images, outputs),
     .name = "ImageRandomCrop",
     .doc = "Cuts a random part out of each image, as RandomResizedCrop does before it resamples. "
            "This is OneFlow's image_random_crop; the draws depend on the seed of the reader, the "
            "epoch, the record and the name of the node.",
     PFD_OP_ATTRS(image_random_crop_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

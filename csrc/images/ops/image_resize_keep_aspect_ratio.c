@@ -1,6 +1,6 @@
 /* ImageResizeKeepAspectRatio: images of which one side gets a length, as OneFlow makes them. */
+#include "core/op_parts.h"
 #include "images/ops/oneflow_resize.h"
-#include "pyflowdata/op.h"
 
 typedef struct keep_aspect_ratio_attrs {
     int32_t target_size, min_size, max_size;
@@ -73,21 +73,12 @@ static const pfd_attr attr_table[] = {
                     PFD_ONEFLOW_INTERPOLATIONS, PFD_ONEFLOW_INTERPOLATION_DOC),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
-};
-
 const pfd_op pfd_op_image_resize_keep_aspect_ratio = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_byte_images, pfd_sized_outputs),
     .name = "ImageResizeKeepAspectRatio",
     .doc = "Resamples images so that one side gets a length, and returns size and scale. "
            "The other side is rounded, ties to even. This is OneFlow's "
            "image_resize_keep_aspect_ratio, with OpenCV's filters; Resize has Pillow's. Sizes and "
            "scales are (height, width), OneFlow's are (width, height).",
     PFD_OP_ATTRS(keep_aspect_ratio_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(pfd_sized_outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,6 +1,6 @@
 /* ImageResizeToFixed: images of one size, as OneFlow makes them. */
+#include "core/op_parts.h"
 #include "images/ops/oneflow_resize.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -72,24 +72,16 @@ static const pfd_attr attr_table[] = {
                     PFD_ONEFLOW_INTERPOLATIONS, PFD_ONEFLOW_INTERPOLATION_DOC),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
-};
 static const pfd_port outputs[] = {
     {"out", "Images of one size."},
     {"scale", "float32 (2,): new height / old height, new width / old width."},
 };
 
 const pfd_op pfd_op_image_resize_to_fixed = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_byte_images, outputs),
     .name = "ImageResizeToFixed",
     .doc = "Resamples images to one size, and returns by how much. "
            "This is OneFlow's image_resize_to_fixed, with OpenCV's filters; Resize has Pillow's. "
            "The scale is (height, width), OneFlow's is (width, height).",
     PFD_OP_ATTRS(image_resize_to_fixed_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

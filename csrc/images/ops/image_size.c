@@ -1,7 +1,7 @@
 /* ImageSize: height and width of image files, without decoding them. */
+#include "core/op_parts.h"
 #include "images/codecs/image_codec.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 
 typedef struct image_size_attrs {
     pfd_decode_options decode;
@@ -40,15 +40,10 @@ static const pfd_port inputs[] = {
 static const pfd_port outputs[] = {{"out", "Height and width, int64 (2,)."}};
 
 const pfd_op pfd_op_image_size = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ImageSize",
     .doc = "Reads height and width from the headers of image files, and decodes no pixels. "
            "It knows the formats of ImageDecoder, and needs none of their libraries. With the "
            "same apply_orientation the sizes are those of ImageDecoder's images.",
     PFD_OP_ATTRS(image_size_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,7 +1,7 @@
 /* ImageTargetResize: images of which the shorter side gets a length, as OneFlow makes them. */
+#include "core/op_parts.h"
 #include "images/ops/oneflow_resize.h"
 #include "images/pixels/resample.h"
-#include "pyflowdata/op.h"
 
 typedef struct target_resize_attrs {
     int32_t target_size, max_size;
@@ -52,20 +52,11 @@ static const pfd_attr attr_table[] = {
                  "The maximum of the longer side, which takes precedence."),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
-};
-
 const pfd_op pfd_op_image_target_resize = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_byte_images, pfd_sized_outputs),
     .name = "ImageTargetResize",
     .doc = "Resamples images so that the shorter side gets a length, and returns size and scale. "
            "This is OneFlow's image_target_resize. Sizes and scales are (height, width). Pixels "
            "are bilinear, without antialias.",
     PFD_OP_ATTRS(target_resize_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(pfd_sized_outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -44,9 +44,6 @@ pfd_status pfd_infer_rotated(const pfd_infer_args *args, const pfd_warp_attrs *a
     return PFD_OK;
 }
 
-const pfd_port pfd_rotated_in[1] = {
-    {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
-};
 const pfd_port pfd_rotated_out[1] = {{"out", "The rotated images, uint8."}};
 
 /* Whole pixels that the image of [0, height] x [0, width] reaches over. */

@@ -45,7 +45,7 @@ pfd_status pfd_take_degrees(const pfd_host *host, const char *attr, pfd_list_flo
 pfd_status pfd_infer_rotated(const pfd_infer_args *args, const pfd_warp_attrs *attrs,
                              int32_t expand, pfd_error *err);
 
-extern const pfd_port pfd_rotated_in[1], pfd_rotated_out[1];
+extern const pfd_port pfd_rotated_out[1];
 
 /* Output row i: that of input 0 rotated around its middle, counter-clockwise.  `expand`: in the
  * size that holds all of it, as Pillow counts; else in its own. */

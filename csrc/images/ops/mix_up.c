@@ -1,7 +1,7 @@
 /* MixUp: images and labels mixed with those of another row. */
+#include "core/op_parts.h"
 #include "images/ops/mixing.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
@@ -32,22 +32,16 @@ static const pfd_port inputs[] = {
     {"x", "Rows of floats, of any one shape."},
     {"labels", "Vectors of floats, a number for each class, as of OneHot."},
 };
-
 static const pfd_port outputs[] = {
     {"x", "The mixtures, of the type of the input."},
     {"labels", "Those of the labels, by the same shares."},
 };
 
 const pfd_op pfd_op_mix_up = {
-    PFD_OP_SIZES,
-    .flags = PFD_WHOLE_BATCH,
+    PFD_ROW_OP(PFD_WHOLE_BATCH, inputs, outputs),
     .name = "MixUp",
     .doc = "Replaces each row by share * row + (1 - share) * other row, and labels likewise. "
            "The share of a group is drawn from Beta(alpha, alpha), as in torchvision, which has "
            "one for a whole batch. " PFD_MIX_DOC,
     PFD_OP_ATTRS(pfd_mix_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

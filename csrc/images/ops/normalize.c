@@ -1,7 +1,7 @@
 /* Normalize: images to floats with mean 0 and standard deviation 1. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "images/pixels/normalize_pixels.h"
-#include "pyflowdata/op.h"
 
 typedef struct normalize_attrs {
     pfd_list_float64 mean, std;
@@ -58,14 +58,12 @@ static const pfd_attr attr_table[] = {
 static const pfd_port inputs[] = {
     {"in", "Images, uint8 or float32 (height, width, channels) or (height, width), also ragged."},
 };
-
 static const pfd_port outputs[] = {
     {"out", "Floats, (channels, height, width) or (height, width, channels)."},
 };
 
 const pfd_op pfd_op_normalize = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS,
+    PFD_ROW_OP(PFD_TAKES_RAGGED | PFD_KEEPS_EQUAL_ROWS, inputs, outputs),
     .name = "Normalize",
     .doc = "Scales images of bytes to 0 to 1, and computes (x - mean) / std. "
            "Numbers of uint8 are divided by 255, those of float32 are taken as they are. This is "
@@ -74,8 +72,4 @@ const pfd_op pfd_op_normalize = {
            "of float32: the difference is rounded, then its product with 1 / std, where mean and "
            "std are multiplied by 255 for uint8; floats of 16 bits are rounded once more.",
     PFD_OP_ATTRS(normalize_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

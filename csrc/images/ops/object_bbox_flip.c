@@ -1,7 +1,7 @@
 /* ObjectBboxFlip: boxes that follow mirrored images. */
+#include "core/op_parts.h"
 #include "images/ops/flips.h"
 #include "images/ops/object_rows.h"
-#include "pyflowdata/op.h"
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
@@ -39,14 +39,9 @@ static const pfd_port inputs[] = {
 static const pfd_port outputs[] = {{"out", "The boxes in the mirrored images, float32."}};
 
 const pfd_op pfd_op_object_bbox_flip = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ObjectBboxFlip",
     .doc = "Mirrors boxes as ImageFlip does their images. "
            "Right and bottom are the last pixels of a box: a column x becomes width - 1 - x. "
            "image_size is (height, width); OneFlow's op of this name takes it as (width, height).",
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

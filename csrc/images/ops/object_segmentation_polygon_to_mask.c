@@ -1,8 +1,8 @@
 /* ObjectSegmentationPolygonToMask: a mask for each object of an image. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "images/ops/object_rows.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -191,16 +191,11 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_object_segmentation_polygon_to_mask = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "ObjectSegmentationPolygonToMask",
     .doc = "Makes a mask of the polygons of each object. "
            "A pixel is 1 if its centre, half a pixel from its left and upper edge, is inside one "
            "of the object's polygons, by the even-odd rule. An object without polygons has a mask "
            "of zeros. OneFlow's op of this name has no input objects, takes image_size as (width, "
            "height), and also sets pixels that an edge touches.",
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,8 +1,8 @@
 /* RandAugment: a few random changes of one strength. */
+#include "core/op_parts.h"
 #include "images/ops/augmentations.h"
 #include "images/ops/each_image.h"
 #include "images/pixels/random_draws.h"
-#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -68,15 +68,8 @@ static const pfd_attr attr_table[] = {
     PFD_WARP_ATTRS("nearest"),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images, uint8 (height, width, channels) with 1 or 3 channels, also ragged."},
-};
-
-static const pfd_port outputs[] = {{"out", "Images of the type of the input."}};
-
 const pfd_op pfd_op_rand_augment = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_colour_images, pfd_same_images),
     .name = "RandAugment",
     .doc = "Makes num_ops random changes to each image, one after the other. "
            "Changes and strengths are torchvision's: identity, shears, translations, rotation, "
@@ -84,8 +77,4 @@ const pfd_op pfd_op_rand_augment = {
            "each with the same probability; those with two directions take either. They give "
            "Pillow's results.",
     PFD_OP_ATTRS(rand_augment_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,8 +1,8 @@
 /* RandomAffine: images rotated, moved, scaled and sheared by chance. */
+#include "core/op_parts.h"
 #include "images/ops/image_warps.h"
 #include "images/pixels/affine_warp.h"
 #include "images/pixels/random_draws.h"
-#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 
@@ -132,16 +132,10 @@ static const pfd_attr attr_table[] = {
     PFD_WARP_ATTRS("bilinear"),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
-};
-static const pfd_port outputs[] = {
-    {"out", "The images in the same sizes, uint8."},
-};
+static const pfd_port outputs[] = {{"out", "The images in the same sizes, uint8."}};
 
 const pfd_op pfd_op_random_affine = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_byte_images, outputs),
     .name = "RandomAffine",
     .doc = "Rotates, moves, scales and shears each image by random amounts, around its middle. "
            "Angles turn clockwise, as in torchvision's RandomAffine; those of Rotate and "
@@ -149,8 +143,4 @@ const pfd_op pfd_op_random_affine = {
            "has x, the horizontal one, first. The amounts are drawn uniformly; they depend on "
            "seed, epoch, record and the name of the node.",
     PFD_OP_ATTRS(random_affine_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,7 +1,7 @@
 /* RandomCrop: a part of one size from a random place of each image. */
+#include "core/op_parts.h"
 #include "images/ops/crops.h"
 #include "images/pixels/random_draws.h"
-#include "pyflowdata/op.h"
 
 #include <inttypes.h>
 
@@ -118,24 +118,14 @@ static const pfd_attr attr_table[] = {
     PFD_CHOICE_ATTR(random_crop_attrs, padding_mode, "constant", PFD_BORDERS, PFD_BORDER_DOC),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images of any dtype, (height, width, channels) or (height, width), also ragged."},
-};
-static const pfd_port outputs[] = {
-    {"out", "Images of one size, of the same dtype."},
-};
+static const pfd_port outputs[] = {{"out", "Images of one size, of the same dtype."}};
 
 const pfd_op pfd_op_random_crop = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_any_images, outputs),
     .name = "RandomCrop",
     .doc = "Cuts a part of one size out of each image, at a random place. "
            "The rule is that of torchvision: the image is padded, then each place where the part "
            "fits is as likely as the others. The draws depend on seed, epoch, record and the name "
            "of the node.",
     PFD_OP_ATTRS(random_crop_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,11 +1,11 @@
 /* RandomErasing: a random rectangle of each image, filled. */
 #include "core/narrow_floats.h"
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "images/pixels/image_rows.h"
 #include "images/pixels/image_window.h"
 #include "images/pixels/random_draws.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <math.h>
@@ -158,19 +158,12 @@ static const pfd_port inputs[] = {
     {"in", "Images of uint8, float16, bfloat16 or float32, also ragged."},
 };
 
-static const pfd_port outputs[] = {{"out", "Images of the type of the input."}};
-
 const pfd_op pfd_op_random_erasing = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, pfd_same_images),
     .name = "RandomErasing",
     .doc = "Erases a random rectangle of images. "
            "The rule is that of torchvision: an area is drawn uniformly and an aspect ratio with "
            "uniform logarithm, then a place for a rectangle of this size. Ratios are width / "
            "height, torchvision's are height / width.",
     PFD_OP_ATTRS(random_erasing_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,8 +1,8 @@
 /* RandomFlip: images mirrored by chance. */
+#include "core/op_parts.h"
 #include "images/ops/flips.h"
 #include "images/pixels/image_rows.h"
 #include "images/pixels/random_draws.h"
-#include "pyflowdata/op.h"
 
 enum { DRAW_HORIZONTAL, DRAW_VERTICAL };
 
@@ -37,23 +37,13 @@ static const pfd_attr attr_table[] = {
                    "Probability that it is mirrored top to bottom, drawn independently."),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images of any dtype, (height, width, channels) or (height, width), also ragged."},
-};
-static const pfd_port outputs[] = {
-    {"out", "The images, some of them mirrored."},
-};
+static const pfd_port outputs[] = {{"out", "The images, some of them mirrored."}};
 
 const pfd_op pfd_op_random_flip = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_any_images, outputs),
     .name = "RandomFlip",
     .doc = "Mirrors images by chance: left to right, and top to bottom where that is asked for. "
            "The draws depend on seed, epoch, record and the name of the node. To let boxes follow, "
            "draw the flips with CoinFlip and give them to ImageFlip.",
     PFD_OP_ATTRS(random_flip_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,7 +1,7 @@
 /* RandomResizedCrop: a random part of each image, resampled to one size. */
+#include "core/op_parts.h"
 #include "images/ops/crops.h"
 #include "images/pixels/resample.h"
-#include "pyflowdata/op.h"
 
 typedef struct random_resized_crop_attrs {
     pfd_list_int64 size;
@@ -74,24 +74,14 @@ static const pfd_attr attr_table[] = {
     PFD_BOOL_ATTR(random_resized_crop_attrs, antialias, "true", PFD_ANTIALIAS_DOC),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
-};
-static const pfd_port outputs[] = {
-    {"out", "Images of one size, uint8."},
-};
+static const pfd_port outputs[] = {{"out", "Images of one size, uint8."}};
 
 const pfd_op pfd_op_random_resized_crop = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_byte_images, outputs),
     .name = "RandomResizedCrop",
     .doc = "Cuts a random part out of each image, and resamples it to one size. "
            "The rule is that of torchvision and OneFlow: an area is drawn uniformly and an aspect "
            "ratio with uniform logarithm, then a place for a part of this size. The draws depend "
            "on seed, epoch, record and the name of the node.",
     PFD_OP_ATTRS(random_resized_crop_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

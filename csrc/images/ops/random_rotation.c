@@ -1,7 +1,7 @@
 /* RandomRotation: images turned by random angles. */
+#include "core/op_parts.h"
 #include "images/ops/image_warps.h"
 #include "images/pixels/random_draws.h"
-#include "pyflowdata/op.h"
 
 enum { DRAW_ANGLE };
 
@@ -42,16 +42,11 @@ static const pfd_attr attr_table[] = {
 };
 
 const pfd_op pfd_op_random_rotation = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_byte_images, pfd_rotated_out),
     .name = "RandomRotation",
     .doc = "Rotates each image around its middle by a random angle. "
            "Angles turn counter-clockwise, as in Pillow and in torchvision's RandomRotation; those "
            "of RandomAffine turn clockwise. The angle is drawn uniformly; it depends on "
            "seed, epoch, record and the name of the node.",
     PFD_OP_ATTRS(random_rotation_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_rotated_in),
-    PFD_OP_OUTPUTS(pfd_rotated_out),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,7 +1,7 @@
 /* Resize: images resampled to a size that is given, or that keeps the aspect ratio. */
+#include "core/op_parts.h"
 #include "images/pixels/image_rows.h"
 #include "images/pixels/resample.h"
-#include "pyflowdata/op.h"
 
 typedef struct resize_attrs {
     pfd_list_int64 size;
@@ -115,24 +115,16 @@ static const pfd_attr attr_table[] = {
     PFD_BOOL_ATTR(resize_attrs, antialias, "true", PFD_ANTIALIAS_DOC),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
-};
 static const pfd_port outputs[] = {
     {"out", "The images in another size, uint8; ragged where shorter or longer is given and the "
             "input is."},
 };
 
 const pfd_op pfd_op_resize = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_byte_images, outputs),
     .name = "Resize",
     .doc = "Resamples images to size=(height, width), or to a size that keeps the aspect ratio. "
            "With antialias, which is the default, the result equals that of Pillow's "
            "Image.resize(), bit for bit. Each channel is resampled by itself, alpha too.",
     PFD_OP_ATTRS(resize_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

@@ -1,6 +1,6 @@
 /* Rotate: images turned by one angle. */
+#include "core/op_parts.h"
 #include "images/ops/image_warps.h"
-#include "pyflowdata/op.h"
 
 typedef struct rotate_attrs {
     pfd_warp_attrs warp;
@@ -31,14 +31,9 @@ static const pfd_attr attr_table[] = {
 };
 
 const pfd_op pfd_op_rotate = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_byte_images, pfd_rotated_out),
     .name = "Rotate",
     .doc = "Rotates images around their middle, counter-clockwise. "
            "This is Pillow's and torchvision's rotate(). RandomAffine turns clockwise.",
     PFD_OP_ATTRS(rotate_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_rotated_in),
-    PFD_OP_OUTPUTS(pfd_rotated_out),
-    .infer = infer,
-    .compute = compute,
 };

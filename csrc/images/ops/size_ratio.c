@@ -1,8 +1,8 @@
 /* SizeRatio: how much larger each image became. */
+#include "core/op_parts.h"
 #include "core/rows.h"
 #include "images/ops/object_rows.h"
 #include "parse/row_type.h"
-#include "pyflowdata/op.h"
 
 static int32_t is_size(const pfd_row_type *type)
 {
@@ -56,13 +56,8 @@ static const pfd_port outputs[] = {
 };
 
 const pfd_op pfd_op_size_ratio = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, inputs, outputs),
     .name = "SizeRatio",
     .doc = "Tells by how much images were resized, for the boxes and polygons in them. "
            "Rounded once, from the quotient in float64.",
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

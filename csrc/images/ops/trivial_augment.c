@@ -1,8 +1,8 @@
 /* TrivialAugment: one random change of random strength. */
+#include "core/op_parts.h"
 #include "images/ops/augmentations.h"
 #include "images/ops/each_image.h"
 #include "images/pixels/random_draws.h"
-#include "pyflowdata/op.h"
 
 typedef struct trivial_augment_attrs {
     pfd_warp_attrs warp;
@@ -47,23 +47,12 @@ static const pfd_attr attr_table[] = {
     PFD_WARP_ATTRS("nearest"),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Images, uint8 (height, width, channels) with 1 or 3 channels, also ragged."},
-};
-
-static const pfd_port outputs[] = {{"out", "Images of the type of the input."}};
-
 const pfd_op pfd_op_trivial_augment = {
-    PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    PFD_ROW_OP(PFD_TAKES_RAGGED, pfd_colour_images, pfd_same_images),
     .name = "TrivialAugment",
     .aliases = "TrivialAugmentWide",
     .doc = "Makes one random change of random strength to each image. "
            "Changes and strengths are those of torchvision's TrivialAugmentWide; the changes are "
            "those of RandAugment.",
     PFD_OP_ATTRS(trivial_augment_attrs, attr_table),
-    PFD_OP_INPUTS(inputs),
-    PFD_OP_OUTPUTS(outputs),
-    .infer = infer,
-    .compute = compute,
 };

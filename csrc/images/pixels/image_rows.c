@@ -1,8 +1,4 @@
-/* rows of a blob that are images.
- *
- * An image is a row of shape (height, width, channels), C-contiguous, the channels of a pixel next
- * to each other; or (height, width), which has one channel.  Height and width come in this order
- * everywhere: in shapes, attrs and messages.  They may vary from row to row; channels never do. */
+/* Images as rows of a blob, and checks of their sizes and colours. */
 #include "images/pixels/image_rows.h"
 
 #include "core/convert.h"
@@ -12,6 +8,14 @@
 
 #include <inttypes.h>
 #include <string.h>
+
+const pfd_port pfd_any_images[1] = {
+    {"in", "Images of any dtype, (height, width, channels) or (height, width), also ragged."}};
+const pfd_port pfd_byte_images[1] = {
+    {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."}};
+const pfd_port pfd_colour_images[1] = {
+    {"in", "Images, uint8 (height, width, channels) with 1 or 3 channels, also ragged."}};
+const pfd_port pfd_same_images[1] = {{"out", "Images of the type of the input."}};
 
 int64_t pfd_image_channels(const pfd_row_type *type)
 {

@@ -27,6 +27,11 @@ typedef struct pfd_image_part {
     int64_t stride;                  /* bytes from a row to the next */
 } pfd_image_part;
 
+/* Ports `in` of images of any dtype, of uint8, and of uint8 with 1 or 3 channels; and a port `out` of
+ * images of the type of the input. */
+extern const pfd_port pfd_any_images[1], pfd_byte_images[1], pfd_colour_images[1];
+extern const pfd_port pfd_same_images[1];
+
 /* Fails unless the rows of an input are images of 1 to 4 channels and of one of the dtypes, a sum
  * of 1 << PFD_UINT8 and so on. */
 pfd_status pfd_expect_images(const pfd_infer_args *args, int32_t input, const char *name,

@@ -824,14 +824,15 @@ static int32_t is_in_memory(const ordered *of, int64_t position)
     const pfd_data_reader *reader = of->reader;
     int64_t num_files, step = (int64_t)reader->attrs->shuffle_window / blocks_looked_at + 1;
     const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);
-    for (int64_t first = 0;; first += step) {
+    int64_t ordinals[blocks_looked_at], n = 0;
+    pfd_place places[blocks_looked_at];
+    for (; n < blocks_looked_at; n++) {
         pfd_record_range span, ranges[2];
-        pfd_place place;
-        if (find_ranges(of, position, first, 1, &span, ranges) == 0) return 1;
-        if (!pfd_source_places(reader->source, &ranges[0].begin, 1, &place)) return 1;
-        if (place.file < 0 || place.file >= num_files) return 0;
-        if (!pfd_file_is_in_memory(files[place.file], place.offset)) return 0;
+        if (find_ranges(of, position, n * step, 1, &span, ranges) == 0) break;
+        ordinals[n] = ranges[0].begin;
     }
+    return !pfd_source_places(reader->source, ordinals, n, places) ||
+           pfd_files_are_in_memory(files, num_files, places, n);
 }
 
 /* Where the window of a position ends. */

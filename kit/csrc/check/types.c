@@ -78,8 +78,7 @@ static void store_float(int32_t dtype, double value, uint8_t *at)
 {
     float single = dtype == PFD_FLOAT32 ? (float)value : 0;
     uint16_t narrow = 0;
-    if (dtype == PFD_FLOAT16) pfd_float16_from_float64(&value, &narrow, 1);
-    if (dtype == PFD_BFLOAT16) pfd_bfloat16_from_float64(&value, &narrow, 1);
+    if (pfd_is_narrow_float(dtype)) pfd_narrow_from_float64(dtype, &value, &narrow, 1);
     if (dtype == PFD_FLOAT64)
         memcpy(at, &value, sizeof value);
     else if (dtype == PFD_FLOAT32)

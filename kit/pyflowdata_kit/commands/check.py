@@ -36,8 +36,7 @@ from ..command_words import TIMEOUT, command_words, input_of
 from ..report import Finding, Report
 from ..spec import Spec
 from ..testing import Native, UnknownCaseError, run_checks
-from pyflowdata.cli.output import say
-from pyflowdata.cli.usage import UsageError, pairs
+from pyflowdata.cli.usage import UsageError, pairs, say
 from pyflowdata.errors import Error
 from pyflowdata.plugins.packages import library_path
 

@@ -1,26 +1,46 @@
-"""One process's part of a conversion: consecutive shards, whole or not at all."""
+"""Records of a source in files of another format: shard by shard, resumable, all or nothing.
+
+The shards are made in a folder beside the target, `.NAME.convert`, which holds a manifest of what
+is finished and of what it was made from.  The same command goes on there.  When all shards are
+whole they get their names, and the folder goes.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fcntl
+import hashlib
+import json
+import os
+import pickle
+import shutil
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...errors import CorruptDataError, Error
-from ...formats import Source
-from ...io import Writer
+from ...errors import CorruptDataError, Error, FileError, UserFunctionError
+from ...formats import Names, Source, put_in_place, remove, sync_folder
+from ...io import TextLineWriter, Writer
 from ...loader import DataLoader
+from ...plugins import load_library
+from ...workers.inside import Send
+from ...workers.pool import Pool, Worker, WorkerEnded, answered
+from ...workers.remote_errors import RemoteError, RemoteTraceback, raised_there, remote_error
+from ...workers.shared_memory import SharedMemory
 from .target import Target
 
-LeftOut = Callable[[int, list[Error]], None]
+
+# ---- One process --------------------------------------------------------------------------------
+
+_LeftOut = Callable[[int, list[Error]], None]
 
 _ENCODED = "__encoded__"  # the name of a blob of what the file has of each record
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
+class _Task:
     """Consecutive shards that one process writes.
 
     Attributes:
@@ -39,7 +59,7 @@ class Task:
 
 
 def _batches(
-    task: Task, begin: int, left_out: LeftOut | None
+    task: _Task, begin: int, left_out: _LeftOut | None
 ) -> Generator[tuple[int, int, Any], None, None]:
     """(first record, record after the last, batch) from there on."""
     attrs: dict[str, Any] = {"on_error": "skip"} if task.target.skip else {}
@@ -67,11 +87,11 @@ def _slice(batch: dict[str, Any], begin: int, end: int) -> dict[str, Any]:
     return {name: column[max(begin, 0) : min(end, rows)] for name, column in batch.items()}
 
 
-def write_shards(
-    task: Task,
+def _write_shards(
+    task: _Task,
     count: Callable[[int], None],
     done: Callable[[int, int], None] | None = None,
-    left_out: LeftOut | None = None,
+    left_out: _LeftOut | None = None,
 ) -> list[int]:
     """Writes the shards of a task, whole or not at all; returns how many records each has.
 
@@ -86,7 +106,7 @@ def write_shards(
         return _write_from(task, batches, count, done)
 
 
-def _write(writer: Writer, part: dict[str, Any], task: Task, shapes: dict[str, Any]) -> None:
+def _write(writer: Writer, part: dict[str, Any], task: _Task, shapes: dict[str, Any]) -> None:
     if _ENCODED not in part:
         writer.write_batch(task.target.adapted(part, task.source))
         return
@@ -96,7 +116,7 @@ def _write(writer: Writer, part: dict[str, Any], task: Task, shapes: dict[str, A
 
 
 def _write_from(
-    task: Task,
+    task: _Task,
     batches: Iterator[tuple[int, int, Any]],
     count: Callable[[int], None],
     done: Callable[[int, int], None] | None,
@@ -135,3 +155,316 @@ def _write_from(
         if done is not None:
             done(number, writer.records)
     return counts
+
+
+# ---- The plan -----------------------------------------------------------------------------------
+
+_VERSION = 1
+_NAMED = 5  # of the damaged records
+_MANIFEST, _LOCK = "manifest.json", "lock"
+_CHECKED = "checked"
+
+
+def _folder(target: Target) -> Path:
+    path = Path(target.path)
+    return path.parent / f".{path.name}.convert"
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """What is finished in a folder; nothing where none of it can be read."""
+    try:
+        found = json.loads((folder / _MANIFEST).read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def are_types_of_all(target: Target) -> bool:
+    """Whether a former conversion was stopped that needed the types of all records."""
+    return _manifest(_folder(target)).get(_CHECKED) is False
+
+
+class Conversion:
+    """A conversion, from the beginning or from where a former one was stopped.
+
+    Attributes:
+        bounds: The first record of each shard, and the end of the last one; -1 where that is not
+            known.
+        done: Number of shard -> records, of those that are finished.
+        says: What is to be told the user about where it begins.
+        left_out: How many damaged records were left out.
+        left_out_first: Errors that name some of them, the first where they are not too many.
+    """
+
+    def __init__(
+        self, source: Source, target: Target, bounds: list[int], data: str, is_checked: bool = False
+    ) -> None:
+        """Looks for what is there already.
+
+        Args:
+            source: What is read.
+            target: What is written.
+            bounds: As the attribute.
+            data: Fingerprint of the source's content.
+            is_checked: Whether the reader refuses records that the types of fields do not hold:
+                they may be those of the first records only.
+
+        Raises:
+            FileError: The target is there, or another process is at work on it.
+        """
+        self.source, self.target, self.bounds = source, target, bounds
+        self._is_checked = is_checked
+        self.done: dict[int, int] = {}
+        self.says = ""
+        self.left_out = 0
+        self.left_out_first: list[Error] = []
+        self.path = Path(target.path)
+        self._suffixes = target.writer.suffixes
+        base = self.path
+        if base.suffix in self._suffixes:  # Megatron's names have a suffix put after
+            base = base.with_suffix("")
+        self._names = Names(base, len(self) > 1, self._suffixes)
+        self.folder = _folder(target)
+        about = [
+            _VERSION, source.format.name, source.files, data, source.attrs,
+            [dataclasses.astuple(field) for field in source.fields],
+            dataclasses.astuple(dataclasses.replace(target, overwrite=False)), bounds,
+        ]  # fmt: skip
+        text = json.dumps(about, default=str)
+        self._key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        self._refuse_present()
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def _refuse_present(self) -> None:
+        for path in self._names.present():
+            if said := self.target.writer.obstacle(path):
+                raise FileError(said, file=str(path))
+            if not self.target.overwrite:
+                raise FileError(
+                    "it is there already; remove it, or say --overwrite", file=str(path)
+                )
+
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Holds the folder against other processes, and reads what is finished there."""
+        try:
+            self.folder.mkdir(exist_ok=True)
+            lock = open(self.folder / _LOCK, "w")  # noqa: SIM115  (closed below)
+        except OSError as failure:
+            raise FileError(failure.strerror or str(failure), file=str(self.folder)) from None
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise FileError(
+                    "another process is converting to this name", file=self.target.path
+                ) from None
+            self._resume()
+            try:
+                yield
+            finally:
+                if not self.done:  # nothing that a further try could go on from
+                    shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _resume(self) -> None:
+        found = _manifest(self.folder)
+        if found.get("key") == self._key:
+            for number, about in found["done"].items():
+                files = [self.folder / name for name, _ in about["files"]]
+                sizes = [size for _, size in about["files"]]
+                if all(path.exists() for path in files) and sizes == [
+                    path.stat().st_size for path in files
+                ]:
+                    self.done[int(number)] = about["records"]
+            if self.done:
+                self.says = f"{len(self.done)} of {len(self)} shards are there already"
+        elif found and found.get(_CHECKED, False) == self._is_checked:
+            self.says = "the source or the options have changed: starting again"
+        keep = {name for number in self.done for name in self._staged(number)}
+        for path in self.folder.iterdir():
+            if path.name not in keep | {_LOCK, _MANIFEST}:
+                remove(path)
+
+    def _staged(self, number: int) -> list[str]:
+        return [f"{number:05d}{suffix}" for suffix in self._suffixes]
+
+    def note(self, number: int, records: int) -> None:
+        """Takes down that a shard is finished."""
+        self.done[number] = records
+        done = {
+            str(one): {
+                "records": count,
+                "files": [
+                    [name, (self.folder / name).stat().st_size] for name in self._staged(one)
+                ],
+            }
+            for one, count in sorted(self.done.items())
+        }
+        text = json.dumps({
+            "key": self._key, "shards": len(self), "done": done, _CHECKED: self._is_checked,
+        })  # fmt: skip
+        with TextLineWriter(self.folder / _MANIFEST, overwrite=True) as writer:
+            writer.write(text)
+
+    def note_left_out(self, records: int, errors: list[Error]) -> None:
+        """Takes down how many damaged records were left out, and some of them."""
+        self.left_out, self.left_out_first = records, errors[:_NAMED]
+
+    def tasks(self, is_stream: bool, batch_size: int, jobs: int) -> list[_Task]:
+        """What is left to do; of a stream one process reads all.
+
+        Args:
+            is_stream: Whether the source is one.
+            batch_size: Records that are read at a time.
+            jobs: How many processes there are at most; if they work at images, their threads share
+                the cores.
+        """
+        left = [
+            (number, self.bounds[number], self.bounds[number + 1])
+            for number in range(len(self))
+            if number not in self.done
+        ]
+        groups = [left] if is_stream and left else [[one] for one in left]
+        threads = None
+        if self.target.change is not None:
+            cores = len(os.sched_getaffinity(0))
+            threads = max(cores // max(min(jobs, len(groups)), 1), 1)
+        source = self.source.checked() if self._is_checked else self.source
+        return [
+            _Task(source, self.target, str(self.folder), tuple(group), batch_size, threads)
+            for group in groups
+        ]
+
+    def publish(self) -> list[Path]:
+        """Gives all shards their names; none where that fails."""
+        self._refuse_present()
+        old = set(self._names.present())
+        moved: list[tuple[Path, Path]] = []
+        try:
+            for number in range(len(self)):
+                targets = self._names.of(number, len(self))
+                for name, path in zip(self._staged(number), targets, strict=True):
+                    put_in_place(self.folder / name, path)
+                    moved.append((self.folder / name, path))
+        except OSError as failure:
+            for staged, path in moved:
+                os.replace(path, staged)
+            raise FileError(failure.strerror or str(failure), file=self.target.path) from None
+        for path in old - {path for _, path in moved}:
+            path.unlink(missing_ok=True)
+        sync_folder(self.path.parent)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return [path for _, path in moved]
+
+
+# ---- The processes ------------------------------------------------------------------------------
+
+_LOOK_MS = 200  # how often the progress is told
+
+
+def run_tasks(
+    conversion: Conversion, tasks: list[_Task], jobs: int, progress: Callable[[int], None]
+) -> None:
+    """Runs tasks in this process, or in several.
+
+    Args:
+        conversion: Is told what is finished.
+        tasks: What to do.
+        jobs: How many processes at most.
+        progress: Called now and then with the records that are written.
+    """
+    if jobs == 1 or len(tasks) <= 1:
+        add = _counter(progress)
+        for task in tasks:
+            _write_shards(task, add, conversion.note, conversion.note_left_out)
+        return
+    origin = conversion.source.format.origin
+    plugins = [origin] if os.path.isfile(origin) else []  # "built in" for most
+    count = min(jobs, len(tasks))
+    pool = Pool(__name__, lambda: pickle.dumps(plugins), count, has_session=False)
+    pool.acquire()
+    try:
+        _run_in(pool, conversion, tasks, progress)
+    finally:
+        pool.release()
+
+
+def _counter(told: Callable[[int], None]) -> Callable[[int], None]:
+    """What adds up, and tells the sum."""
+    total = 0
+
+    def count(records: int) -> None:
+        nonlocal total
+        total += records
+        told(total)
+
+    return count
+
+
+def _run_in(
+    pool: Pool, conversion: Conversion, tasks: list[_Task], progress: Callable[[int], None]
+) -> None:
+    waiting, busy = deque(tasks), dict[Worker, _Task]()
+    while waiting or busy:
+        while waiting and (one := pool.take(0)) is not None:
+            busy[one] = waiting.popleft()
+            _give(one, busy[one])
+        ready = answered(busy, _LOOK_MS)
+        progress(sum(one.memory.place[0] for one in pool.workers))
+        for one in ready:
+            counts = _take(one)
+            pool.give_back(one)
+            for (number, _, _), records in zip(busy.pop(one).shards, counts, strict=True):
+                conversion.note(number, records)
+
+
+def _give(one: Worker, task: _Task) -> None:
+    try:
+        one.give(pickle.dumps(task))
+    except WorkerEnded:
+        raise _death(one) from None
+
+
+def _take(one: Worker) -> list[int]:
+    """The records of each shard of a task."""
+    try:
+        answer: list[int] | RemoteError = pickle.loads(one.take())
+    except WorkerEnded:
+        raise _death(one) from None
+    if isinstance(answer, RemoteError):
+        failure = raised_there(answer) or UserFunctionError(answer.said)
+        raise failure from RemoteTraceback(answer.trace)
+    return answer
+
+
+def _death(one: Worker) -> UserFunctionError:
+    return UserFunctionError(f"a process of the conversion (pid {one.pid}) {one.how_it_ended()}")
+
+
+def begin(content: bytes, memory: SharedMemory, send: Send) -> Callable[[bytes], None]:
+    """What answers pickled tasks, for pyflowdata.workers.
+
+    Args:
+        content: The files of plugins, pickled.
+        memory: Its number is that of the records that this worker has written.
+    """
+    for library in pickle.loads(content):
+        load_library(library)
+    place = memory.place
+
+    def count(total: int) -> None:
+        place[0] = total
+
+    add = _counter(count)
+
+    def answer(message: bytes) -> None:
+        found: list[int] | RemoteError
+        try:
+            found = _write_shards(pickle.loads(message), add)
+        except BaseException as failure:  # noqa: BLE001  (the program raises it)
+            found = remote_error(failure, failure.__traceback__)
+        send(pickle.dumps(found))
+
+    return answer

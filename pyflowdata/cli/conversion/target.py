@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,84 @@ from ...formats import (
     Source,
     as_float32,
     image_fields,
+    image_size,
+    pixel_fields,
 )
-from ...nodes import Blob
 from ...io import Writer
+from ...nodes import Blob
 from ...ragged import Ragged
-from .images import Images, are_pixels, names_in
+
+
+# ---- Images -------------------------------------------------------------------------------------
+
+_BYTES = "bytes"
+_SIZE = "__size__"  # a blob that is read for its errors alone
+
+
+@dataclasses.dataclass(frozen=True)
+class _Images:
+    """The fields of images in the source and in the target.
+
+    Attributes:
+        found: Their names in the source.
+        names: Their names in the target.
+        change: What becomes of the images; None: files keep their bytes.
+        is_checked: Whether files without the header of an image are damaged records.
+        classes: The names of the classes, which become a field; none where they are not known.
+    """
+
+    found: ImageFields
+    names: ImageFields
+    change: ImageChange | None = None
+    is_checked: bool = False
+    classes: tuple[str, ...] = ()
+
+    def fields(self, fields: Iterable[Field]) -> list[Field]:
+        """The fields as they are written; the image is the first."""
+        new = self.found.to(self.names)
+        made = [dataclasses.replace(one, name=new.get(one.name, one.name)) for one in fields]
+        if self.change is not None:
+            made = [
+                Field(one.name, _BYTES) if one.name == self.names.image else one for one in made
+            ]
+        made.sort(key=lambda field: field.name != self.names.image)
+        return [*made, Field(self.names.class_name, _BYTES)] if self.classes else made
+
+    def blobs(self, blobs: dict[str, Blob]) -> dict[str, Blob]:
+        """The blobs of the source, with what ops make of the image."""
+        image = blobs[self.found.image]
+        if self.change is not None:
+            return {**blobs, self.found.image: self.change.applied(image)}
+        return {**blobs, _SIZE: image_size(image)} if self.is_checked else blobs
+
+    def columns(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """A batch with the fields of the target."""
+        new = self.found.to(self.names)
+        made = {new.get(name, name): column for name, column in batch.items() if name != _SIZE}
+        if self.classes:
+            labels = batch[self.found.label].tolist()
+            made[self.names.class_name] = [self.classes[label] for label in labels]
+        return made
+
+
+def _names_in(
+    found: ImageFields, usual: ImageFields | None, fields: Iterable[Field]
+) -> ImageFields:
+    """What the fields are called in the target: the names that are usual there, where no other
+    field has one of them."""
+    if usual is None:
+        return found
+    names = ImageFields(
+        usual.image,
+        found.label and (usual.label or found.label),
+        found.class_name and (usual.class_name or found.class_name),
+    )
+    new = found.to(names)
+    others = {field.name for field in fields} - new.keys()
+    return found if others & set(new.values()) else names
+
+
+# ---- The target ---------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +106,7 @@ class Target:
     Attributes:
         path: As the user gave it.
         format: A key of FORMATS.
-        compression: Of the files.
+        compression: The compression of the files.
         float32: Whether float64 is stored as float32.
         skip: Whether damaged records are left out.
         overwrite: Whether files that are there are replaced.
@@ -66,7 +140,7 @@ class Target:
         is_other = source.format != self.kind and self.kind.image_names is not None
         return self.change is not None or self.kind.needs_images or is_other
 
-    def images(self, source: Source) -> Images | None:
+    def images(self, source: Source) -> _Images | None:
         """What becomes of the images and labels of a source; None: they are fields like others."""
         found = image_fields(source.fields) if self.takes_images(source) else None
         if found is None:
@@ -76,14 +150,14 @@ class Target:
         if not (is_usual or needs or self.change):
             return None
         change, names = self.change, found
-        if needs and are_pixels(source.fields, found.image):
+        if needs and found.image in pixel_fields(source.fields):
             change = change or ImageChange()
         if source.format != self.kind and (is_usual or needs):
-            names = names_in(found, self.kind.image_names, source.fields)
+            names = _names_in(found, self.kind.image_names, source.fields)
         classes = self._classes(source, found)
         if classes and self.kind.image_names:
             names = dataclasses.replace(names, class_name=self.kind.image_names.class_name)
-        return Images(found, names, change, needs and change is None, classes)
+        return _Images(found, names, change, needs and change is None, classes)
 
     def _classes(self, source: Source, found: ImageFields) -> tuple[str, ...]:
         """The names of the classes, where the source knows them beside its records, and the target
@@ -175,7 +249,7 @@ class Target:
             )
 
     def _check_without_fields(self, source: Source) -> None:
-        """Of records without fields the same format alone can be made."""
+        """Refuses another format for records without fields."""
         is_same = source.format == self.kind
         if is_same and (source.is_empty or self.kind.holds_records):
             return

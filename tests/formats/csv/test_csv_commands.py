@@ -9,7 +9,7 @@ import pytest
 from support.cli_files import convert, read, run
 
 import pyflowdata as flow
-from pyflowdata.cli.conversion.plan import Conversion
+from pyflowdata.cli.conversion.shards import Conversion
 from pyflowdata.formats.csv import CSV
 
 

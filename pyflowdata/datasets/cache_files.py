@@ -1,31 +1,191 @@
-"""Where caches are kept: on disk, or in memory that the processes of a machine share.
-
-A cache is a folder `*.cache` with three files: the records; notes, which say of which data they
-are; and a lock of the process that makes them.  In memory it is in /dev/shm.  Each process that
-uses it there has a lock on the records, which ends with the process however it ends.  The last
-process removes the cache; what killed ones left is removed by the next one that uses a cache in
-memory.
-"""
+"""Files of what was computed from records: columns as arrays, and the records of `cache()`."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
 import fcntl
+import hashlib
+import io
 import json
 import os
 import stat
+import struct
 import sys
 import time
+import tokenize
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from ..errors import FileError, InvalidArgumentError
-from .column_cache import cache_folder, is_trusted
+from ..native import ffi, lib
+from .expressions import parsed
+
+
+# ---- Arrays -------------------------------------------------------------------------------------
+
+# Arrays that were computed from all records of a data set, kept on disk like indexes.
+#
+# A file is an array in NumPy's format, and then a footer: a hash of the state of the data, and a
+# checksum.  The name of the file is a hash of the data and of what was computed.  A file is written
+# under another name, synced and renamed.  Where files cannot be written, which is no error, each
+# process computes its own array.
+
+Array = npt.NDArray[Any]
+
+_FOOTER = struct.Struct("<8s32sQ")  # magic, hash of the state, XXH64 of the elements
+_MAGIC = b"pfdcolmn"
+_LONGEST_WAIT = 600.0  # seconds for another process that computes the same
+
+
+def cache_folder(index_dir: str) -> Path | None:
+    """The folder for arrays, which is that of indexes; None: there is none."""
+    xdg, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
+    named = index_dir or os.environ.get("PYFLOWDATA_INDEX_DIR", "")
+    if named:
+        return None if named == "none" else Path(named)
+    if xdg.startswith("/"):
+        return Path(xdg, "pyflowdata")
+    return Path(home, ".cache", "pyflowdata") if home else None
+
+
+class CachedArray:
+    """The file of one array.
+
+    Attributes:
+        path: Where it is.
+    """
+
+    def __init__(self, folder: Path, identity: str, state: str) -> None:
+        """Names the file of what is computed (`identity`), and touches nothing; a file made of data
+        in another state is replaced."""
+        self.path = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.column"
+        self._state = hashlib.sha256(state.encode()).digest()
+
+    def load(self) -> Array | None:
+        """The array, mapped; None where there is none that is whole and current."""
+        try:
+            with open(self.path, "rb") as file:
+                if not _is_trusted(os.fstat(file.fileno())):
+                    return None
+                return self._map(file)
+        except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError):  # of its header
+            return None
+
+    def _map(self, file: io.BufferedReader) -> Array | None:
+        file.seek(-_FOOTER.size, os.SEEK_END)
+        end = file.tell()
+        magic, state, checksum = _FOOTER.unpack(file.read())
+        if magic != _MAGIC or state != self._state:
+            return None
+        file.seek(0)
+        version = np.lib.format.read_magic(file)
+        read_header = getattr(np.lib.format, f"read_array_header_{version[0]}_{version[1]}")
+        place = file.tell()
+
+        def header() -> tuple[Any, Any, Any]:
+            """Reads it from its start, also a second time."""
+            file.seek(place)
+            found: tuple[Any, Any, Any] = read_header(file)
+            return found
+
+        shape, _, dtype = parsed(header)
+        begin, count = file.tell(), int(np.prod(shape))
+        if dtype.hasobject or begin + count * dtype.itemsize != end:
+            return None
+        array = np.memmap(file, dtype, "r", begin, shape) if count else np.empty(shape, dtype)
+        return array if _checksum(array) == checksum else None
+
+    def store(self, array: Array) -> Array:
+        """The array, mapped from its new file where that can be written; else as it is."""
+        temporary = self.path.with_name(f"{self.path.name}.tmp-{os.getpid()}-{time.time_ns():x}")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with open(temporary, "xb") as file:
+                    os.fchmod(file.fileno(), 0o644)
+                    np.lib.format.write_array(file, array, allow_pickle=False)
+                    file.write(_FOOTER.pack(_MAGIC, self._state, _checksum(array)))
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(temporary, self.path)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+        except OSError:
+            return array
+        stored = self.load()
+        return array if stored is None else stored
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keeps other processes from computing the same, for at most `_LONGEST_WAIT`."""
+        path = f"{self.path}.lock"
+        deadline, pause = time.monotonic() + _LONGEST_WAIT, 0.005
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError:
+            yield
+            return
+        is_ours = False
+        try:
+            while not is_ours and time.monotonic() < deadline:
+                try:
+                    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    is_ours = True
+                except BlockingIOError:
+                    time.sleep(pause)
+                    pause = min(2 * pause, 0.05)
+                except OSError:  # files cannot be locked here
+                    break
+            if is_ours:
+                self._remove_leftovers()
+            yield
+        finally:
+            if is_ours:  # those who wait take the lock, and find the array
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+            os.close(number)
+
+    def _remove_leftovers(self) -> None:
+        """Removes the files of processes that were killed."""
+        for path in self.path.parent.glob(f"{self.path.name}.tmp-*"):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _is_trusted(found: os.stat_result) -> bool:
+    """Whether no other user can have written it; see docs/concepts/indexes.md."""
+    if os.environ.get("PYFLOWDATA_SHARED_INDEXES") == "1":
+        return True
+    is_own = found.st_uid in (os.geteuid(), 0)
+    return is_own and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _checksum(array: Array) -> int:
+    if not array.size:
+        return int(lib.pfd_xxh64(ffi.NULL, 0))
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return int(lib.pfd_xxh64(ffi.from_buffer(flat, require_writable=False), flat.size))
+
+
+# ---- Records ------------------------------------------------------------------------------------
+
+# Caches are on disk, or in memory that the processes of a machine share.
+#
+# A cache is a folder `*.cache` with three files: the records; notes that name the data and their
+# state; and a lock of the process that makes the cache.  A cache in memory is in /dev/shm.  Each
+# process that uses one there has a lock on its records, which ends with the process however it
+# ends.  The last process removes the cache; the next one that uses a cache in memory removes what
+# killed processes left.
 
 _MEMORY = Path("/dev/shm")
-_QUIET = 2.0  # seconds before a wait is told
+_QUIET = 2.0  # seconds of a wait before a message
 _held: dict[Path, int] = {}  # records in memory that this process uses: files with a shared lock
 _owner = 0  # the process that has these locks
 
@@ -39,7 +199,8 @@ class Place:
     """
 
     def __init__(self, where: str | os.PathLike[str]) -> None:
-        """Args: "memory", "disk" for the folder of the indexes, or a folder.
+        """Args:
+            where: "memory", "disk" for the folder of the indexes, or a folder.
 
         Raises:
             InvalidArgumentError: PYFLOWDATA_INDEX_DIR says that there is no folder.
@@ -83,10 +244,10 @@ class Place:
             _remove_unused(cache)
 
     def free_bytes(self, most: int) -> int:
-        """How much more can be stored.
+        """The bytes that can still be stored.
 
         Args:
-            most: Of memory, what this process may use.
+            most: The bytes of memory that this process may use.
         """
         import shutil
 
@@ -124,19 +285,15 @@ class CacheFolder:
         try:
             found = os.stat(self.records)
             with open(self._notes) as file:
-                is_own = is_trusted(found) and is_trusted(os.fstat(file.fileno()))
+                is_own = _is_trusted(found) and _is_trusted(os.fstat(file.fileno()))
                 notes = json.load(file)
             return is_own and (notes["state"], notes["file"]) == (state, _identify(found))
         except (OSError, ValueError, LookupError, TypeError):
             return False
 
     def complete(self, state: str, notes: Mapping[str, Any]) -> None:
-        """Says of which data the records are that were just written.
-
-        Args:
-            state: Of the data.
-            notes: For people.
-        """
+        """Writes the notes of records that were just written: the state of the data, and facts for
+        people."""
         said = {"state": state, "file": _identify(os.stat(self.records)), **notes}
         temporary = self.temporary()
         with open(temporary, "x") as file:
@@ -152,7 +309,7 @@ class CacheFolder:
 
     @contextlib.contextmanager
     def filling(self) -> Iterator[None]:
-        """Meanwhile no other process makes this cache; a killed one keeps nobody from it.
+        """Keeps other processes from making this cache; the lock of a killed one has ended.
 
         Raises:
             FileError: Nothing can be written there.

@@ -1,0 +1,21 @@
+/* core/search.h -- binary search in an ascending table.  A pure function. */
+#ifndef PFD_CORE_SEARCH_H
+#define PFD_CORE_SEARCH_H
+#include "core/cpu.h"
+
+/* The last of items [low, high) whose number is at most `value`; `low` where there is none.  `numbers`
+ * points to the number of item 0, and from item to item it is `stride` bytes to the next one. */
+PFD_INLINE int64_t pfd_last_at_most(const int64_t *numbers, int64_t stride, int64_t low,
+                                    int64_t high, int64_t value)
+{
+    const char *base = (const void *)numbers;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (*(const int64_t *)(const void *)(base + middle * stride) <= value)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+#endif
